@@ -25,7 +25,7 @@ except ImportError:
 
 from fabricstudy.artifact.checkout import checkout
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
-from fabricstudy.core.bundled_files import import_from_clone, use_own_programs
+from fabricstudy.core.bundled_files import import_from_clone, prepend_environment_path
 from fabricstudy.machine.definitions import FILES as MACHINE_FILES
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
@@ -33,14 +33,14 @@ from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
     check_cores,
-    check_dates,
+    check_timestamps,
     settings,
-    summary,
+    summary_lines,
 )
 
 STARTED_S = time.time()
 
-use_own_programs()
+prepend_environment_path()
 if any(one.name == "CONDA" for one in workflow.deployment_settings.deployment_method):
     import_from_clone()
 
@@ -55,7 +55,7 @@ try:
     )
     STUDIES = LOADED.jobs
     if workflow.is_main_process:
-        check_dates(STUDIES)
+        check_timestamps(STUDIES)
 except StudyError as error:
     raise WorkflowError(str(error)) from None
 
@@ -71,7 +71,7 @@ onstart:
 
 
 onsuccess:
-    for line in summary(STUDIES, STARTED_S):
+    for line in summary_lines(STUDIES, STARTED_S):
         print(line, file=sys.stderr)
 
 

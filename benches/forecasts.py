@@ -32,6 +32,9 @@ from fabricstudy.engine.registry import engine_named
 # Shorter runs tell more of the computer's noise than of the point, and smaller ones of the program's own size.
 LEAST = {"cpu": 0.05, "memory": 10e6}
 UNITS = {"cpu": "cpu_s", "memory": "memory_bytes"}
+# Wall time over processor time above which others had the processor and its caches, too: the same points took 2 to 3
+# times as many processor seconds then.
+BUSY = 1.5
 # Deviations of the logarithm above this one weigh less than their squares.
 OUTLIER = 0.3
 # What least squares set to 0 begins with this part of the whole.
@@ -62,11 +65,13 @@ class Sample:
 
 
 def samples(results: Sequence[Path]) -> Iterator[tuple[str, Sample]]:
-    """Read the points of stores that were done on one core, each with its engine."""
+    """Read the points of stores that were done on one core of their own, each with its engine."""
     for path in sorted(path for folder in results for path in (folder / POINTS).glob("*/*/record.json")):
         record = json.loads(path.read_bytes())
         engine = engine_named(record["engine"])
         if record["status"] != "done" or record.get("processes", 1) > 1 or not isinstance(engine, ProgramEngine):
+            continue
+        if record["wall_s"] > BUSY * record["cpu_s"]:
             continue
         point = point_from_json(record["point"])
         yield (

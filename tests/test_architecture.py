@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+import fabricstudy
 from fabricstudy.core.source import direct_imports
 
 PACKAGE = Path(__file__).resolve().parents[1] / "src/fabricstudy"
@@ -16,6 +18,16 @@ STAGES = [
     "core", "machine", "routing", "structure", "workload", "engine", "schedule", "analysis", "study", "table", "report",
     "artifact", "workflow", "commands",
 ]  # fmt: skip
+
+
+ROOT = PACKAGE.parents[1]
+
+
+def test_the_order_is_told_as_it_is() -> None:
+    (drawing,) = re.findall(r"^```text\n(core .*?)^```$", (ROOT / "CONTRIBUTING.md").read_text(), re.M | re.S)
+    assert [line.split()[0] for line in drawing.splitlines()] == STAGES
+    _, order = str(fabricstudy.__doc__).split("\n\n", 1)
+    assert re.findall("``(\\w+)``", order) == STAGES
 
 
 def imported_stages(file: Path) -> set[str]:

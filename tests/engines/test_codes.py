@@ -320,6 +320,31 @@ class TestDifferencesFromCaminos:
         # The queue for group 2 is twice the other at the end: 2/3 of 80 kB, or 50 kB if each link has sent 10 kB then.
         assert 26_000 <= between[0, 1] <= 30_000
 
+    def test_the_second_router_draws_among_all_groups_in_caminos(self, tmp_path: Path) -> None:
+        """In the same case a packet of CAMINOS may go on to another router of its group, and so to groups 3 and 4."""
+        this = point(
+            "dragonfly", through_groups("ugal"), engine="caminos",
+            machine={"bandwidth": {"local": "10 GB/s", "global": "1 GB/s", "host": "4 GB/s"}},
+        )  # fmt: skip
+        machine = this.machine.build()
+        result, _ = simulate_caminos(tmp_path, this, [job_of([2, 3, 8, 9], [(0, 0, 2, 40_000), (0, 1, 3, 40_000)])])
+        assert machine.group is not None and result.link_bytes is not None
+        tail, head = machine.group[machine.link_tail], machine.group[machine.link_head]
+        assert result.link_bytes[(tail == 0) & (head >= 3)].min() > 0
+
+    def test_packets_that_stay_in_their_group_make_detours_in_caminos_only(self, tmp_path: Path) -> None:
+        """Two nodes of a router send to those of another one in the group, twice what their link can take.
+
+        A detour goes through another group, and on both ways through another router of their own.
+        """
+        jobs = [job_of([0, 1, 2, 3], [(0, 0, 2, 400_000), (0, 1, 3, 400_000)])]
+        more: dict[str, Any] = {"machine": {"routers_per_group": 4}}
+        codes = simulate(tmp_path / "codes", point("dragonfly", through_groups("ugal"), **more), jobs)
+        elsewhere = point("dragonfly", through_groups("ugal"), engine="caminos", **more)
+        caminos, _ = simulate_caminos(tmp_path / "caminos", elsewhere, jobs)
+        assert time_of(codes) == pytest.approx(800_000, rel=0.05)
+        assert time_of(caminos) < 600_000
+
 
 def planned(this: Point) -> PlannedPoint:
     """The point as a study plans it."""

@@ -92,7 +92,7 @@ def _main_of(module: str) -> Any:
     return importlib.import_module(f"{module}.__main__" if is_package else module).main
 
 
-def jobs_of(name: str, jobs: Any) -> Iterator[Job]:
+def jobs_of(name: str, jobs: Any, batch_cpu_s: float | None = None) -> Iterator[Job]:
     """Give all jobs of a planned study but its plan, those first whose outputs others read."""
     wildcards = {
         "machine": ("chunk", jobs.machines),
@@ -105,7 +105,7 @@ def jobs_of(name: str, jobs: Any) -> Iterator[Job]:
         "report": ("study", [name]),
     }
     texts = {rule: body for file in RULES.glob("*.smk") for rule, body in _RULE.findall(file.read_text())}
-    names = _names(name, jobs)
+    names = _names(name, jobs, batch_cpu_s)
     for rule, (wildcard, values) in wildcards.items():
         blocks = dict(_BLOCK.findall(texts[rule]))
         for value in values:
@@ -140,7 +140,7 @@ def _value(value: Any, wildcards: SimpleNamespace, inputs: _Named | None) -> Any
     return _Path(value.format(**vars(wildcards))) if isinstance(value, str) else value
 
 
-def _names(name: str, jobs: Any) -> dict[str, Any]:
+def _names(name: str, jobs: Any, batch_cpu_s: float | None = None) -> dict[str, Any]:
     """Give what stands in rules: the study, our functions, and those of Snakemake."""
     from fabricstudy.core.columns import PARQUET_ONLY, TABLES
     from fabricstudy.machine.definitions import FILES
@@ -153,7 +153,7 @@ def _names(name: str, jobs: Any) -> dict[str, Any]:
     return {
         "STUDIES": {name: jobs},
         "INPUTS": Inputs({name: jobs}),
-        "SETTINGS": SimpleNamespace(batch_cpu_s=BATCH_CPU_S),
+        "SETTINGS": SimpleNamespace(batch_cpu_s=batch_cpu_s or BATCH_CPU_S),
         "MACHINE_FILES": FILES,
         "PARQUET_ONLY": PARQUET_ONLY,
         "TABLES": TABLES,

@@ -206,8 +206,8 @@ STRUCTURES = (
     Mutation(
         "loads of hosts",
         "structure/load.py",
-        "injection_bytes=added_up(source, size,",
-        "injection_bytes=added_up(source, 9 * size,",
+        "injection_bytes=sum_by_index(source, size,",
+        "injection_bytes=sum_by_index(source, 9 * size,",
     ),
     known(
         "compiled loops of cuts",
@@ -270,7 +270,7 @@ WORKLOADS = (
     known(
         "compiled loops of mappings",
         "workload/mapping/kernels.py",
-        "@njit(cache=True)\ndef hop_bytes(",
+        "@njit(cache=True)\ndef mapping_hop_bytes(",
         ("workload", "analysis", "simulate", "schedule", *TABLE),
     ),
     known(
@@ -321,9 +321,9 @@ ENGINES = (
     Mutation(
         "what is done with any result",
         "engine/outcome.py",
-        "    keep(engine.read(folder, exit_code, point, machine, jobs), folder, record)",
+        "    store_result(engine.read(folder, exit_code, point, machine, jobs), folder, record)",
         "    read = engine.read(folder, exit_code, point, machine, jobs)\n"
-        "    keep(type(read)(read.job_runtime_ns), folder, record)",
+        "    store_result(type(read)(read.job_runtime_ns), folder, record)",
         reads=(CAMINOS, FLOW),
     ),
     Mutation(
@@ -371,9 +371,9 @@ ENGINES = (
     known(
         "window of flows",
         "engine/flow/files.py",
-        "MOST_WINDOW_BYTES = 64_000",
+        "MAX_WINDOW_BYTES = 64_000",
         ("simulate", *TABLE),
-        new="MOST_WINDOW_BYTES = 32_000",
+        new="MAX_WINDOW_BYTES = 32_000",
     ),
     same("default batching of flows", "engine/flow/settings.py", "        0.02,", "        0.05,", reads=(FLOW,)),
     Mutation(
@@ -385,7 +385,7 @@ ENGINES = (
     known(
         "place of detours",
         "engine/detours.py",
-        "return routing.via if isinstance(routing, Detour) else None",
+        "return routing.via if isinstance(routing, NonMinimalRouting) else None",
         ("simulate", *TABLE),
         new="return getattr(routing, 'via', None)",
     ),
@@ -450,7 +450,7 @@ ENGINES = (
 )
 
 SCHEDULES = (
-    Mutation("bounded slowdown", "schedule/metrics.py", "LEAST_RUNTIME_S = 10.0", "LEAST_RUNTIME_S = 100.0"),
+    Mutation("bounded slowdown", "schedule/metrics.py", "SLOWDOWN_THRESHOLD_S = 10.0", "SLOWDOWN_THRESHOLD_S = 100.0"),
     Mutation(
         "requests of a log",
         "schedule/trace/swf.py",
@@ -485,7 +485,7 @@ SCHEDULES = (
         ("schedule", *TABLE),
         new='"trace_repairs": mended or "nothing"',
     ),
-    known("compiled loop of EASY", "schedule/kernel/easy.py", "@inner\ndef pass_easy(", ("schedule", *TABLE)),
+    known("compiled loop of EASY", "schedule/kernel/easy.py", "@jit_inner\ndef pass_easy(", ("schedule", *TABLE)),
     known("order of the queue", "schedule/order/fcfs.py", "@register", ("schedule", *TABLE)),
     known("backfilling", "schedule/backfill/easy.py", "@register", ("schedule", *TABLE)),
     known("order of no schedule", "schedule/order/wfp.py", "@register"),
@@ -522,7 +522,7 @@ TABLES = (
     known("columns of the plan", "study/plan_file.py", "POINTS, WORKLOADS, SCHEDULES = FILES", TABLE),
     known("the command line", "cli.py", "_COMMANDS = {"),
     known("what the Snakefile calls", "workflow/snakefile.py", "RESULTS, REPORTS = "),
-    known("rank correlation", "table/ranks.py", "LEAST_ROWS = 6", TABLE),
+    known("rank correlation", "table/ranks.py", "MIN_ROWS = 6", TABLE),
     known("grammar of figures", "study/figures.py", "\nRankCorrelation = ", TABLE),
     Mutation(
         "units of quantities",
@@ -533,17 +533,17 @@ TABLES = (
     known(
         "files",
         "core/files.py",
-        "from __future__ import annotations\n",
+        "import contextlib\n",
         ALL,
-        new="from __future__ import annotations\n\nANOTHER = 1\n",
+        new="import contextlib\n\nANOTHER = 1\n",
     ),
     known("page of the report", "report/page.py", "_MOST_REASONS = 50", ("report",)),
     known("layout of a grid", "report/layouts/grid.py", "STUB = 0.36", ("report",)),
     known(
         "command",
         "commands/plan.py",
-        "from __future__ import annotations\n",
-        new="from __future__ import annotations\n\nANOTHER = 1\n",
+        "import argparse\n",
+        new="import argparse\n\nANOTHER = 1\n",
     ),
     known("artifact", "artifact/pack.py", "TIME_S = 946_684_800"),
 )

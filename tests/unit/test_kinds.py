@@ -58,9 +58,8 @@ sweep: {routing: {of: routing, values: [minimal, valiant]}}
 def test_a_study_loads_no_kinds_but_its_own(tmp_path: Path) -> None:
     study = tmp_path / "small.yaml"
     study.write_text(STUDY)
-    code = (
-        "import sys; from fabricstudy.workflow.pipeline import pipelines; pipelines(sys.argv[1]); print(*sys.modules)"
-    )
+    load = "from fabricstudy.workflow.pipeline import load_pipelines; load_pipelines(sys.argv[1])"
+    code = f"import sys; {load}; print(*sys.modules)"
     command = [sys.executable, "-c", code, str(study)]
     loaded = set(subprocess.run(command, text=True, capture_output=True, check=True).stdout.split())
     assert {"fabricstudy.machine.dragonfly", "fabricstudy.routing.valiant"} <= loaded

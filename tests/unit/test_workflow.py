@@ -99,7 +99,8 @@ def test_a_file_of_tomorrow_is_refused(study: Studies) -> None:
 def test_a_plan_is_written_anew_where_it_is_that_of_another_state(study: Studies) -> None:
     results = Path("results")
     plan = results / "small/plan.parquet"
-    (results / "small/workflow.json").touch()
+    earlier = study.jobs["small"].model_copy(update={"plan": "of an earlier state"})
+    (results / "small/workflow.json").write_text(earlier.model_dump_json())
     study.renew_plans(results)
     assert plan.stat().st_size and (results / "small/workflow.json").stat().st_size
     written = plan.stat().st_mtime_ns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from ..forked import run_snakemake
 from .conftest import BIN, ROOT, Workplace
 
 FOREIGN = f"""\
@@ -115,3 +117,16 @@ def test_the_page_lists_the_rules_of_the_workflow() -> None:
     listed = set(re.findall(r"^\| `(\w+)` \|", page, re.M))
     targets = {"all", "machines", "workloads", "simulations", "tables", "reports", "artifact"}
     assert listed == rules - targets and targets <= rules
+
+
+def test_the_page_draws_the_rule_graph_of_the_workflow(tmp_path: Path) -> None:
+    arguments = ["--snakefile", str(ROOT / "Snakefile"), "--config", "study=torus-or-mesh-scheduling"]
+    code, said = run_snakemake([*arguments, "--rulegraph", "--", "reports"], tmp_path, os.environ)
+    assert code == 0, said
+    rule = dict(re.findall(r'^\s*(\d+)\[label = "(\w+)"', said, re.M))
+    edges = {(rule[tail], rule[head]) for tail, head in re.findall(r"^\s*(\d+) -> (\d+)$", said, re.M)}
+    page = (ROOT / "docs/concepts/pipeline.md").read_text()
+    drawn = re.findall(r"^    (\w+) --> ([\w &]+)$", page, re.M)
+    assert {(tail, head) for tail, heads in drawn for head in heads.split(" & ")} == {
+        edge for edge in edges if edge[1] != "reports"
+    }

@@ -14,6 +14,7 @@ rule pack:
         workloads=INPUTS.placed,
         analyses=INPUTS.analyses,
         schedules=INPUTS.schedules,
+        scheduled_jobs=INPUTS.scheduled_jobs,
     output:
         "artifact/{study}.tar.gz",
     log:

@@ -1,4 +1,5 @@
-# In:  the study file and results/{study}/tables.
+# In:  the study file and results/{study}/tables; for figures of machines their definitions and workloads, for figures
+#      of jobs in time the histories of their runs.
 # Out: reports/{study}: index.html, and each figure as SVG and PDF.
 
 
@@ -8,6 +9,9 @@ rule report:
         study=INPUTS.study_as_written,
         plan="results/{study}/plan.parquet",
         tables=INPUTS.tables_of_study,
+        machines=INPUTS.drawn_machines,
+        workloads=INPUTS.drawn_workloads,
+        histories=INPUTS.drawn_runs,
     output:
         page=report(
             "reports/{study}/index.html",
@@ -28,9 +32,11 @@ rule report:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        digest=lambda wildcards: STUDIES[wildcards.study].report,
+        digest=lambda wildcards: STUDIES[wildcards.study].report.digest,
+        machines=INPUTS.folders,
     message:
         "Writing the report of {wildcards.study}"
     shell:
         "python -m fabricstudy.report --study {input.study:q} --plan results/{wildcards.study}"
-        " --tables results/{wildcards.study}/tables --out reports/{wildcards.study} 2> {log:q}"
+        " --tables results/{wildcards.study}/tables --machines {params.machines:q}"
+        " --workloads {input.workloads:q} --histories {input.histories:q} --out reports/{wildcards.study} 2> {log:q}"

@@ -1,5 +1,6 @@
 # In:  results/{study}/plan_schedules.parquet; records of the batches that hold the points whose times slow jobs down.
-# Out: results/{study}/schedule/{runs}.jsonl, the records of some runs of a schedule, and {runs}.parquet, their jobs.
+# Out: results/{study}/schedule/{runs}.jsonl, the records of some runs of a schedule; {runs}.parquet, their jobs;
+#      {runs}.history.parquet, when and where jobs ran, of the runs that figures draw.
 
 
 rule schedule:
@@ -11,6 +12,7 @@ rule schedule:
     output:
         records="results/{study}/schedule/{runs}.jsonl",
         jobs="results/{study}/schedule/{runs}.parquet",
+        histories="results/{study}/schedule/{runs}.history.parquet",
     log:
         "logs/{study}/schedule/{runs}.log",
     benchmark:
@@ -30,4 +32,4 @@ rule schedule:
     shell:
         "python -m fabricstudy.workflow.stages schedule --study {input.study:q} --plan results/{wildcards.study}"
         " --batch-cpu-s {params.batch_cpu_s} --name {wildcards.runs} --points {input.points:q}"
-        " --jobs {output.jobs:q} --out {output.records:q} > {log:q} 2>&1"
+        " --jobs {output.jobs:q} --histories {output.histories:q} --out {output.records:q} > {log:q} 2>&1"

@@ -38,6 +38,7 @@ rule table:
         structures=INPUTS.structures,
         analyses=INPUTS.analyses,
         schedules=INPUTS.schedules,
+        scheduled_jobs=INPUTS.scheduled_jobs,
     output:
         expand("results/{{study}}/tables/{table}.parquet", table=TABLES),
         expand(

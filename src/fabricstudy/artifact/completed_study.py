@@ -29,7 +29,7 @@ class Outputs:
     """Where a run of a study put its files, all relative to `base`, the folder in which it ran.
 
     They are records of points, structures of machines, tables of analyses and records of runs; beside those of runs
-    stand their jobs.
+    stand their jobs, and histories of those that figures draw.
     """
 
     base: Path
@@ -74,6 +74,7 @@ class Outputs:
         found = [*made.glob("plan*.parquet"), *(path for folder in folders for path in folder.rglob("*"))]
         kept = [path for path in found if path.is_file() and not path.name.startswith(".")]
         jobs = [path.with_suffix(".parquet") for path in self.schedules]
+        kept += [path for path in (one.with_suffix(".history.parquet") for one in self.schedules) if path.is_file()]
         return sorted({*self.shards, *self.structures, *self.analyses, *self.schedules, *jobs, *timings, *kept})
 
 

@@ -105,7 +105,7 @@ def _write_gantt(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Name
     )
     try:
         with mpl.rc_context({"text.parse_math": False}):
-            canvas, _ = draw_runs(figure, {"": [(row, done)]})
+            canvas, _ = draw_runs(figure, {"": [(row, done.history)]})
             canvas.savefig(path)
     except (NothingToDraw, ValueError) as reason:  # a suffix that is no format
         raise FabricstudyError(f"{path}: {reason}") from None

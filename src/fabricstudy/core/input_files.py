@@ -86,15 +86,17 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                raise InputFileError("a pipe or a device", "give a regular file", code="file-unreadable")
+                raise InputFileError("a pipe or a device", "give a regular file")
             if status.st_size > most:
                 raise InputFileError(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
     except IsADirectoryError:
-        raise InputFileError("a folder, not a file", "give a file", code="file-unreadable") from None
+        raise InputFileError("a folder, not a file", "give a file") from None
+    except FileNotFoundError:
+        raise InputFileError("no such file", "check its name", "", str(path), "file-not-found") from None
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
-        raise InputFileError(f"cannot be read ({reason})", "check its name and permissions", "", str(path)) from None
+        raise InputFileError(f"cannot be read ({reason})", "check its permissions", "", str(path)) from None
     if len(data) != status.st_size:
         raise InputFileError("it changes while it is read", "give a file that stays as it is")
     return data

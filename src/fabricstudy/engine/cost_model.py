@@ -66,12 +66,16 @@ def weighted_sum(counts: Mapping[str, float], each: Mapping[str, float]) -> floa
     return sum(count * each.get(name, 0.0) for name, count in counts.items())
 
 
+CROWD = 30
+"""Messages that a node sends at once beside one, with which nearly all units meet others that go their way."""
+
+
 class NetworkTraffic(NamedTuple):
-    """Units that all jobs send, the routers that these pass together, and those that they pass which go far."""
+    """Units that all jobs send, the routers that these pass together, and those that they pass in a crowd."""
 
     units: float
     in_routers: float
-    global_in_routers: float
+    crowded_in_routers: float
 
 
 def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
@@ -83,14 +87,15 @@ def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
         Size of what a message is cut into, the last one a whole one; infinite where it is not cut.
     """
     between = ROUTING_HOP_FACTORS.get(type(point.routing), 1.0) * point.machine.typical_hops
-    units = in_routers = far_in_routers = 0.0
+    units = in_routers = crowded_in_routers = 0.0
     for job in traffic_by_job(point):
-        of_job = sum(part.messages * max(1, ceil(part.message_bytes / unit_bytes)) for part in job.classes)
-        passed = of_job * (2 + job.hops * between)
-        units += of_job
-        in_routers += passed
-        far_in_routers += 0.0 if job.hops < 1 else passed
-    return NetworkTraffic(units, in_routers, far_in_routers)
+        for part in job.classes:
+            of_class = part.messages * max(1, ceil(part.message_bytes / unit_bytes))
+            passed = of_class * (2 + job.hops * between)
+            units += of_class
+            in_routers += passed
+            crowded_in_routers += passed * min(max(0.0, (part.at_once - 1) / CROWD), 1.0)
+    return NetworkTraffic(units, in_routers, crowded_in_routers)
 
 
 def messages_of(point: Point) -> float:

@@ -11,7 +11,7 @@ from fabricstudy.workload.pattern.base import Pattern
 from .point import Point
 
 NEAR = 0.5
-"""Hops of messages between ranks that have places and do not stand at random, over those of others, about."""
+"""Hops of messages between ranks that are beside each other and do not stand at random, over those of others, about."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,11 @@ class TrafficClass:
     messages: float
     messages_in_phase: float
     burst_bytes: float
+
+    @property
+    def at_once(self) -> float:
+        """How many a node sends in one phase."""
+        return self.burst_bytes / max(1, self.message_bytes)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
             burst_bytes = in_phase * part.size_bytes * ranks_per_node
             classes.append(TrafficClass(part.size_bytes, part.messages, in_phase, burst_bytes))
         at_random = isinstance(job.mapping, RandomMapping) or isinstance(job.allocation, RandomAllocation)
-        traffic.append(JobTraffic(ranks, tuple(classes), NEAR if pattern.has_places and not at_random else 1.0))
+        traffic.append(JobTraffic(ranks, tuple(classes), NEAR if pattern.is_near(ranks) and not at_random else 1.0))
         sent_bytes = sum(part.message_bytes * part.messages for part in classes)
         bytes_of_node.append(sent_bytes / max(1, ranks) * ranks_per_node)
         background.append(job.background)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,19 @@ def point_id(point: Point) -> str:
 
 def id_of(physics: dict[str, Any]) -> str:
     """Return the id of the point that `Point.physics` describes so."""
-    return digest("p", canonical_json(physics))
+    texts: dict[str, str | list[str]] = {name: canonical_json(physics[name]) for name in physics if name != "seed"}
+    return ids_of(texts, [physics["seed"]])[0]
+
+
+def ids_of(texts: Mapping[str, str | list[str]], seeds: Iterable[int]) -> list[str]:
+    """Return the ids of points that differ in their seeds, from the canonical JSON of their other parts.
+
+    A list of texts stands for the list of what they say. Points share most of their parts, so each text is made once.
+    """
+    whole = {name: text if isinstance(text, str) else f"[{','.join(text)}]" for name, text in texts.items()}
+    # The seed is the last key in the order of the alphabet; like all of a point's keys, an empty part is left out.
+    head = "".join(f'"{name}":{text},' for name, text in sorted(whole.items()) if text != "{}")
+    return [digest("p", f'{{{head}"seed":{seed}}}') for seed in seeds]
 
 
 def machine_id(machine: Topology) -> str:

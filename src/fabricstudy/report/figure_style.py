@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +68,18 @@ class Drawing(NamedTuple):
     words: str
     basis: str
     panels: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """Files of earlier rules that figures read beside tables: definitions of machines and workloads, runs in time."""
+
+    machines: tuple[Path, ...] = ()
+    workloads: tuple[Path, ...] = ()
+    histories: tuple[Path, ...] = ()
+
+
+NOTHING_MADE = Made()
 
 
 class NothingToDraw(Exception):

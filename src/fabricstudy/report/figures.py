@@ -10,7 +10,7 @@ from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
 
 from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
-from .figure_style import STYLE, Drawing, NothingToDraw
+from .figure_style import NOTHING_MADE, STYLE, Drawing, Made, NothingToDraw
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class RenderedFigure:
     panels: int
 
 
-def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> RenderedFigure:
-    """Draw a figure of a study, which those of machines and of jobs in time need; say why if there is nothing."""
+def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made = NOTHING_MADE) -> RenderedFigure:
+    """Draw a figure; say why if there is nothing. Those of machines and of jobs in time need the plan and files."""
     with mpl.rc_context(STYLE):
         try:
-            canvas, words, basis, panels = _drawing(figure, tables, plan)
+            canvas, words, basis, panels = _drawing(figure, tables, plan, made)
         except NothingToDraw as reason:
             return RenderedFigure(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
@@ -44,14 +44,14 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None) -> Rendere
     return RenderedFigure(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
 
 
-def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None) -> Drawing:
+def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, made: Made) -> Drawing:
     match figure:
         case MachineFigure():
             assert plan is not None
-            return machine_figures.draw_machine_figure(figure, tables, plan)
+            return machine_figures.draw_machine_figure(figure, tables, plan, made)
         case JobsFigure() | EcdfFigure(draws_jobs=True):
             assert plan is not None
-            return job_figures.draw_job_figure(figure, tables, plan)
+            return job_figures.draw_job_figure(figure, tables, plan, made)
         case EcdfFigure():
             return ecdf.draw_ecdf(figure, tables)
         case ScatterFigure():

@@ -1,9 +1,7 @@
-"""Figures of the jobs of single runs: the machine over time, a Gantt chart of its midplanes, waits of the jobs.
-
-A run costs less than its jobs take on disk, so it is done again here.
-"""
+"""Figures of the jobs of single runs: the machine over time, a Gantt chart of its midplanes, waits of the jobs."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +13,16 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from fabricstudy.core.columns import DONE
+from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
-from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_planned_schedule
+from fabricstudy.study.drawn import drawn_runs
 from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 
-from .figure_style import Drawing, NothingToDraw, add_footnote
+from .figure_style import Drawing, Made, NothingToDraw, add_footnote
 
 DAY_S, HOUR_S = 86400.0, 3600.0
 MAX_BOXES = 2000
@@ -37,10 +35,11 @@ _CAUSE_WORDS = {
     "cables": "idle: no cables", "held": "idle: held", "scattered": "idle: scattered", "empty": "idle: nothing waits",
 }  # fmt: skip
 
-Run = tuple[RunRow, ScheduleRun]
+Run = tuple[RunRow, History]
+Panels = Mapping[str, Sequence[Run]]
 
 
-def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan) -> Drawing:
+def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
     """Draw a figure of the jobs of single runs.
 
     Raises
@@ -48,7 +47,7 @@ def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan)
     NothingToDraw
         If there is no run, or one could not be done.
     """
-    runs = runs_of(figure, plan, tables)
+    runs = runs_of(figure, plan, tables, made.histories)
     canvas, words = draw_runs(figure, runs)
     rows = [row for panel in runs.values() for row, _ in panel]
     basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
@@ -57,7 +56,7 @@ def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan)
     return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(runs))
 
 
-def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables) -> dict[str, list[Run]]:
+def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> Panels:
     """Return the runs that a figure draws: by the label of its columns, those of one seed.
 
     Raises
@@ -65,45 +64,20 @@ def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables) -> dict
     NothingToDraw
         If there is none, or one could not be done.
     """
-    rows = [
-        row
-        for row in plan.run_rows
-        if row.schedule == figure.schedule
-        and all(
-            name == "class_nodes" or fulfils({**row.labels, "seed": row.seed}[name], wanted)
-            for name, wanted in figure.where.items()
-        )
-    ]
-    seeds = {row.seed for row in rows}
-    if not rows:
+    chosen = drawn_runs(figure, plan.run_rows)
+    if not chosen:
         raise NothingToDraw("no run of the schedule is selected")
-    rows = [row for row in rows if row.seed == min(seeds)]
-    panels: dict[str, list[RunRow]] = {}
-    for row in rows:
-        panels.setdefault(label_text(row.labels[figure.columns]) if figure.columns else "", []).append(row)
-    if figure.kind != "ecdf":
-        panels = {label: panel[:1] for label, panel in panels.items()}
-    points = _points(tables)
-    try:
-        return {
-            label: [(row, run_planned_schedule(plan.runs[f"{row.schedule} {row.run_id}"], points)) for row in panel]
-            for label, panel in panels.items()
-        }
-    except MissingRatio as reason:
-        raise NothingToDraw(str(reason)) from None
+    wanted = {row.run_id: plan.runs[f"{row.schedule} {row.run_id}"] for panel in chosen.values() for row in panel}
+    found = read_histories(histories, wanted)
+    for lost in (name for name in wanted if name not in found):
+        raise NothingToDraw(_reason(tables.schedules, lost))
+    return {label_text(label): [(row, found[row.run_id]) for row in panel] for label, panel in chosen.items()}
 
 
-def _points(tables: Tables) -> dict[str, dict[str, Any]]:
-    """Return the records of points, with the times of their jobs."""
-    records: dict[str, dict[str, Any]] = {
-        str(one["point_id"]): {"status": one["status"], "reason": one["reason"], "jobs": []}
-        for one in tables.points[["point_id", "status", "reason"]].to_dict("records")
-    }
-    facts = ["messages", "runtime_ns", "expected_load_ns"]
-    for job in tables.jobs.drop_duplicates(["point_id", "job"])[["point_id", *facts]].to_dict("records"):
-        times = {name: None if pd.isna(job[name]) else job[name] for name in facts}
-        records[str(job["point_id"])]["jobs"].append(times)
-    return {name: record for name, record in records.items() if record["status"] != DONE or record["jobs"]}
+def _reason(schedules: pd.DataFrame, run_id: str) -> str:
+    """Return why a run was not done."""
+    reasons = schedules.loc[schedules["run_id"] == run_id, "reason"].dropna()
+    return str(reasons.iloc[0]) if len(reasons) else f"the run {run_id} has no history"
 
 
 def draw_panel(
@@ -113,21 +87,21 @@ def draw_panel(
     if isinstance(figure, EcdfFigure):
         return _waits(figure, axes[0], runs)
     run = runs[0][1]
-    last_s = float(np.nanmax(run.result.end_s))
+    last_s = float(np.nanmax(run.end_s))
     window = figure.from_s or 0.0, last_s if figure.to_s is None else min(figure.to_s, last_s)
     return (_timeline if figure.kind == "timeline" else _gantt)(axes, run, window, colours)
 
 
-def class_colours(runs: Mapping[str, Sequence[Run]]) -> dict[int, Any]:
+def class_colours(runs: Panels) -> dict[int, Any]:
     """Return a colour for each size class of the runs of a figure, darker the larger it is."""
-    sizes = np.unique(np.concatenate([run.result.class_nodes for panel in runs.values() for _, run in panel]))
+    sizes = np.unique(np.concatenate([run.class_nodes for panel in runs.values() for _, run in panel]))
     classes = sizes[sizes > 0].tolist()
     return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
 
 
-def _timeline(axes: Sequence[Axes], run: ScheduleRun, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+def _timeline(axes: Sequence[Axes], run: History, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
     upper, lower = axes
-    instants, block = run.result.instants, run.partitions.block_nodes
+    instants, block = run.instants, run.partitions.block_nodes
     inside = (instants.time_s >= window[0]) & (instants.time_s <= window[1])
     days = instants.time_s[inside] / DAY_S
     bottom = np.zeros(len(days))
@@ -149,16 +123,16 @@ def _timeline(axes: Sequence[Axes], run: ScheduleRun, window: tuple[float, float
     return f"idle: {idle_shares}; at most {instants.queue[inside].max()} jobs wait"
 
 
-def busy_nodes(run: ScheduleRun, size: int) -> npt.NDArray[np.int64]:
+def busy_nodes(run: History, size: int) -> npt.NDArray[np.int64]:
     """Return how many nodes of partitions of one size are in use from each instant to the next."""
-    mine = run.result.class_nodes == size
-    time_s = run.result.instants.time_s
-    started, ended = (np.sort(side[mine]) for side in (run.result.start_s, run.result.end_s))
+    mine = run.class_nodes == size
+    time_s = run.instants.time_s
+    started, ended = (np.sort(side[mine]) for side in (run.start_s, run.end_s))
     running = np.searchsorted(started, time_s, "right") - np.searchsorted(ended, time_s, "right")
     return running.astype(np.int64) * size
 
 
-def _gantt(axes: Sequence[Axes], run: ScheduleRun, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+def _gantt(axes: Sequence[Axes], run: History, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
     if isinstance(run.partitions, NodePool):
         raise NothingToDraw("nodes without a topology have no midplanes to draw")
     boxes = list(_boxes(run, window))
@@ -182,21 +156,20 @@ def _gantt(axes: Sequence[Axes], run: ScheduleRun, window: tuple[float, float], 
     return f"{jobs} jobs; midplanes stand idle for want of cables for {hours:.1f} midplane-hours"
 
 
-def _boxes(run: ScheduleRun, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
+def _boxes(run: History, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
     """Yield start, end, first midplane, the one after the last, and size of each row of midplanes of each job."""
     assert isinstance(run.partitions, Partitions)
-    result = run.result
-    for job in np.flatnonzero((result.start_s < window[1]) & (result.end_s > window[0])):
-        midplanes = np.array(run.partitions.midplanes_of(int(result.partition[job])))
+    for job in np.flatnonzero((run.start_s < window[1]) & (run.end_s > window[0])):
+        midplanes = np.array(run.partitions.midplanes_of(int(run.partition[job])))
         for row in np.split(midplanes, np.flatnonzero(np.diff(midplanes) > 1) + 1):
-            span = max(result.start_s[job], window[0]), min(result.end_s[job], window[1])
-            yield (*span, int(row[0]), int(row[-1]) + 1, int(result.class_nodes[job]))
+            span = max(run.start_s[job], window[0]), min(run.end_s[job], window[1])
+            yield (*span, int(row[0]), int(row[-1]) + 1, int(run.class_nodes[job]))
 
 
-def blocked_by_cables(run: ScheduleRun, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
+def blocked_by_cables(run: History, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
     """Yield each span for which a midplane is idle for want of cables, as long as it lasts: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
-    time_s = run.result.instants.time_s
+    time_s = run.instants.time_s
     first, last = (int(np.searchsorted(time_s, end_s, "right")) for end_s in window)
     ends = np.append(time_s[1:], time_s[-1])
     since = np.full(run.partitions.midplanes, np.nan)
@@ -211,22 +184,22 @@ def blocked_by_cables(run: ScheduleRun, window: tuple[float, float]) -> Iterator
         yield float(since[midplane]), end_s, int(midplane)
 
 
-def _idle_for_cables(run: ScheduleRun, now_s: float) -> npt.NDArray[np.bool_]:
+def _idle_for_cables(run: History, now_s: float) -> npt.NDArray[np.bool_]:
     """Return the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
     assert isinstance(run.partitions, Partitions)
-    result, partitions = run.result, run.partitions
-    running = np.unique(result.partition[(result.start_s <= now_s) & (result.end_s > now_s)])
+    partitions = run.partitions
+    running = np.unique(run.partition[(run.start_s <= now_s) & (run.end_s > now_s)])
     on_midplanes, on_cables = partitions.midplane_table, partitions.cable_table
     taken = on_midplanes[running].sum(axis=0) > 0
     cables = on_cables[running].sum(axis=0) > 0
     has_midplanes = on_midplanes @ taken.astype(np.int64) == 0
     has_all = has_midplanes & (on_cables @ cables.astype(np.int64) == 0)
-    waiting = (run.jobs.submit_s <= now_s) & (result.start_s > now_s)
+    waiting = (run.submit_s <= now_s) & (run.start_s > now_s)
     idle = np.zeros(partitions.midplanes, dtype=bool)
-    for wanted in {tuple(may) for may in np.isfinite(run.factors.table[waiting])}:
-        for size in np.unique(result.class_nodes[waiting]):
-            may_wait = (np.isfinite(run.factors.table) == wanted).all(axis=1) & waiting
-            if not (may_wait & (result.class_nodes == size)).any():
+    for wanted in {tuple(may) for may in run.takes[waiting]}:
+        for size in np.unique(run.class_nodes[waiting]):
+            may_wait = (run.takes == wanted).all(axis=1) & waiting
+            if not (may_wait & (run.class_nodes == size)).any():
                 continue
             usable = (partitions.nodes == size) & np.array(wanted)[partitions.variant]
             nearly = on_midplanes[np.flatnonzero(usable & has_midplanes)].sum(axis=0) > 0
@@ -255,19 +228,19 @@ def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.
     by_class = "class_nodes" in figure.hue
     waits: dict[str, list[npt.NDArray[np.float64]]] = {}
     for row, run in runs:
-        wait_s, ran = run.result.start_s - run.jobs.submit_s, run.result.ran
-        sizes = np.unique(run.result.class_nodes[ran]) if by_class else [0]
+        wait_s, ran = run.start_s - run.submit_s, run.ran
+        sizes = np.unique(run.class_nodes[ran]) if by_class else [0]
         for size in sizes:
             wanted = figure.where.get("class_nodes")
             if by_class and wanted is not None and not fulfils(int(size), wanted):
                 continue
             labels = [f"{size:,}" if name == "class_nodes" else label_text(row.labels[name]) for name in figure.hue]
-            mine = ran & (run.result.class_nodes == size) if by_class else ran
+            mine = ran & (run.class_nodes == size) if by_class else ran
             waits.setdefault(", ".join(labels), []).append(wait_s[mine])
     return ((label, np.concatenate(parts)) for label, parts in waits.items())
 
 
-def draw_runs(figure: JobsFigure | EcdfFigure, runs: Mapping[str, Sequence[Run]]) -> tuple[Canvas, str]:
+def draw_runs(figure: JobsFigure | EcdfFigure, runs: Panels) -> tuple[Canvas, str]:
     """Draw all panels of a figure; return the canvas and its words."""
     colours = class_colours(runs)
     wide = len(runs)

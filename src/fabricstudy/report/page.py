@@ -31,6 +31,7 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
 from .explorer import as_choices, explorer
+from .figure_style import NOTHING_MADE, Made
 from .figures import RenderedFigure, draw
 from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
@@ -286,13 +287,13 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     ]
 
 
-def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path) -> None:
+def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path, made: Made = NOTHING_MADE) -> None:
     """Draw all figures of a study and write them and the page into `folder`; the page comes last."""
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, plan) for figure in plan.study.report_figures]
+    drawn = [draw(figure, tables, plan, made) for figure in plan.study.report_figures]
     for one in drawn:
         for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
             if content:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -163,17 +163,25 @@ def slowdown_factors(
     for number, one in enumerate(kinds):
         drawn[np.isin(jobs.executable, one.executables) | np.isin(jobs.queue, one.queues)] = number
     application = drawn.astype(np.int64)
-    meshes = {variant.nodes for variant in variants if not variant.torus}
     table, sources = np.empty((len(kinds), len(variants))), []
     for number, one in enumerate(kinds):
         for place, variant in enumerate(variants):
             factor, source = _factor(slowdown, one, variant, machine, ratios.get((number, variant.nodes)))
-            refused = (one.asks == "torus" and not variant.torus) or (
-                one.asks == "mesh" and variant.torus and variant.nodes in meshes
-            )
-            table[number, place] = np.inf if refused else factor
+            table[number, place] = factor
             sources.append(source)
+    table[refused(kinds, variants)] = np.inf
     return SlowdownFactors(table[application], application, np.array(sources).reshape(table.shape))
+
+
+def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> npt.NDArray[np.bool_]:
+    """Return whether jobs of each application never take partitions of each variant, [applications, variants]."""
+    meshes = {variant.nodes for variant in variants if not variant.torus}
+    unwanted = {
+        "any": [False for _ in variants],
+        "torus": [not variant.torus for variant in variants],
+        "mesh": [variant.torus and variant.nodes in meshes for variant in variants],
+    }
+    return np.array([unwanted[one.asks] for one in kinds])
 
 
 def non_torus_sizes(partitions: Partitions | NodePool) -> list[int]:

@@ -1,4 +1,4 @@
-"""The runs of one job of the workflow: their records as JSON lines, and the jobs of some of them as Parquet.
+"""The runs of one job of the workflow: records as JSON lines; jobs of some, and histories of some, as Parquet.
 
 Nothing is stored between calls, since a run costs less than a look into a store. The same runs give the same bytes.
 """
@@ -6,7 +6,7 @@ Nothing is stored between calls, since a run costs less than a look into a store
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,10 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
 from fabricstudy.core.store import read_checksummed
 
+from .history import History, histories_writer, partitions_of_run, write_history
 from .jobs import Jobs
 from .metrics import class_rows, job_columns, list_rows, schedule_row
-from .partitions import NodePool, Partitions
+from .partitions import NodePool
 from .result import ScheduleResult
 from .run import PlannedRun, RatioInputs
 from .simulate import simulate_schedule
@@ -31,9 +32,6 @@ Record = Mapping[str, Any]
 LIST = "list"
 """Key of the lines about a list of partitions instead of a run."""
 
-MAX_CACHED_LISTS = 8
-_lists: dict[str, Partitions | NodePool] = {}
-
 _JOB_COLUMNS = [column.name for column in TABLES["scheduled_jobs"] if column.name not in ("schedule", "seed")]
 
 
@@ -41,8 +39,16 @@ class MissingRatio(Exception):
     """A point that a ratio needs has no time; the message is the reason."""
 
 
-def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record], shard: Path, jobs_file: Path) -> None:
-    """Run some runs and write their records and jobs.
+def run_chunk(
+    runs: Sequence[PlannedRun],
+    digest: str,
+    records: Iterable[Record],
+    shard: Path,
+    jobs_file: Path,
+    histories: Path,
+    drawn: Collection[str] = (),
+) -> None:
+    """Run some runs and write their records, jobs and histories.
 
     Parameters
     ----------
@@ -50,22 +56,27 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
         Of what was asked for; it stands in the first line.
     records : iterable of mappings
         Of the points whose times slow jobs down.
-    shard, jobs_file : Path
-        Files for the records (JSON lines: one a run, one a list of partitions), and for the jobs (Parquet).
+    shard, jobs_file, histories : Path
+        Files for the records (JSON lines: one a run, one a list of partitions), for the jobs and for the histories
+        (Parquet).
+    drawn : collection of str, optional
+        Ids of the runs that have a history.
     """
     points = {record["point_id"]: record for record in records}
     kept: list[pd.DataFrame] = []
     lists: set[str] = set()
-    with atomic_text(shard) as out:
+    with atomic_text(shard) as out, histories_writer(histories) as writer:
         out.write(json.dumps({"digest": digest}) + "\n")
         for planned in sorted(runs, key=lambda one: one.key):
-            record, jobs = _outcome(planned, points)
-            if planned.keeps_jobs and jobs is not None:
-                kept.append(jobs)
+            record, done = _outcome(planned, points)
+            if done is not None and planned.keeps_jobs:
+                kept.append(done.job_table())
+            if done is not None and planned.run_id in drawn:
+                write_history(done.history, writer)
             out.write(json.dumps(record) + "\n")
             if planned.list_id not in lists:
                 lists.add(planned.list_id)
-                listed = _partitions(planned)
+                listed = partitions_of_run(planned)
                 rows = [] if isinstance(listed, NodePool) else list_rows(listed)
                 out.write(json.dumps({LIST: planned.list_id, "classes": _plain(rows)}) + "\n")
     frame = pd.concat(kept, ignore_index=True) if kept else pd.DataFrame(columns=_JOB_COLUMNS)
@@ -73,13 +84,13 @@ def run_chunk(runs: Sequence[PlannedRun], digest: str, records: Iterable[Record]
         frame.to_parquet(path, index=False)
 
 
-def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[str, Any], pd.DataFrame | None]:
+def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[str, Any], ScheduleRun | None]:
     head = {"run_id": planned.run_id, "list_id": planned.list_id}
     try:
         done = run_planned_schedule(planned, points)
     except MissingRatio as reason:
         return {**head, "status": NOT_RUN, "reason": str(reason)}, None
-    return {**head, "status": DONE, **run_metrics(done)}, done.job_table() if planned.keeps_jobs else None
+    return {**head, "status": DONE, **run_metrics(done)}, done
 
 
 def run_metrics(done: ScheduleRun) -> dict[str, Any]:
@@ -97,7 +108,7 @@ class ScheduleRun:
     def __init__(self, planned: PlannedRun, points: Mapping[str, Record]) -> None:
         run = planned.run
         self.planned = planned
-        self.partitions = _partitions(planned)
+        self.partitions = partitions_of_run(planned)
         self.jobs: Jobs = run.trace.jobs(
             self.partitions.machine_nodes, self.partitions.block_nodes, run.seed, planned.folder
         )
@@ -114,6 +125,15 @@ class ScheduleRun:
             scale_request=run.request == "scaled",
             kill=run.limit == "kill",
         )
+
+    @property
+    def history(self) -> History:
+        """When and where its jobs ran."""
+        result = self.result
+        return History(
+            self.planned, self.jobs.submit_s, result.start_s, result.end_s, result.class_nodes, result.partition,
+            self.factors.application, result.instants,
+        )  # fmt: skip
 
     def job_table(self) -> pd.DataFrame:
         """Give a row a job, in the columns of `scheduled_jobs`."""
@@ -143,15 +163,6 @@ def run_planned_schedule(planned: PlannedRun, points: Mapping[str, Record]) -> S
         If its trace cannot be read.
     """
     return ScheduleRun(planned, points)
-
-
-def _partitions(planned: PlannedRun) -> Partitions | NodePool:
-    """Return what a run may give to jobs; some lists are at hand, since most runs share theirs with others."""
-    if planned.list_id not in _lists:
-        if len(_lists) == MAX_CACHED_LISTS:
-            del _lists[next(iter(_lists))]
-        _lists[planned.list_id] = planned.run.partitions.partitions(planned.run.machine)
-    return _lists[planned.list_id]
 
 
 def _ratio(needed: RatioInputs, points: Mapping[str, Record]) -> Ratio:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from fabricstudy.core.errors import SHOWN, StudyError, combine_errors
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, silent
+from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, ids_of, silent
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.machine.base import Topology
@@ -24,6 +23,8 @@ from fabricstudy.workload.job import Job
 from .checks import check_engine, check_point
 from .comparisons import check_comparisons
 from .dotted_paths import DottedPath, set_at_path
+from .drawn import drawn_runs
+from .figures import EcdfFigure, JobsFigure, MachineFigure
 from .messages import explain_errors
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
@@ -58,6 +59,20 @@ class Plan:
     def link_load_points(self) -> set[str]:
         """Ids of the points of which each link is a row of a table."""
         return {row.point_id for row in self.rows if row.experiment in self.study.link_loads}
+
+    @property
+    def drawn_runs(self) -> set[str]:
+        """Ids of the runs of schedules whose jobs some figure draws in time."""
+        figures = [
+            one for one in self.study.report_figures if isinstance(one, JobsFigure | EcdfFigure) and one.draws_jobs
+        ]
+        panels = [panel for figure in figures for panel in drawn_runs(figure, self.run_rows).values()]
+        return {row.run_id for panel in panels for row in panel}
+
+    @property
+    def draws_machines(self) -> bool:
+        """Whether some figure draws a machine."""
+        return any(isinstance(figure, MachineFigure) for figure in self.study.report_figures)
 
 
 def plan(study: Study) -> Plan:
@@ -294,23 +309,13 @@ class _Planner:
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Note the point that has these parts, with each seed, and give its ids."""
-        # What `Point.physics` gives as JSON, put together from texts that many points share.
-        network = "" if sections["network"][0].text == "{}" else f'"network":{sections["network"][0].text},'
-        head = (
-            f'{{"engine":{sections["engine"][0].text},"jobs":[{",".join(job.text for job in sections["jobs"])}],'
-            f'"machine":{sections["machine"][0].text},{network}"routing":{sections["routing"][0].text},"seed":'
-        )
-        start = hashlib.sha256(head.encode())
-        ids = []
-        for seed in seeds:
-            state = start.copy()
-            state.update(f"{seed}}}".encode())
-            point_id = "p" + state.hexdigest()[:12]
+        texts: dict[str, str | list[str]] = {root: parts[0].text for root, parts in sections.items()}
+        ids = ids_of(texts | {"jobs": [job.text for job in sections["jobs"]]}, seeds)
+        for point_id, seed in zip(ids, seeds, strict=True):
             if point_id not in self.points:
                 self.points[point_id] = PlannedPoint(
                     point_id, self._machine_id(sections["machine"][0]), _point(sections, seed)
                 )
-            ids.append(point_id)
         return ids
 
     def _machine_id(self, machine: _Section) -> str:

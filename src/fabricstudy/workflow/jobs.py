@@ -60,6 +60,15 @@ class ScheduleJob(BaseModel):
     batches: list[str]
 
 
+class ReportJob(BaseModel):
+    """The report, with the chunks that define the machines and workloads, and do the runs, which figures draw."""
+
+    digest: str
+    machines: list[str]
+    workloads: list[str]
+    schedules: list[str]
+
+
 class Jobs(BaseModel):
     """All jobs of a study.
 
@@ -85,7 +94,7 @@ class Jobs(BaseModel):
     schedules: dict[str, ScheduleJob]
     analyses: dict[str, str]
     table: str
-    report: str
+    report: ReportJob
     points: int
     extensions: str
 
@@ -130,7 +139,12 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
         },
         analyses={name: pipeline.analysis_digest(name) for name in pipeline.analyses},
         table=code_digest("fabricstudy.table.__main__"),
-        report=pipeline.report_digest,
+        report=ReportJob(
+            digest=pipeline.report_digest,
+            machines=list(pipeline.machine_chunks) if pipeline.plan.draws_machines else [],
+            workloads=list(pipeline.workload_chunks) if pipeline.plan.draws_machines else [],
+            schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],
+        ),
         points=len(pipeline.plan.points),
         extensions=pipeline.plan.study.extension_package,
     )

@@ -82,10 +82,19 @@ class Workload:
 
 @dataclass(frozen=True)
 class RunChunk:
-    """Runs of one schedule that one job of Snakemake does; `name` is that of the schedule, and where it is divided."""
+    """Runs of one schedule that one job of Snakemake does.
+
+    Parameters
+    ----------
+    name : str
+        That of the schedule, and where it is divided.
+    drawn : frozenset of str
+        Ids of the runs whose jobs some figure draws in time.
+    """
 
     name: str
     runs: tuple[PlannedRun, ...]
+    drawn: frozenset[str] = frozenset()
 
     @property
     def points(self) -> set[str]:
@@ -102,7 +111,7 @@ class RunChunk:
         """Digest of the runs, of the points that they rest on, and of the code that does them."""
         kinds = ("machine", "partitions", "trace", "order", "backfill")
         modules = {type(getattr(one.run, name)).__module__ for one in self.runs for name in kinds}
-        ids = [f"{run.key} {run.keeps_jobs}" for run in self.runs]
+        ids = [f"{run.key} {run.keeps_jobs} {run.run_id in self.drawn}" for run in self.runs]
         return _digest([*ids, code_digest("fabricstudy.schedule.stage", *sorted(modules))])
 
 
@@ -173,13 +182,15 @@ class Pipeline:
     def run_chunks(self) -> dict[str, RunChunk]:
         """Chunks of the runs of each schedule, by name."""
         found = {}
+        drawn = frozenset(self.plan.drawn_runs)
         for schedule in self.plan.study.schedules:
             runs = {run.key: run for run in self.plan.runs.values() if run.schedule == schedule}
             costs = [run.predicted_cpu_s for run in runs.values()]
             target = min(self.batch_cpu_s, max(sum(costs) / MIN_RUN_CHUNKS, MIN_RUN_CHUNK_CPU_S))
             for chunk in divide_in_at_most(list(runs), costs, 2 * target, MAX_RUN_CHUNKS):
                 name = f"{schedule}-{chunk.name}"
-                found[name] = RunChunk(name, tuple(runs[key] for key in chunk.keys))
+                chosen = tuple(runs[key] for key in chunk.keys)
+                found[name] = RunChunk(name, chosen, drawn & {run.run_id for run in chosen})
         return found
 
     @cached_property

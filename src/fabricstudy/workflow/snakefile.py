@@ -172,6 +172,23 @@ class Inputs:
         """Return the records of the scheduled runs of a study."""
         return self._named(wildcards.study, "schedule", self._studies[wildcards.study].schedules, ".jsonl")
 
+    def scheduled_jobs(self, wildcards: Any) -> list[str]:
+        """Return the jobs of the scheduled runs of a study."""
+        return self._named(wildcards.study, "schedule", self._studies[wildcards.study].schedules, ".parquet")
+
+    def drawn_machines(self, wildcards: Any) -> list[str]:
+        """Return the definitions of machines that the figures of a study read."""
+        return self._definitions(wildcards.study, self._studies[wildcards.study].report.machines)
+
+    def drawn_workloads(self, wildcards: Any) -> list[str]:
+        """Return the workloads that the figures of a study read."""
+        return self._named(wildcards.study, "workload", self._studies[wildcards.study].report.workloads, ".parquet")
+
+    def drawn_runs(self, wildcards: Any) -> list[str]:
+        """Return the histories of scheduled runs that the figures of a study read."""
+        runs = self._studies[wildcards.study].report.schedules
+        return self._named(wildcards.study, "schedule", runs, ".history.parquet")
+
     def tables_of_study(self, wildcards: Any) -> list[str]:
         """Return all tables of a study."""
         return self.tables(wildcards.study)

@@ -109,7 +109,8 @@ def run_schedules(args: argparse.Namespace) -> None:
     if chunk is None:
         raise _changed(args)
     start_s = time.process_time()
-    run_chunk(chunk.runs, chunk.digest, read_ratios(args.points, chunk.points), args.out, args.jobs)
+    points = read_ratios(args.points, chunk.points)
+    run_chunk(chunk.runs, chunk.digest, points, args.out, args.jobs, args.histories, chunk.drawn)
     print(f"{len(chunk.runs)} runs in {time.process_time() - start_s:.2f} s of processor time")
 
 
@@ -159,7 +160,7 @@ _STAGES = {
         ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links"),
     ),
     "analysis": (make_analysis, ("name",)),
-    "schedule": (run_schedules, ("plan", "batch-cpu-s", "name", "points", "jobs")),
+    "schedule": (run_schedules, ("plan", "batch-cpu-s", "name", "points", "jobs", "histories")),
 }
 """What each stage does, and which arguments it takes beside ``--study`` and ``--out``."""
 
@@ -174,6 +175,7 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
     "results": {"type": Path, "required": True, "help": "folder of what is cached"},
     "links": {"type": Path, "required": True, "help": "file for the links of points, Parquet"},
     "jobs": {"type": Path, "required": True, "help": "file for the jobs of schedules, Parquet"},
+    "histories": {"type": Path, "required": True, "help": "file for the histories of runs that are drawn, Parquet"},
     "cores": {"type": int, "default": 1, "help": "cores that Snakemake grants"},
     "batch-cpu-s": {"type": float, "required": True, "help": "predicted seconds a batch"},
 }

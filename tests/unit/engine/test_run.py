@@ -153,8 +153,8 @@ def test_a_program_that_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 def test_the_simulator_dies_with_its_batch(tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; from fabricstudy.engine.process import run;"
-        f"run(['sh', '-c', 'echo $$ > pid; exec sleep 60'], Path({str(tmp_path)!r}), 60, 10**9)"
+        "from pathlib import Path; from fabricstudy.engine.process import run_process;"
+        f"run_process(['sh', '-c', 'echo $$ > pid; exec sleep 60'], Path({str(tmp_path)!r}), 60, 10**9)"
     )
     batch = subprocess.Popen(python(code))
     while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():

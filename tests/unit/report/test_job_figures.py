@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.schedules import SCHEDULE
+from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.report import job_figures
+from fabricstudy.report.figure_style import Made
 from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes
-from fabricstudy.schedule.stage import ScheduleRun, run_planned_schedule
-from fabricstudy.study.file import validate_study
+from fabricstudy.schedule.history import History, read_histories
+from fabricstudy.schedule.stage import run_chunk, run_planned_schedule
+from fabricstudy.study.file import read_study, validate_study
 from fabricstudy.study.model import Study
-from fabricstudy.study.plan import plan
+from fabricstudy.study.plan import Plan, plan
 from fabricstudy.table.collect import collect
 from fabricstudy.table.schedules import schedule_tables
 
@@ -36,19 +41,36 @@ def study_of(**figure: Any) -> Study:
     return validate_study({"study": "small", "schedules": {"s": FULL}, "figures": figures})
 
 
+def histories_of(of: Plan, folder: Path, records: Sequence[dict[str, Any]] = ()) -> tuple[Path, ...]:
+    """Do the runs of a study that its figures draw, and write their histories."""
+    files = [folder / name for name in ("s-all.jsonl", "s-all.parquet", "s-all.history.parquet")]
+    run_chunk(list(of.runs.values()), "digest", records, *files, of.drawn_runs)
+    return (files[-1],)
+
+
 @pytest.fixture(scope="module")
-def done() -> ScheduleRun:
-    (run,) = plan(study_of()).runs.values()
-    return run_planned_schedule(run, {})
+def done(tmp_path_factory: pytest.TempPathFactory) -> History:
+    of = plan(study_of(kind="timeline"))
+    runs = {run.run_id: run for run in of.runs.values()}
+    (history,) = read_histories(histories_of(of, tmp_path_factory.mktemp("runs")), runs).values()
+    return history
 
 
-def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: ScheduleRun) -> None:
-    sizes = [int(one) for one in np.unique(done.result.class_nodes)]
-    assert sum(busy_nodes(done, size) for size in sizes).tolist() == (done.result.instants.busy * 512).tolist()
+def test_a_history_is_read_as_it_was_written(done: History) -> None:
+    made = run_planned_schedule(done.planned, {}).history
+    for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "takes", "ran"):
+        np.testing.assert_array_equal(getattr(done, name), getattr(made, name))
+    for name in ("time_s", "busy", "empty", "cables", "held", "scattered", "queue"):
+        np.testing.assert_array_equal(getattr(done.instants, name), getattr(made.instants, name))
 
 
-def test_spans_without_cables_are_those_that_the_kernel_counts(done: ScheduleRun) -> None:
-    instants = done.result.instants
+def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: History) -> None:
+    size_axes = [int(one) for one in np.unique(done.class_nodes)]
+    assert sum(busy_nodes(done, size) for size in size_axes).tolist() == (done.instants.busy * 512).tolist()
+
+
+def test_spans_without_cables_are_those_that_the_kernel_counts(done: History) -> None:
+    instants = done.instants
     window = float(instants.time_s[0]), float(instants.time_s[-1])
     spans = list(blocked_by_cables(done, window))
     counted = (instants.cables[:-1] * np.diff(instants.time_s)).sum()
@@ -71,12 +93,23 @@ def test_spans_without_cables_are_those_that_the_kernel_counts(done: ScheduleRun
     ],
 )
 def test_what_can_be_drawn_is_and_twice_the_same(
-    figure: dict[str, Any], drawn: bool, monkeypatch: pytest.MonkeyPatch
+    figure: dict[str, Any], drawn: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(job_figures, "MAX_BOXES", 300)
     study = study_of(**figure)
     of = plan(study)
     tables = collect(of, [], [], {}, schedule_tables(of, {}))
-    first, again = (draw(study.figures[0], tables, of) for _ in range(2))
+    made = Made(histories=histories_of(of, tmp_path))
+    first, again = (draw(study.figures[0], tables, of, made) for _ in range(2))
     assert bool(first.svg) == drawn and first.svg == again.svg and first.pdf == again.pdf
     assert pd.isna(tables.schedules["utilisation"]).all()
+
+
+def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:
+    """Its slowdown rests on points, of which none has a record."""
+    figure = {"id": "a", "title": "A", "schedule": "s", "kind": "timeline"}
+    of = plan(read_study({**coupled(), "figures": [figure]}))
+    made = Made(histories=histories_of(of, tmp_path))
+    lines = [json.loads(line) for line in (tmp_path / "s-all.jsonl").read_text().splitlines()]
+    drawn = draw(of.study.figures[0], collect(of, [], [], {}, schedule_tables(of, {"s": lines})), of, made)
+    assert not drawn.svg and "has no record" in drawn.basis

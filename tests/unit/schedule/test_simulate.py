@@ -152,7 +152,7 @@ def test_rows_by_hand() -> None:
     of = of_line()
     jobs = Jobs.of([0, 50, 100], [100, 100, 10], [100, 100, 10], [512, 256, 512])
     row = schedule_row(of, jobs, run(of, jobs))
-    assert (row["utilisation"], row["useful"], row["empty"]) == (0.375, 0.3125, 0.625)
+    assert (row["utilisation"], row["useful_utilisation"], row["idle_no_jobs"]) == (0.375, 0.3125, 0.625)
     assert (row["makespan_s"], row["response_mean_s"], row["rounded_up"], row["running_at_end"]) == (150, 70, 1, 2)
     assert bounded_slowdown(np.array([5.0, 40.0]), np.array([1.0, 20.0])).tolist() == [1.0, 2.0]
     assert [(own["class_nodes"], own["jobs"]) for own in class_rows(jobs, run(of, jobs))] == [(512, 3)]
@@ -195,11 +195,11 @@ def test_the_digest_covers_what_the_kernel_and_the_orders_import() -> None:
 SHORT = """
 import numpy as np
 from fabricstudy.machine.base import Topology
-from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, simulate
+from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, simulate_schedule
 line = PartitionList.model_validate([{"shape": [1, 1, 2]}]).partitions(
     Topology.model_validate({"kind": "bluegene-p", "midplanes": [1, 1, 4]}))
 jobs = Jobs.of([0, 1, 1], [60, 60, 60], [60, 90, 60], [1024, 1024, 1024])
-found = simulate(line, jobs, Order.model_validate("shortest-first"), Backfill.model_validate("none"))
+found = simulate_schedule(line, jobs, Order.model_validate("shortest-first"), Backfill.model_validate("none"))
 print(found.start_s.tolist(), found.instants.queue.tolist())
 """
 

@@ -44,7 +44,7 @@ def simulated(of: Plan, folder: Path) -> list[dict[str, Any]]:
 def tables_of(of: Plan, records: list[dict[str, Any]], folder: Path) -> dict[str, pd.DataFrame]:
     """Do all runs of a study with one schedule called s, and collect their tables."""
     shard = folder / "s-all.jsonl"
-    run_chunk(list(of.runs.values()), "digest", records, shard, shard.with_suffix(".parquet"))
+    run_chunk(list(of.runs.values()), "digest", records, shard, shard.with_suffix(".parquet"), folder / "s.h")
     lines = [json.loads(line) for line in shard.read_text().splitlines()]
     return schedule_tables(of, {"s": lines}, [shard.with_suffix(".parquet")])
 
@@ -103,7 +103,7 @@ def test_killed_and_run_again_the_bytes_are_the_same(tmp_path: Path) -> None:
         return [
             sys.executable, "-m", "fabricstudy.workflow.stages", "schedule", "--study", str(study), "--name",
             chunk.name, "--plan", str(tmp_path), "--batch-cpu-s", "1e6", "--out", f"{out}/a.jsonl",
-            "--jobs", f"{out}/a.parquet",
+            "--jobs", f"{out}/a.parquet", "--histories", f"{out}/a.history.parquet",
         ]  # fmt: skip
 
     subprocess.run(command("whole"), check=True, capture_output=True)
@@ -115,5 +115,5 @@ def test_killed_and_run_again_the_bytes_are_the_same(tmp_path: Path) -> None:
     killed.wait()
     assert not (tmp_path / "again/a.jsonl").exists()
     subprocess.run(command("again"), check=True, capture_output=True)
-    for name in ("a.jsonl", "a.parquet"):
+    for name in ("a.jsonl", "a.parquet", "a.history.parquet"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

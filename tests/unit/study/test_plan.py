@@ -17,6 +17,7 @@ from fabricstudy.engine.caminos import channels, phit_bytes
 from fabricstudy.engine.point import (
     baseline_point,
     canonical_json,
+    digest,
     machine_id,
     point_from_json,
     point_id,
@@ -40,6 +41,7 @@ def check_consistent(result: Plan) -> None:
     """Check the fast way of making ids against the definition, and that every id leads somewhere."""
     for key, planned in result.points.items():
         assert key == planned.point_id == point_id(planned.point)
+        assert key == digest("p", canonical_json(planned.point.physics()))
         assert planned.machine_id == machine_id(planned.point.machine)
         assert result.machines[planned.machine_id] == planned.point.machine
     used = {row.point_id for row in result.rows} | {other for row in result.rows for other in row.baseline_ids if other}

@@ -32,6 +32,9 @@ class AllGather(MessagePattern):
         phases = (ranks - 1).bit_length()
         return tuple(TrafficEstimate(float(ranks) * self.iterations, block << phase) for phase in range(phases))
 
+    def is_near(self, ranks: int) -> bool:
+        return self.algorithm == "ring" and self.numbering == "natural"
+
     def check_ranks(self, ranks: int) -> None:
         """Refuse recursive doubling unless there is a power of two of ranks."""
         if self.algorithm == "recursive-doubling" and ranks & (ranks - 1):

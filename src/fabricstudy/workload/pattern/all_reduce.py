@@ -67,6 +67,9 @@ class AllReduce(Collective):
             return "recursive-doubling" if short else "ring"
         return self.algorithm
 
+    def is_near(self, ranks: int) -> bool:
+        return self.chosen(ranks) == "ring" and self.numbering == "natural"
+
     def check_ranks(self, ranks: int) -> None:
         """Refuse a vector that cannot be divided where it has to be."""
         super().check_ranks(ranks)

@@ -47,6 +47,10 @@ class Pattern(Kind):
     silent: ClassVar[bool] = False
     """Whether it never sends anything, whatever the number of ranks."""
 
+    def is_near(self, ranks: int) -> bool:
+        """Whether ranks send most to those beside them: in the application, or by number."""
+        return self.has_places
+
     def traffic_messages(self, ranks: int) -> float:
         """Messages in all iterations."""
         return sum(part.messages for part in self.traffic(ranks))

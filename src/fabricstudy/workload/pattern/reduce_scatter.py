@@ -48,6 +48,9 @@ class ReduceScatter(Collective):
             return "recursive-halving" if short or ranks >= 0.0012 * size_bytes + 8 else "ring"
         return self.algorithm
 
+    def is_near(self, ranks: int) -> bool:
+        return self.chosen(ranks) == "ring" and self.numbering == "natural"
+
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)
         self.check_blocks(ranks, "it")

@@ -16,6 +16,9 @@ class Ring(MessagePattern):
 
     kind: Literal["ring"] = "ring"
 
+    def is_near(self, ranks: int) -> bool:
+        return self.numbering == "natural"
+
     def traffic_messages(self, ranks: int) -> float:
         return 2.0 * ranks * self.iterations
 

@@ -1,0 +1,102 @@
+"""What a run did, for figures of its jobs in time: one Parquet file a chunk, a row a run that some figure draws."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fabricstudy.core.files import atomic_path
+from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
+
+from .jobs import Floats, Ints
+from .partitions import NodePool, Partitions
+from .result import UtilisationSeries
+from .run import PlannedRun
+from .slowdown import refused
+
+MAX_CACHED_LISTS = 8
+_lists: dict[str, Partitions | NodePool] = {}
+
+
+def partitions_of_run(planned: PlannedRun) -> Partitions | NodePool:
+    """Return what a run may give to jobs; some lists are at hand, since most runs share theirs with others."""
+    if planned.list_id not in _lists:
+        if len(_lists) == MAX_CACHED_LISTS:
+            del _lists[next(iter(_lists))]
+        _lists[planned.list_id] = planned.run.partitions.partitions(planned.run.machine)
+    return _lists[planned.list_id]
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """When and where the jobs of a run ran; arrays are as in `Jobs`, `SlowdownFactors` and `ScheduleResult`."""
+
+    planned: PlannedRun
+    submit_s: Floats
+    start_s: Floats
+    end_s: Floats
+    class_nodes: Ints
+    partition: Ints
+    application: Ints
+    instants: UtilisationSeries
+
+    @property
+    def partitions(self) -> Partitions | NodePool:
+        """What the run may give to jobs."""
+        return partitions_of_run(self.planned)
+
+    @property
+    def ran(self) -> npt.NDArray[np.bool_]:
+        """Whether each job ran."""
+        return self.partition >= 0
+
+    @cached_property
+    def takes(self) -> npt.NDArray[np.bool_]:
+        """Whether each job takes partitions of each variant, bool [jobs, variants]."""
+        return ~refused(self.planned.run.slowdown.kinds, self.partitions.variants)[self.application]
+
+
+_FLOATS = frozenset({"submit_s", "start_s", "end_s", "time_s"})
+_OF_JOBS = ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application")
+_OF_INSTANTS = tuple(field.name for field in fields(UtilisationSeries))
+_COLUMNS = pa.schema(
+    {"run_id": pa.string()}
+    | {name: pa.list_(pa.float64() if name in _FLOATS else pa.int64()) for name in (*_OF_JOBS, *_OF_INSTANTS)}
+)
+
+
+@contextmanager
+def histories_writer(path: Path) -> Iterator[pq.ParquetWriter]:
+    """Open a file for `write_history`; it appears when the block ends well."""
+    with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(FORMAT), **CHECKED) as writer:
+        yield writer
+
+
+def write_history(history: History, writer: pq.ParquetWriter) -> None:
+    """Write the history of a run, as a row group of its own."""
+    cells: dict[str, Any] = {name: getattr(history, name) for name in _OF_JOBS}
+    cells |= {name: getattr(history.instants, name) for name in _OF_INSTANTS}
+    row = {"run_id": history.planned.run_id, **cells}
+    writer.write_table(pa.Table.from_pylist([row], schema=writer.schema))
+
+
+def read_histories(paths: Iterable[Path], wanted: Mapping[str, PlannedRun]) -> dict[str, History]:
+    """Return the histories of runs, both by their ids, as far as the files have them."""
+    found = {}
+    for path in paths:
+        table = read_parquet(path, [("run_id", "in", list(wanted))])
+        for number, name in enumerate(table["run_id"].to_pylist()):
+            cells = {
+                column: table[column][number].values.to_numpy(zero_copy_only=False)
+                for column in (*_OF_JOBS, *_OF_INSTANTS)
+            }
+            instants = UtilisationSeries(**{column: cells.pop(column) for column in _OF_INSTANTS})
+            found[name] = History(wanted[name], **cells, instants=instants)
+    return found
