@@ -28,7 +28,7 @@ _COMMANDS = {
     "machine": ("describe_machines", "show_machines"),
     "draw": ("draw_machine", "show_drawing"),
     "candidates": ("list_candidates", "show_candidates"),
-    "where": ("where_it_is", "show_place"),
+    "where": ("find_resource", "show_path"),
     "compare": ("compare_runs", "show_comparison"),
 }
 """Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
