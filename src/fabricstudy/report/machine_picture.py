@@ -333,7 +333,7 @@ def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
     notes += [layout.says] if layout.says else []
     if load is not None:
         bundled = (layout.line_of_row == WITHIN).any()
-        notes.append("colour: the fuller direction" + ", of several links the fullest" * bool(bundled))
-        notes += ["ring of a spot: the fullest link inside"] if bundled else []
+        notes.append("colour: the direction with the higher load" + ", of several links the highest" * bool(bundled))
+        notes += ["ring of a spot: the highest load inside"] if bundled else []
         notes.append("light grey: nothing")
     return notes

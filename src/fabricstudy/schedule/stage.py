@@ -97,8 +97,8 @@ def run_metrics(done: ScheduleRun) -> dict[str, Any]:
     """Give the metrics of a run, and below `classes` those of each size class, as plain values."""
     facts = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
-    mended = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
-    plain: dict[str, Any] = _plain({**facts, "trace_repairs": mended or None, "classes": classes})
+    repairs = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
+    plain: dict[str, Any] = _plain({**facts, "trace_repairs": repairs or None, "classes": classes})
     return plain
 
 

@@ -90,7 +90,7 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
 
 
 def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[IntArray]:
-    """CODES' number of the place of each rank: a repetition has as many places a node as the fullest node has ranks.
+    """CODES' number of the place of each rank: as many places a node as the largest number of ranks of a node.
 
     Places of a repetition belong to its nodes in turn.
     """
@@ -105,7 +105,7 @@ def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> l
 
 
 def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Ranks on the fullest node."""
+    """Ranks on the node with most ranks."""
     return int(np.bincount(np.concatenate([job.node_of_rank for job in jobs]), minlength=machine.nodes).max())
 
 
