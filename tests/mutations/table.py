@@ -321,9 +321,9 @@ ENGINES = (
     Mutation(
         "what is done with any result",
         "engine/outcome.py",
-        "    keep(engine.read(folder, exit_code, point, machine, jobs), folder, record)",
+        "    store_result(engine.read(folder, exit_code, point, machine, jobs), folder, record)",
         "    read = engine.read(folder, exit_code, point, machine, jobs)\n"
-        "    keep(type(read)(read.job_runtime_ns), folder, record)",
+        "    store_result(type(read)(read.job_runtime_ns), folder, record)",
         reads=(CAMINOS, FLOW),
     ),
     Mutation(
@@ -371,9 +371,9 @@ ENGINES = (
     known(
         "window of flows",
         "engine/flow/files.py",
-        "MOST_WINDOW_BYTES = 64_000",
+        "MAX_WINDOW_BYTES = 64_000",
         ("simulate", *TABLE),
-        new="MOST_WINDOW_BYTES = 32_000",
+        new="MAX_WINDOW_BYTES = 32_000",
     ),
     same("default batching of flows", "engine/flow/settings.py", "        0.02,", "        0.05,", reads=(FLOW,)),
     Mutation(
@@ -385,7 +385,7 @@ ENGINES = (
     known(
         "place of detours",
         "engine/detours.py",
-        "return routing.via if isinstance(routing, Detour) else None",
+        "return routing.via if isinstance(routing, NonMinimalRouting) else None",
         ("simulate", *TABLE),
         new="return getattr(routing, 'via', None)",
     ),
@@ -450,7 +450,7 @@ ENGINES = (
 )
 
 SCHEDULES = (
-    Mutation("bounded slowdown", "schedule/metrics.py", "LEAST_RUNTIME_S = 10.0", "LEAST_RUNTIME_S = 100.0"),
+    Mutation("bounded slowdown", "schedule/metrics.py", "SLOWDOWN_THRESHOLD_S = 10.0", "SLOWDOWN_THRESHOLD_S = 100.0"),
     Mutation(
         "requests of a log",
         "schedule/trace/swf.py",
@@ -462,7 +462,7 @@ SCHEDULES = (
         "schedule/trace/swf_text.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
-        new="return self.fields[:, field - 1] * (1 + (field == Field.RUN))\n",
+        new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",
     ),
     known(
         "order of cuboids",
@@ -485,7 +485,7 @@ SCHEDULES = (
         ("schedule", *TABLE),
         new='"trace_repairs": mended or "nothing"',
     ),
-    known("compiled loop of EASY", "schedule/kernel/easy.py", "@inner\ndef pass_easy(", ("schedule", *TABLE)),
+    known("compiled loop of EASY", "schedule/kernel/easy.py", "@jit_inner\ndef pass_easy(", ("schedule", *TABLE)),
     known("order of the queue", "schedule/order/fcfs.py", "@register", ("schedule", *TABLE)),
     known("backfilling", "schedule/backfill/easy.py", "@register", ("schedule", *TABLE)),
     known("order of no schedule", "schedule/order/wfp.py", "@register"),
