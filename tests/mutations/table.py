@@ -462,7 +462,7 @@ SCHEDULES = (
         "schedule/trace/swf_text.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
-        new="return self.fields[:, field - 1] * (1 + (field == Field.RUN))\n",
+        new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",
     ),
     known(
         "order of cuboids",

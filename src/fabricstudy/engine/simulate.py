@@ -41,7 +41,7 @@ def simulate(
     machine_of: Callable[[PlannedPoint], AnalysedMachine],
     limits: Limits,
 ) -> Record:
-    """Give the record of a point: the stored one if it is finished, else that of a simulation done now.
+    """Return the record of a point: the stored one if it is finished, else that of a simulation done now.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from ..order.base import Order
 F = TypeVar("F", bound=Callable[..., Any])
 
 FIRST, LAST, RUNNING, STAMP, SPANS = range(5)
-"""Places in `Task.counter`."""
+"""Indices into `ScheduleState.counter`."""
 
 GONE = -1
 """Stands in the queue where a job has left it."""
