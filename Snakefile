@@ -59,7 +59,7 @@ try:
 except StudyError as error:
     raise WorkflowError(str(error)) from None
 
-INPUTS = Inputs(STUDIES)
+INPUTS = Inputs(STUDIES, plan_by_rule=not workflow.modifier.is_main_snakefile())
 
 
 wildcard_constraints:

@@ -3,8 +3,8 @@
 #      plan_workloads.parquet and plan_schedules.parquet, a row a workload and a run; workflow.json, the jobs.
 
 
-# Without params: if Snakemake did this job again, it would do all others again. A plan that is there and has changed is
-# rewritten when a run starts.
+# A plan that has changed is rewritten when a run starts, and the digests of the other rules decide which jobs run again. In a
+# module or an included workflow, where Snakemake ignores `onstart`, this rule runs, and all others after it, from the caches.
 rule plan:
     """Expand a study into the table of its points."""
     input:
@@ -19,6 +19,8 @@ rule plan:
         "../../envs/fabricstudy.yaml"
     resources:
         batch_cpu_s=str(SETTINGS.batch_cpu_s),
+    params:
+        digest=INPUTS.plan_digest,
     message:
         "Planning {wildcards.study}"
     shell:

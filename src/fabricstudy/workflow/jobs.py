@@ -1,6 +1,7 @@
 """The jobs of the workflow as the Snakefile sees them: names, inputs, digests and resources, without the plan."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
@@ -8,7 +9,6 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from fabricstudy.core.bundled_files import HOME
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import OWN_MEMORY_MB
@@ -21,7 +21,6 @@ from .pipeline import Pipeline, find_study, load_pipelines
 
 FILE = "workflow.json"
 
-_OF_RULE = [HOME / name for name in ("workflow/rules/plan.smk", "envs/fabricstudy.yaml")]
 
 
 class MachineJob(BaseModel):
@@ -73,8 +72,6 @@ class Jobs(BaseModel):
     """All jobs of a study, by the names of their files; texts are digests."""
 
     file: Path
-    rule: str
-    """Digest of the rule that writes the plan, and of its environment."""
     plan: str
     machines: dict[str, MachineJob]
     structure: str
@@ -87,13 +84,17 @@ class Jobs(BaseModel):
     points: int
     extensions: str
 
+    @property
+    def digest(self) -> str:
+        """Digest of all of them."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
 
 def jobs_of(pipeline: Pipeline) -> Jobs:
     """Return the jobs of a planned study."""
     machine, workload = pipeline.chunk_of_machine, pipeline.chunk_of_workload
     return Jobs(
         file=pipeline.file,
-        rule=hashlib.sha256(b"".join(path.read_bytes() for path in _OF_RULE)).hexdigest()[:16],
         plan=pipeline.plan_digest,
         machines={
             name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
@@ -148,22 +149,14 @@ def read_jobs(folder: Path) -> Jobs | None:
     return written if all((folder / name).is_file() for name in PLAN_FILES) else None
 
 
-def is_planned(jobs: Jobs, folder: Path) -> bool:
-    """Return whether Snakemake keeps the plan in a folder, though `renew_plans` may rewrite it."""
-    written = read_jobs(folder)
-    return written is not None and (written.file, written.rule) == (jobs.file, jobs.rule)
-
-
 def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
-    """Write the jobs of a study, and its plan unless it is unchanged."""
+    """Write the plan of a study and its jobs."""
     workloads = [
         {"workload_id": one.workload_id, "point_id": one.planned.point_id, "job": one.job, "chunk": name}
         for name, chunk in pipeline.workload_chunks.items()
         for one in chunk
     ]
-    # It holds defaults of kinds, so any changed digest may concern it.
-    if read_jobs(folder) != jobs:
-        write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
+    write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
     with atomic_text(folder / FILE) as out:
         out.write(jobs.model_dump_json(indent=1))
 
@@ -176,10 +169,16 @@ class Studies:
     planned: Mapping[str, Pipeline]
 
     def renew_plans(self, results: Path) -> None:
-        """Rewrite existing plans that are out of date."""
+        """Rewrite existing plans that are out of date; their dates stay, so that digests decide which jobs run."""
         for name, pipeline in self.planned.items():
-            if read_jobs(results / name) not in (None, self.jobs[name]):
-                write_jobs(pipeline, self.jobs[name], results / name)
+            # A plan holds defaults of kinds, so any changed digest may concern it.
+            if read_jobs(results / name) in (None, self.jobs[name]):
+                continue
+            files = [results / name / file for file in (*PLAN_FILES, FILE)]
+            dates = [(path.stat().st_atime_ns, path.stat().st_mtime_ns) for path in files]
+            write_jobs(pipeline, self.jobs[name], results / name)
+            for path, ns in zip(files, dates, strict=True):
+                os.utime(path, ns=ns)
 
 
 def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:

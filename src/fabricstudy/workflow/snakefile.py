@@ -20,7 +20,7 @@ from fabricstudy.study.file import validated
 from fabricstudy.study.plan_file import FILES as PLAN_FILES
 from fabricstudy.study.plan_file import POINTS
 
-from .jobs import Jobs, SimulateJob, WorkloadJob, is_planned
+from .jobs import Jobs, SimulateJob, WorkloadJob
 from .pipeline import BATCH_CPU_S, Seconds
 
 WILDCARDS = {
@@ -88,9 +88,8 @@ RESULTS, REPORTS = Path("results"), Path("reports")
 class Inputs:
     """Files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
 
-    def __init__(self, studies: Mapping[str, Jobs]) -> None:
-        self._studies = studies
-        self._planned = {name for name, jobs in studies.items() if is_planned(jobs, RESULTS / name)}
+    def __init__(self, studies: Mapping[str, Jobs], plan_by_rule: bool = False) -> None:
+        self._studies, self._plan_by_rule = studies, plan_by_rule
 
     def study(self, wildcards: Any) -> Any:
         """Return the study file for rules whose digest covers what they need of it."""
@@ -100,13 +99,17 @@ class Inputs:
         """Return the study file for rules that run again when it changes."""
         return str(self._studies[wildcards.study].file)
 
-    def plan(self, wildcards: Any) -> Any:
-        """Return the plan for rules whose digest covers what they need of it.
+    def plan(self, wildcards: Any) -> str:
+        """Return the plan of a study."""
+        return f"results/{wildcards.study}/{POINTS}"
 
-        If the plan is missing, Snakemake ignores the digests of later jobs and runs all of them.
+    def plan_digest(self, wildcards: Any) -> str:
+        """Return a digest of the plan where its rule has to rewrite it; then all later jobs run, from the caches.
+
+        Elsewhere `Studies.renew_plans` does, and Snakemake compares the digests of later jobs. It compares none below a
+        job that is to run.
         """
-        plan = f"results/{wildcards.study}/{POINTS}"
-        return ancient(plan) if wildcards.study in self._planned else plan
+        return self._studies[wildcards.study].digest if self._plan_by_rule else ""
 
     def machines_of(self, wildcards: Any) -> list[str]:
         return self._definitions(wildcards.study, self._job(wildcards).machines)
