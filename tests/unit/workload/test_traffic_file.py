@@ -55,7 +55,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_matrix_is_sent_in_messages_of_the_size_stated(tmp_path, name):
+def test_a_matrix_is_sent_in_messages_of_the_size_stated(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
     pattern = pattern_of(tmp_path, name, iterations=2)
     pattern.check_ranks(4)
@@ -83,7 +83,7 @@ def as_parquet(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "messages.parquet"])
-def test_messages_keep_their_phases_and_their_order(tmp_path, name):
+def test_messages_keep_their_phases_and_their_order(tmp_path: Path, name: str) -> None:
     (tmp_path / "messages.csv").write_text(LIST)
     as_parquet(tmp_path / "messages.parquet")
     pattern = pattern_of(tmp_path, name, iterations=2)
@@ -96,7 +96,7 @@ def test_messages_keep_their_phases_and_their_order(tmp_path, name):
 
 
 @pytest.mark.parametrize(("name", "text"), [("m.csv", "0,5\n7,0\n"), ("messages.csv", LIST)])
-def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path, name, text):
+def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path: Path, name: str, text: str | bytes) -> None:
     (tmp_path / "other").mkdir()
     for path in (tmp_path / name, tmp_path / "other" / name):
         path.write_text(text)
@@ -114,7 +114,7 @@ def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path, name, tex
         assert (refusal.value.code, refusal.value.path) == ("does-not-fit", ("file",))
 
 
-def test_costs_of_listed_messages_are_predicted(tmp_path):
+def test_costs_of_listed_messages_are_predicted(tmp_path: Path) -> None:
     (tmp_path / "messages.csv").write_text(LIST)
     job = {"nodes": 2, "pattern": pattern_of(tmp_path, "messages.csv", iterations=3)}
     (traffic,) = traffic_by_job(point_on(DRAGONFLY, jobs=[job]))
@@ -167,7 +167,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
-def test_what_is_wrong_is_told_with_its_place(tmp_path, name, text, where, value):
+def test_what_is_wrong_is_told_with_its_place(
+    tmp_path: Path, name: str, text: str | bytes, where: str, value: Any
+) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValidationError) as refusal:
         pattern_of(tmp_path, name)
@@ -186,7 +188,7 @@ def table(**changed: Any) -> pd.DataFrame:
     ({"source": pd.array([0, None], dtype="Int64")}, "column source"),
     ({"job": ["a", "b"]}, "column job"),
 ])  # fmt: skip
-def test_what_is_wrong_in_a_table(tmp_path, changed, where):
+def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where: str) -> None:
     table(**changed).to_parquet(tmp_path / "messages.parquet")
     with pytest.raises(ValidationError) as refusal:
         pattern_of(tmp_path, "messages.parquet")
@@ -196,7 +198,7 @@ def test_what_is_wrong_in_a_table(tmp_path, changed, where):
 @pytest.mark.parametrize(
     "arrays", [{"a": np.eye(2), "b": np.eye(2)}, {"a": np.ones(4)}, {"a": np.array([["x"] * 2] * 2)}]
 )
-def test_archives_of_something_else(tmp_path, arrays):
+def test_archives_of_something_else(tmp_path: Path, arrays: dict[str, Any]) -> None:
     np.savez(tmp_path / "m.npz", **arrays)
     with pytest.raises(ValidationError, match="not one matrix"):
         pattern_of(tmp_path, "m.npz")
