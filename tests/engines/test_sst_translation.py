@@ -236,7 +236,7 @@ class TestTraces:
         write_traces(tmp_path / "rank", job, seats)
         messages = job.messages
         for rank in range(job.ranks):
-            calls = read_trace(tmp_path / f"rank.{seats.seat_of_rank[rank]}")
+            calls = read_trace(tmp_path / f"rank.{seats.sst_rank_of_rank[rank]}")
             own = messages.source == rank
             expected = seats.sst_rank_of_rank[messages.destination[own]].tolist()
             assert [call[1] for call in calls if call[0] == "send"] == expected
@@ -279,7 +279,8 @@ class TestRunFile:
             Sst().prepare(tmp_path, this, this.machine.build(), jobs)
 
     def test_costs_of_mpi(self, tmp_path: Path) -> None:
-        (tmp_path / "free").mkdir(), (tmp_path / "default").mkdir()
+        (tmp_path / "free").mkdir()
+        (tmp_path / "default").mkdir()
         free = written(tmp_path / "free", point())
         assert free["mpi"]["ctrl.shortMsgLength"] == 10_000 and free["nic"]["txDelay_ns"] == 0
         assert free["mpi"]["ctrl.pqs.maxPostedShortBuffers"] == 512 + 143

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ran(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict]:
+def ran(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
     code = main(["map", "--json", "--machine", "machine.yaml", "--graph", "ring.csv", *more])
     return code, json.loads(capsys.readouterr().out)
 

@@ -79,7 +79,7 @@ STUDY: dict[str, Any] = {
     "jobs": [{"share": 1.0, "pattern": {"kind": "half", "message": "1 kB"}}],
     "engine": "caminos",
 }
-BOTH = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half", "ring"]}}}
+BOTH: dict[str, Any] = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half", "ring"]}}}
 
 
 def write(folder: Path, files: dict[str, str | bytes] | None = None, **changes: Any) -> Path:

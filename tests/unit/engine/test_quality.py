@@ -18,7 +18,7 @@ TORUS = {"kind": "torus", "shape": [8, 8, 8], "bandwidth": {"links": "1 GB/s", "
 
 
 def record_of(
-    pattern: dict[str, Any], mapping: str = "linear", machine: dict[str, Any] = TORUS, routing: Routing | None = None
+    pattern: dict[str, Any], mapping: Any = "linear", machine: dict[str, Any] = TORUS, routing: Routing | None = None
 ) -> dict[str, Any]:
     point = point_on(machine, jobs=[{"share": 1.0, "pattern": {"message": "1 kB"} | pattern, "mapping": mapping}])
     built = point.machine.build()

@@ -34,7 +34,7 @@ class Telling(Analysis):
         return self.memory_bytes
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        links = np.arange(machine.links)
+        links = np.arange(machine.links, dtype=float)
         return EngineResult(
             (1.0,), 1000.0 * links, link_packets=links, link_stall_ns=2.0 * links, job_rank_mean_ns=(0.5,)
         )

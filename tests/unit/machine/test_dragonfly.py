@@ -49,6 +49,7 @@ def cables_between(machine: Machine, part: np.ndarray, kind: int) -> np.ndarray:
 @given(configs())
 def test_every_pair_of_groups_is_joined_as_often_as_stated(config: DragonflyConfig) -> None:
     machine = config.build()
+    assert machine.group is not None
     expected = config.links_per_group_pair * (1 - np.eye(config.groups, dtype=int))
     assert np.array_equal(cables_between(machine, machine.group, kind=1), expected)
 
@@ -57,6 +58,7 @@ def test_every_pair_of_groups_is_joined_as_often_as_stated(config: DragonflyConf
 def test_groups_are_complete_and_local_cables_stay_inside(config: DragonflyConfig) -> None:
     machine = config.build()
     routers = np.arange(machine.routers)
+    assert machine.group is not None
     same_group = machine.group[:, None] == machine.group[None, :]
     expected = same_group & (routers[:, None] != routers[None, :])
     assert np.array_equal(cables_between(machine, routers, kind=0), expected.astype(int))
@@ -114,6 +116,7 @@ def test_ports_lead_to_the_groups_of_the_literature(arrangement: str) -> None:
     far, _ = ARRANGEMENTS[arrangement](np.full(GROUPS - 1, OWN), np.arange(GROUPS - 1), GROUPS)
     assert far.tolist() == FAR_GROUPS[arrangement]
     machine = config(GROUPS, 4, arrangement).build()
+    assert machine.group is not None
     for port, group in enumerate(far.tolist()):
         router = OWN * 4 + port // 2
         joined = (machine.link_tail == router) & (machine.group[machine.link_head] == group)
@@ -145,6 +148,7 @@ def test_classes_nodes_and_weights() -> None:
         ("host", 2e9, 20.0),
     ]
     assert machine.node_router.tolist() == [r for r in range(36) for _ in range(2)]
+    assert machine.group is not None
     assert machine.group.tolist() == [g for g in range(9) for _ in range(4)]
     assert machine.hop_weight == (1, 100) and machine.cores_per_node == 3
     assert machine.radix == 3 + 2 + 2

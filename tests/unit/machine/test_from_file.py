@@ -18,6 +18,7 @@ from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.distances import distances
+from fabricstudy.machine.named import NamedMachine
 from fabricstudy.study.file import load_machine
 
 EDGES = [("a", "b", "up", 2, "25 GB/s", "100 ns"), ("b", "c", "up", 1, "25 GB/s", "100 ns"),
@@ -66,7 +67,9 @@ def refusal_of(folder: Path, name: str, text: str, **keys: Any) -> ConfigError:
     (folder / name).write_text(text)
     with pytest.raises(ValidationError) as refusal:
         machine_of(folder, name, **keys)
-    return refusal.value.errors()[0]["ctx"]["error"]
+    error = refusal.value.errors()[0]["ctx"]["error"]
+    assert isinstance(error, ConfigError)
+    return error
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -77,6 +80,7 @@ def test_all_formats_give_the_same_machine(tmp_path: Path, name: str) -> None:
     machine = config.build()
     assert (config.routers, config.nodes, config.cables) == (4, 4, 7)
     assert (machine.routers, machine.nodes, machine.cables, machine.cores_per_node) == (4, 4, 7, 3)
+    assert isinstance(machine, NamedMachine)
     order = [machine.router_of[router] for router in "abcd"]
     between = nx.Graph(graph.subgraph("abcd"))
     hops = dict(nx.all_pairs_shortest_path_length(between))
@@ -107,6 +111,7 @@ def test_it_is_kept_with_its_names(tmp_path: Path) -> None:
     machine = machine_of(tmp_path, "f.csv").build()
     write_machines([("m", {}, machine)], tmp_path)
     again = read_machine((tmp_path,), "m")
+    assert isinstance(machine, NamedMachine) and isinstance(again, NamedMachine)
     assert (again.router_of, again.node_of, again.node_names) == (
         machine.router_of,
         machine.node_of,
@@ -197,6 +202,7 @@ def test_an_infiniband_fabric(tmp_path: Path) -> None:
     assert (machine.routers, machine.nodes, machine.cables) == (2, 3, 2)
     assert {link.name: link.bandwidth_Bps * 8e-9 for link in machine.classes} == {"4xEDR": 100.0, "4xDDR": 16.0}
     assert machine.host.bandwidth_Bps * 8e-9 == 100.0
+    assert isinstance(machine, NamedMachine)
     assert machine.nodes_of_router.tolist() == [2, 1] and machine.router_names[0] == "S-00000000000000a1"
     assert [machine.node_of[name] for name in ("guid b1", "lid 68", "guid b4")] == [0, 1, 2]
     assert [machine.router_of[name] for name in ("guid a1", "lid 21")] == [0, 1]
@@ -205,6 +211,7 @@ def test_an_infiniband_fabric(tmp_path: Path) -> None:
         assert (machine.classes[machine.link_class[link]].name, machine.link_head[link]) == (kind, head)
     assert machine.node_of_port == {"0:1": 0, "0:2": 1, "1:5": 2}
     first = machine_of(tmp_path, "ib.txt", host_ports="first").build()
+    assert isinstance(first, NamedMachine)
     assert first.node_names == ("node01", "H-00000000000000b3")
 
 
@@ -239,7 +246,7 @@ HALF_LETTER = """{"nodes": [{"id": "\\ud800", "nodes": 1}, {"id": 1, "nodes": 1}
     "edges": [{"source": "\\ud800", "target": 1, "bandwidth": "1 GB/s"}]}"""
 
 # File, what stands in it, where the mistake is, and what value.
-BAD = [
+BAD: list[tuple[str, str, str, Any]] = [
     ("f.csv", HEAD + "r,s,up,1,1G\n", "line 2 (bandwidth)", "1G"),
     ("f.csv", HEAD + ROUTERS + "\n# no\ns,t,up,0,1 GB/s\n", "line 5 (count)", "0"),
     ("f.csv", HEAD + "r,s,up,x,1 GB/s\n", "line 2 (count)", "x"),
@@ -311,9 +318,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
-def test_what_is_wrong_is_told_with_its_place(
-    tmp_path: Path, name: str, text: str | bytes, where: str, value: Any
-) -> None:
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, text: str, where: str, value: Any) -> None:
     error = refusal_of(tmp_path, name, text)
     assert (error.code, error.path, error.value) == ("invalid-data-file", ("file",), value)
     place = f"{name}, {where}: " if where else f"{name}: "

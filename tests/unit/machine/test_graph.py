@@ -19,7 +19,7 @@ def ints(*values: int) -> np.ndarray:
 
 def triangle(**changed: Any) -> Machine:
     """Three routers, the first two with nodes; a double slow cable and two fast ones."""
-    arrays = {
+    arrays: dict[str, Any] = {
         "kind": "triangle",
         "routers": 3,
         "node_router": ints(0, 0, 1),

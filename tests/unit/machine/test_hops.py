@@ -11,7 +11,7 @@ import pytest
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.hops import hop_distances
 
-MACHINES = [
+MACHINES: list[dict[str, Any]] = [
     {"kind": "torus", "shape": [5, 4, 2]},
     {"kind": "torus", "shape": [4, 3], "wrap": [True, False], "nodes_per_router": 2},
     {"kind": "mesh", "shape": [3, 4]},

@@ -362,4 +362,4 @@ def test_the_higher_bound_is_told_and_the_job_furthest_above_it_is_named(make: M
     assert row[:4] == ["main", "paths", "24", "2"]
     assert [float(text) for text in row[4:7]] == pytest.approx([over.min(), over.median(), over.max()], rel=1e-3)
     assert int(row[7]) == (over < 1).sum() == 2
-    assert jobs.loc[over.idxmax(), "point_id"] in row[8]
+    assert jobs["point_id"][over.idxmax()] in row[8]

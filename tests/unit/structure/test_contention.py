@@ -47,10 +47,11 @@ def test_a_cube_has_four_messages_a_link_if_all_cores_send_anywhere() -> None:
 
 def test_wicon_shares_links_by_the_ranks_of_a_node_or_by_three_times_two() -> None:
     """Random pairs share the fullest link of their way by 6.1 or 4.0 (4 or 2 ranks a node), neighbours by 4 or 2."""
-    found = rows(**{
+    cases: dict[str, Any] = {
         name: {"machine": machine, "mapping": XYZT, "pattern": pattern}
         for name, machine, pattern in [("nn4", BGP, NN), ("rnd4", BGP, RND), ("nn2", XT3, NN), ("rnd2", XT3, RND)]
-    })  # fmt: skip
+    }  # fmt: skip
+    found = rows(**cases)
     assert [(found[name]["fullest"], found[name]["on_way"], found[name]["hops"]) for name in ("nn4", "nn2")] == [
         (4, 4, 1), (2, 2, 1),
     ]  # fmt: skip

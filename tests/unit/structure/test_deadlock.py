@@ -11,7 +11,7 @@ import pytest
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import cached_routes
+from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
@@ -19,7 +19,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
 
-MACHINES = {
+MACHINES: dict[str, dict[str, Any]] = {
     "ring": {"kind": "torus", "shape": [5]},
     "ring of 3": {"kind": "torus", "shape": [3]},
     "even ring": {"kind": "torus", "shape": [4]},
@@ -42,6 +42,7 @@ TIES = ["split", "positive", "alternate"]
 def packet_dependencies(machine: Machine, routing: Any, one_channel: bool) -> set[tuple[int, int, int, int]]:
     """Send a packet between all pairs and follow every way that it may take."""
     way, found = cached_routes(machine, routing), set()
+    assert isinstance(way, MemorylessRoutes)
 
     def follow(at: int, goal: int, held: tuple[int, int] | None, hop: int) -> None:
         hops = way.next_hops(np.array([at]), np.array([goal]))
@@ -59,7 +60,7 @@ def packet_dependencies(machine: Machine, routing: Any, one_channel: bool) -> se
     return found
 
 
-CASES = [(name, DimensionOrder(tie="split")) for name in ("torus", "mesh", "express mesh")]
+CASES: list[tuple[str, Routing]] = [(name, DimensionOrder(tie="split")) for name in ("torus", "mesh", "express mesh")]
 CASES += [(name, DModK()) for name in TREES] + [(name, Adaptive()) for name in ("half fat tree", "hyperx", "even ring")]
 CASES += [("dragonfly", Minimal())]
 
@@ -95,10 +96,12 @@ def test_the_channel_changes_behind_the_dateline(machine_of: Callable[..., Machi
     machine = machine_of("torus", shape=[7])
     # At 5 to 1, up over the wrap link 6 -> 0: channel 0 at 5 and 6, then 1 at 0; down likewise; else 1 all the way.
     expected = {(5, 1): [0, 0, 1], (1, 5): [0, 0, 1], (2, 5): [1, 1, 1], (5, 2): [1, 1, 1]}
+    way = cached_routes(machine, DimensionOrder())
+    assert isinstance(way, MemorylessRoutes)
     for (at, goal), taken in expected.items():
         channels, here = [], np.array([at])
         while here[0] != goal:
-            hops = cached_routes(machine, DimensionOrder()).next_hops(here, np.array([goal]))
+            hops = way.next_hops(here, np.array([goal]))
             channels += hops.channel.tolist()
             here = machine.link_head[hops.link].astype(np.int64)
         assert channels == taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -78,10 +78,11 @@ def ways_into_group(
     machine: Machine, far: dict[int, dict[int, int]], source: int, group: int
 ) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """Every path of least weight to a router of the group, ended where it enters."""
+    assert machine.group is not None
     if machine.group[source] == group:
         yield Fraction(1), ()
         return
-    left = [min(far[router][other] for other in np.flatnonzero(machine.group == group)) for router in far]
+    left = [min(far[router][other] for other in np.flatnonzero(machine.group == group).tolist()) for router in far]
     onward = {
         link: int(machine.cable_count[link // 2])
         for link in np.flatnonzero(machine.link_tail == source).tolist()
@@ -97,6 +98,7 @@ def group_paths(
     machine: Machine, far: dict[int, dict[int, int]], source: int, destination: int
 ) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """As a packet goes: draw a group, enter it, then to the destination; stop wherever that is met."""
+    assert machine.group is not None
     groups = np.unique(machine.group[machine.nodes_of_router > 0]).tolist()
     for group in groups:
         if group in (machine.group[source], machine.group[destination]):
@@ -115,7 +117,8 @@ def group_paths(
 def enumerated_loads(
     machine: Machine, traffic: np.ndarray, paths: Callable[..., Iterator[tuple[Fraction, tuple[int, ...]]]]
 ) -> np.ndarray:
-    far, load = weighted_distances(machine), Counter()
+    far = weighted_distances(machine)
+    load: dict[int, Fraction] = defaultdict(Fraction)
     for source, destination in zip(*map(np.ndarray.tolist, np.nonzero(traffic)), strict=True):
         if source == destination:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -56,13 +56,16 @@ class Walker:
 
     def __init__(self, machine: Machine) -> None:
         self.dimensions = machine.dimensions
+        assert machine.coordinates is not None
         self.places = [tuple(row) for row in machine.coordinates.tolist()]
         self.link = {
             (self.places[tail], self.places[head]): link
             for link, (tail, head) in enumerate(zip(machine.link_tail, machine.link_head, strict=True))
         }
 
-    def in_order(self, at: tuple[int, ...], goal: tuple[int, ...], tie: str, share: float, load: Counter) -> None:
+    def in_order(
+        self, at: tuple[int, ...], goal: tuple[int, ...], tie: str, share: float, load: dict[int, float]
+    ) -> None:
         if at == goal:
             return
         k = next(k for k in range(len(at)) if at[k] != goal[k])
@@ -104,7 +107,8 @@ def random_flows(machine: Machine, messages: int, seed: int = 1) -> tuple[np.nda
 @pytest.mark.parametrize("tie", TIES)
 def test_dimension_order_moves_bytes_as_single_packets_go(grid: Machine, tie: str) -> None:
     (source, destination), size = random_flows(grid, 200)
-    walker, load = Walker(grid), Counter()
+    walker = Walker(grid)
+    load: dict[int, float] = defaultdict(float)
     for a, b, share in zip(grid.node_router[source], grid.node_router[destination], size, strict=True):
         walker.in_order(walker.places[a], walker.places[b], tie, float(share), load)
     expected = np.array([load[link] for link in range(grid.links)])
@@ -115,7 +119,8 @@ def test_dimension_order_moves_bytes_as_single_packets_go(grid: Machine, tie: st
 
 def test_adaptive_packets_may_use_the_links_of_every_order(grid: Machine) -> None:
     (source, destination), _ = random_flows(grid, 6)
-    walker, used = Walker(grid), set()
+    walker = Walker(grid)
+    used: set[int] = set()
     for a, b in zip(grid.node_router[source], grid.node_router[destination], strict=True):
         walker.adaptively(walker.places[a], walker.places[b], used)
     found = link_support(grid, source, destination, Adaptive())
@@ -181,6 +186,7 @@ def test_shifts_do_not_contend_under_d_mod_k(machine_of: Callable[..., Machine])
 @pytest.mark.parametrize("name", ["full", "half"])
 def test_d_mod_k_goes_up_by_the_digits_and_down_once(machine_of: Callable[..., Machine], name: str) -> None:
     machine = trees(machine_of)[name]
+    assert machine.level is not None and machine.group is not None
     link = {(int(t), int(h)): i for i, (t, h) in enumerate(zip(machine.link_tail, machine.link_head, strict=True))}
     parents = [
         sorted(h for t, h in link if t == router and machine.level[h] > machine.level[t])
@@ -188,7 +194,7 @@ def test_d_mod_k_goes_up_by_the_digits_and_down_once(machine_of: Callable[..., M
     ]
     widths = [len(parents[int(np.argmax(machine.level == level))]) for level in range(2)]
     (source, destination), size = random_flows(machine, 150)
-    load = Counter()
+    load: Counter[int] = Counter()
     for a, node, bytes_ in zip(machine.node_router[source].tolist(), destination.tolist(), size.tolist(), strict=True):
         goal = int(machine.node_router[node])
         if a == goal:

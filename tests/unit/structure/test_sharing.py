@@ -35,7 +35,7 @@ def test_two_jobs_on_a_line_by_hand(machine_of: Callable[..., Machine]) -> None:
     used = np.array([link_support(machine, np.array([a]), np.array([b]), DimensionOrder()) for a, b in pairs])
     found = link_sharing(used)
     assert (found.used.tolist(), found.shared.tolist()) == ([3, 1, 3], [2, 0, 2])
-    assert (found.mls, found.tls) == (pytest.approx(2 / 3), pytest.approx(2 / 5))
+    assert (found.mls, found.tls) == pytest.approx((2 / 3, 2 / 5))
 
 
 @pytest.mark.parametrize("jobs", [0, 1, 3])

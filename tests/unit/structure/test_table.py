@@ -204,7 +204,7 @@ def test_a_port_that_leads_nowhere(tmp_path: Path) -> None:
     ("t.table", "", ""),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused(tmp_path: Path, name: str, text: str, where: str) -> None:
-    with pytest.raises(ValueError) as refusal:
+    with pytest.raises(ValidationError) as refusal:
         routing_of(tmp_path, text, name)
     error = refusal.value.errors()[0]["ctx"]["error"]
     assert error.code == "invalid-data-file" and error.problem.startswith(

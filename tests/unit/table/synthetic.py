@@ -66,4 +66,6 @@ def synthetic(study: Study) -> Tables:
     """All tables of a study; its analyses are left empty."""
     planned = plan(study)
     records = [record(point) for point in planned.points.values()]
-    return collect(planned, records, map(structure, planned.machines), {name: [] for name in study.analyses})
+    return collect(
+        planned, records, map(structure, planned.machines), {name: pd.DataFrame() for name in study.analyses}
+    )

@@ -27,7 +27,8 @@ def request(machine: Machine, free: np.ndarray, wanted: int) -> Request:
 def nodes_of(job: PlacedJob) -> list[int]:
     """Nodes in the order in which ranks fill them (the mapping is linear)."""
     assert np.array_equal(job.node_of_rank[0::2], job.node_of_rank[1::2])
-    return job.node_of_rank[0::2].tolist()
+    nodes: list[int] = job.node_of_rank[0::2].tolist()
+    return nodes
 
 
 @given(

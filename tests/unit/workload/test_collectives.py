@@ -20,9 +20,15 @@ def pattern_of(kind: str, message: str = "", **keys: Any) -> Pattern:
     return Pattern.model_validate(written, context={}, by_alias=True, by_name=False)
 
 
+def total_bytes(sends: Sends) -> int:
+    assert sends.size_bytes is not None
+    return int(sends.size_bytes.sum())
+
+
 def sends_of(pattern: Pattern, ranks: int) -> Sends:
     pattern.check_ranks(ranks)
     sends = pattern.sends(ranks, np.random.default_rng(0))
+    assert sends.size_bytes is not None
     assert np.all(sends.size_bytes > 0) and np.all(sends.source != sends.destination)
     assert sorted(set(sends.phase.tolist())) == list(range(sends.phase.max(initial=-1) + 1))
     # What is stated in closed form is what is sent.
@@ -70,7 +76,7 @@ def test_all_reduce(ranks: int) -> None:
     }
     for algorithm, (total, phases) in expected.items():
         sends = sends_of(pattern_of("all-reduce", f"{size} B", algorithm=algorithm, root=ranks // 2), ranks)
-        assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases), algorithm
+        assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases), algorithm
         assert knows(sends, ranks).all(), algorithm
         if algorithm == "ring" or (algorithm == "rabenseifner" and not above):
             # The least that any all-reduce can send a rank (Patarasuk and Yuan 2009).
@@ -94,7 +100,7 @@ def test_reduce_scatter(ranks: int, bytes_a_rank: float) -> None:
     }
     for algorithm, (total, phases) in expected.items():
         sends = sends_of(pattern_of("reduce-scatter", f"{size} B", algorithm=algorithm), ranks)
-        assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases), algorithm
+        assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases), algorithm
         assert knows(sends, ranks).all(), algorithm
 
 
@@ -109,7 +115,7 @@ def test_broadcast(ranks: int) -> None:
         expected["scatter-recursive-doubling"] = (840 * depths(ranks) + size * (ranks - 1), 2 * log2(ranks))
     for algorithm, (total, phases) in expected.items():
         sends = sends_of(pattern_of("broadcast", f"{size} B", algorithm=algorithm, root=root), ranks)
-        assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases), algorithm
+        assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases), algorithm
         assert knows(sends, ranks)[:, root].all(), algorithm
         assert np.all(np.bincount(sends.destination, sends.size_bytes, ranks)[:-1] >= size * (1 - 1 / ranks))
 
@@ -121,7 +127,7 @@ def test_gather_and_scatter(ranks: int, root: int) -> None:
         up, down = (sends_of(pattern_of(kind, "9 B", algorithm=algorithm, root=root), ranks)
                     for kind in ("gather", "scatter"))  # fmt: skip
         for sends in (up, down):
-            assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases)
+            assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases)
         assert knows(up, ranks)[root].all() and knows(down, ranks)[:, root].all()
         # Each rank hands on its own block and all that it got; the root keeps those of all.
         balance = np.bincount(up.source, up.size_bytes, ranks) - np.bincount(up.destination, up.size_bytes, ranks)
@@ -135,7 +141,7 @@ def test_gather_and_scatter(ranks: int, root: int) -> None:
 @pytest.mark.parametrize("ranks", RANKS)
 def test_barrier_and_incast(ranks: int) -> None:
     sends = sends_of(pattern_of("barrier", iterations=1), ranks)
-    assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (ranks * log2(ranks), log2(ranks))
+    assert (total_bytes(sends), sends.phase.max() + 1) == (ranks * log2(ranks), log2(ranks))
     assert knows(sends, ranks).all()
     sends = sends_of(pattern_of("incast", "5 B", root=1), ranks)
     assert (len(sends.phase), sends.phase.max(), set(sends.destination)) == (ranks - 1, 0, {1})
@@ -174,6 +180,7 @@ CHOICES = [
 
 @pytest.mark.parametrize(("kind", "library", "size", "ranks", "expected"), CHOICES)
 def test_libraries_switch_where_they_say(kind: str, library: str, size: int, ranks: int, expected: str) -> None:
+    by_library: Any
     by_library, by_name = (pattern_of(kind, f"{size} B", algorithm=name) for name in (library, expected))
     assert by_library.chosen(ranks) == expected
     assert by_library.traffic(ranks) == by_name.traffic(ranks)

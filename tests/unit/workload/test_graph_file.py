@@ -62,7 +62,7 @@ def test_a_metis_file_may_end_with_vertices_without_edges(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("symmetric", ["general", "symmetric"])
-def test_matrix_market_is_read_as_networkx_does(tmp_path: Path, symmetric: str) -> None:
+def test_matrix_market_is_read_as_networkx_does(tmp_path: Path, symmetric: Any) -> None:
     rng = np.random.default_rng(1)
     dense = np.triu(rng.integers(0, 4, (9, 9)))
     dense = dense + dense.T if symmetric == "symmetric" else dense - 2 * dense.T
@@ -156,7 +156,8 @@ def test_edges_that_no_whole_bytes_stand_for_are_refused(tmp_path: Path, message
     error = refusal.value.errors()[0]["ctx"]["error"]
     assert (error.code, error.path) == ("out-of-range", ("message",))
     kind = Pattern.model_validate({**keys, "message": "1 kB"}, context=context, by_alias=True, by_name=False)
-    assert sorted(kind.sends(4, np.random.default_rng(0)).size_bytes.tolist()) == [1, 1, 100, 1000, 2000]
+    size_bytes = kind.sends(4, np.random.default_rng(0)).size_bytes
+    assert size_bytes is not None and sorted(size_bytes.tolist()) == [1, 1, 100, 1000, 2000]
 
 
 def test_metis_groups_by_the_ratio_of_weights_below_1(tmp_path: Path) -> None:
@@ -202,6 +203,7 @@ def test_a_pattern_holds_the_digest_and_no_edges(tmp_path: Path) -> None:
     facts = pattern.physics()
     assert set(facts) == {"kind", "message_bytes", "iterations", "sha256", "vertices", "edges"}
     sends = pattern.sends(16, np.random.default_rng(0))
+    assert sends.size_bytes is not None
     assert len(sends.source) == 48 == pattern.traffic_messages(16) and set(sends.size_bytes) == {2000}
     (tmp_path / "other").mkdir()
     assert pattern_of(tmp_path / "other", iterations=3).physics() == facts

@@ -103,7 +103,7 @@ def test_recursive_bisection_brings_a_stencil_together(
     share: float,
     periodic: bool,
 ) -> None:
-    def hops(mapping: str, seed: int = 1) -> int:
+    def hops(mapping: str, seed: int = 1) -> float:
         job = {
             "share": share,
             "pattern": STENCIL | {"periodic": periodic},
@@ -133,6 +133,7 @@ def test_recursive_bisection_finds_the_groups_of_a_workload(point: Callable[...,
         np.full(len(source), 10**9),
     )
     cores = RecursiveBisection().map_ranks(slots, Tasks(128, messages), np.random.default_rng(0))
+    assert machine.group is not None
     group = machine.group[machine.node_router[slots.node_of_core[cores]]]
     assert [len(set(group[team == number])) for number in range(8)] == [1] * 8
 

@@ -20,7 +20,7 @@ from fabricstudy.workload.mapping.tasks import Tasks
 
 from .test_task_mapping import MACHINES, TORUS, bytes_times_hops, mapped, random_tasks, slots_on, stencil, tasks_with
 
-SMALL = {
+SMALL: dict[str, dict[str, Any]] = {
     "ring": {"kind": "torus", "shape": [6]},
     "mesh": {"kind": "mesh", "shape": [3, 2]},
     "pairs": {"kind": "torus", "shape": [3], "nodes_per_router": 2},
@@ -36,6 +36,7 @@ def half(slots: Slots) -> np.ndarray:
 def time_ns(slots: Slots, tasks: Tasks, core: np.ndarray) -> float:
     """Link bound of one mapping under minimal routing."""
     node, sent = slots.node_of_core[core], tasks.messages
+    assert sent is not None
     ends = node[sent.source], node[sent.destination]
     return load_time_ns(slots.machine, link_loads(slots.machine, *ends, sent.size_bytes, Minimal()))
 

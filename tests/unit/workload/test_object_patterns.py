@@ -12,7 +12,8 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import Pattern
 
 
-def pattern_of(**keys: Any) -> Pattern:
+def pattern_of(**keys: Any) -> Any:
+    """Return a pattern of any kind, of which each has its own fields."""
     return Pattern.model_validate({"message": "1 kB", **keys})
 
 
@@ -23,6 +24,7 @@ def sent(pattern: Pattern, ranks: int) -> dict[tuple[int, int, int], int]:
     keys = list(zip(sends.phase.tolist(), sends.source.tolist(), sends.destination.tolist(), strict=True))
     assert len(set(keys)) == len(keys) and all(a != b for _, a, b in keys)
     assert len(keys) <= pattern.traffic_messages(ranks)
+    assert sends.size_bytes is not None
     return dict(zip(keys, sends.size_bytes.tolist(), strict=True))
 
 

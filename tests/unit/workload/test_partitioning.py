@@ -26,7 +26,7 @@ from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 
 MACHINE, ROUTING, ALLOCATION = Topology, Routing, Allocation
-GRIDS = {
+GRIDS: dict[str, dict[str, Any]] = {
     "mesh": {"kind": "mesh", "shape": [5, 3, 4], "nodes_per_router": 2},
     "torus": {"kind": "torus", "shape": [6, 5, 4]},
     "half torus": {"kind": "torus", "shape": [8, 6], "wrap": [True, False], "nodes_per_router": 3},
@@ -34,11 +34,11 @@ GRIDS = {
     "gap 2": {"kind": "express-mesh", "shape": [7, 4, 4], "gap": 2, "nodes_per_router": 2},
     "gap 3": {"kind": "express-mesh", "shape": [9, 6], "gap": 3},
 }
-TREES = {
+TREES: dict[str, dict[str, Any]] = {
     "tree": {"kind": "fat-tree", "radix": 6},
     "half tree": {"kind": "fat-tree", "radix": 8, "pods": 4, "core_cables": 2},
 }
-GROUPS = {
+GROUPS: dict[str, dict[str, Any]] = {
     "dragonfly": {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2},
     "slim fly 5": {"kind": "slim-fly", "q": 5, "nodes_per_router": 2},
     "slim fly 7": {"kind": "slim-fly", "q": 7, "nodes_per_router": 1},
@@ -90,6 +90,7 @@ def assert_apart(machine: Machine, jobs: list[np.ndarray], routing: str) -> None
 
 def is_box(machine: Machine, nodes: np.ndarray) -> bool:
     """Whether routers form a cuboid, across the ends of rings, too."""
+    assert machine.coordinates is not None
     places = machine.coordinates[np.unique(machine.node_router[nodes])]
     cells = 1
     for axis, line in enumerate(machine.dimensions):
@@ -134,7 +135,9 @@ def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name: str, data: 
     if policy == "building-blocks":
         block = [data.draw(st.sampled_from([d for d in range(1, n + 1) if n % d == 0])) for n in lengths]
     assume(routers * each <= np.count_nonzero(holder == NO_JOB))
-    free = set(np.flatnonzero(np.bincount(machine.node_router[holder != NO_JOB], minlength=machine.routers) == 0))
+    free = set(
+        np.flatnonzero(np.bincount(machine.node_router[holder != NO_JOB], minlength=machine.routers) == 0).tolist()
+    )
     least = least_free_box(machine, free, routers, policy, block)
     wish = {"kind": policy} | ({"block": block} if policy == "building-blocks" else {})
     try:
@@ -143,10 +146,10 @@ def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name: str, data: 
         assert least is None
         return
     assert is_box(machine, grant.all_reserved)
-    assert len(grant.all_reserved) == least * each
+    assert least is not None and len(grant.all_reserved) == least * each
 
 
-def least_free_box(machine: Machine, free: np.ndarray, routers: int, policy: str, block: list[int]) -> int | None:
+def least_free_box(machine: Machine, free: set[int], routers: int, policy: str, block: list[int]) -> int | None:
     """Routers of the smallest free cuboid that the policy may give, by trying all, or None."""
     lengths = [line.length for line in machine.dimensions]
     sizes = []
@@ -189,6 +192,7 @@ def test_best_and_worst_cuboid_of_a_mesh() -> None:
             with pytest.raises(WorkloadError, match="no cuboid of exactly 16"):
                 allocate(machine, holder, job, wanted, {"kind": "cuboid", "prefer": f"{choice}-bisection"})
             continue
+        assert machine.coordinates is not None
         places = machine.coordinates[
             allocate(machine, holder, job, wanted, {"kind": "cuboid", "prefer": f"{choice}-bisection"}).nodes
         ]
@@ -198,6 +202,7 @@ def test_best_and_worst_cuboid_of_a_mesh() -> None:
 def test_a_given_shape_goes_across_the_end_of_a_ring() -> None:
     machine = machine_of("torus")
     holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
+    assert machine.coordinates is not None
     holder[machine.coordinates[:, 0] == 2] = 9
     nodes = allocate(machine, holder, 0, 100, {"kind": "cuboid", "shape": [5, 5, 4]}).nodes
     assert set(machine.coordinates[nodes, 0].tolist()) == {0, 1, 3, 4, 5}
@@ -208,6 +213,7 @@ def test_a_given_shape_goes_across_the_end_of_a_ring() -> None:
 def test_a_block_longer_than_half_a_ring_would_be_left() -> None:
     """Rings of 8: routers 0 to 5 send from 0 to 5 the other way, through 6 and 7."""
     machine = machine_of("half torus")
+    assert machine.coordinates is not None
     at = machine.coordinates[machine.node_router]
     jobs = [np.flatnonzero((at[:, 0] < 6) & (at[:, 1] == 0)), np.flatnonzero((at[:, 0] >= 5) & (at[:, 1] == 0))]
     assert shared(machine, jobs, "dimension-order").mls > 0
@@ -225,6 +231,7 @@ def test_two_corners_of_a_hyperx_share() -> None:
 def test_what_is_not_convex_shares(name: str) -> None:
     """An L of two lines, and its corner's neighbour: routes of the L pass through it."""
     machine = machine_of(name)
+    assert machine.coordinates is not None
     at = machine.coordinates[machine.node_router]
     rest = (at[:, 2:] == 0).all(axis=1)
     in_l = (
@@ -254,6 +261,7 @@ def test_tree_partitions_share_nothing(name: str, wishes: list[tuple[int, str]])
 def test_each_rule_by_its_words(name: str, first: list[int], wanted: int, seed: int) -> None:
     """Among jobs anywhere: what is granted keeps the rule, and a rule is refused only where it cannot be kept."""
     machine, rng = machine_of(name), np.random.default_rng(seed)
+    assert machine.group is not None
     leaf, pod = machine.node_router, machine.group[machine.node_router]
     before = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     for job, size in enumerate(first):
@@ -303,6 +311,7 @@ def keeps_i_or_ii(mine: np.ndarray, leaf: np.ndarray, pod: np.ndarray) -> bool:
 def test_jobs_that_break_the_tree_rules_share() -> None:
     """Rule (iii) with two jobs across the same pods, and leaves shared by jobs across leaves (claim 3.17)."""
     machine = machine_of("tree")
+    assert machine.group is not None
     leaf, pod = machine.node_router, machine.group[machine.node_router]
     odd = np.arange(machine.nodes) % 2 == 1
     across = [np.flatnonzero((pod < 2) & odd), np.flatnonzero((pod < 2) & ~odd)]
@@ -319,6 +328,7 @@ def test_jobs_within_a_group_share_nothing(name: str, sizes: list[int]) -> None:
     machine = machine_of(name)
     jobs = allocate_all(machine, [(1 + size % 11, {"kind": "one-group"}) for size in sizes])
     assert_apart(machine, jobs, "minimal")
+    assert machine.group is not None
     for nodes in jobs:
         assert len(set(machine.group[machine.node_router[nodes]].tolist())) == 1
 
@@ -336,7 +346,8 @@ def test_whole_groups_do_share_where_the_source_says_so() -> None:
     """Valiant routes leave the groups of a dragonfly, and minimal ones those of a Slim Fly (claim 3.18)."""
     for name, routing in (("dragonfly", "valiant"), ("slim fly 5", "minimal")):
         machine = machine_of(name)
-        three_groups = 3 * np.count_nonzero(machine.group[machine.node_router] == 0)
+        assert machine.group is not None
+        three_groups = 3 * int(np.count_nonzero(machine.group[machine.node_router] == 0))
         jobs = allocate_all(machine, [(three_groups, {"kind": "whole-groups"})] * 3)
         assert len(jobs) == 3 and shared(machine, jobs, routing).mls > 0
 
@@ -419,6 +430,7 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine() -> None:
         grant = allocate(machine, holder, job, wanted, policy)
         assert len(grant.all_reserved) == 540 * wanted // 500
         if wanted > 500:
+            assert machine.coordinates is not None
             planes = machine.coordinates[machine.node_router[grant.all_reserved], 2]
             assert len(set(planes.tolist())) == wanted // 1000
     assert np.all(holder != NO_JOB)

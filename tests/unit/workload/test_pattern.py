@@ -23,7 +23,7 @@ ELSEWHERE = {"hop-pairs", "patches", "placed-patches", "states-planes", "task-gr
 """Those that need a grid, objects or a file; test_wicon, test_object_patterns, test_*_file have them."""
 KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
-PER_RANK = {
+PER_RANK: dict[str, Callable[[int, dict[str, Any]], int]] = {
     "all-to-all": lambda ranks, pattern: 1 if pattern.get("algorithm") == "pairwise" else ranks - 1,
     "ring": lambda ranks, pattern: 2,
     "permutation": lambda ranks, pattern: 1,
@@ -150,7 +150,7 @@ def test_order_within_a_turn(
     """The same messages in every order; shift and ascending as sorted by hand."""
     # Two nodes of this allocation lie on one router, where there is nobody to play ping-pong with.
     nodes = max(nodes, 4) if pattern["kind"] == "ping-pong" else nodes
-    job = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": "spread"}}
+    job: dict[str, Any] = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": "spread"}}
     if pattern["kind"] == "bisection":
         job["nodes"] = 72
     if pattern.get("algorithm") == "recursive-doubling":
@@ -249,7 +249,7 @@ def test_permutation_is_one_for_all_iterations_and_uniform(
     point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
 ) -> None:
     pattern = {"kind": "permutation", "message": "1 kB", "iterations": 3, "order": "shift"}
-    images = Counter()
+    images: Counter[tuple[int, ...]] = Counter()
     for seed in range(900):
         messages = placed(point({"nodes": 2, "pattern": pattern}, seed=seed))[0].messages
         first, *others = messages.destination.reshape(3, 4).tolist()

@@ -21,7 +21,9 @@ DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_pe
 def site_of(machine: dict[str, Any]) -> JobPlacement:
     built = Topology.model_validate({"bandwidth": "1 GB/s"} | machine).build()
     return JobPlacement(
-        built, np.repeat(np.arange(built.nodes, dtype=np.int32), machine.get("cores_per_node", 1)), None
+        built,
+        np.repeat(np.arange(built.nodes, dtype=np.int32), machine.get("cores_per_node", 1)),
+        np.zeros(built.routers, dtype=bool),
     )
 
 
@@ -30,6 +32,7 @@ def pattern_of(kind: str = "placed-patches", **keys: Any) -> Pattern:
 
 
 def sent(sends: Sends) -> list[tuple[int, ...]]:
+    assert sends.size_bytes is not None
     columns = (sends.phase, sends.source, sends.destination, sends.size_bytes)
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
@@ -55,6 +58,7 @@ def test_bricks_cost_fewer_hops_than_an_even_deal_and_are_shared(machine: dict[s
     for computes in ("evenly", "brick"):
         sends = pattern_of(place_computes=computes).sends_at(site)
         between = hop_distances(site.machine).between(router[sends.source], router[sends.destination])
+        assert sends.size_bytes is not None
         cost[computes], ranks[computes] = (between * sends.size_bytes).sum(), len(np.unique(sends.destination))
     assert cost["brick"] < cost["evenly"]
     # 16,128 computes, and no rank has more than an even share of them.

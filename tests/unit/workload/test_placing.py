@@ -60,7 +60,8 @@ def assert_same(first: PlacedJob, second: PlacedJob) -> None:
 def test_a_background_is_written_out_until_its_slowest_sender_has_enough() -> None:
     # Of 100 + 50 and 300 bytes a round at 1 byte a ns, and 70 that stay within a node.
     columns = np.array([[0, 0, 1, 100], [0, 1, 2, 300], [2, 0, 1, 50], [2, 2, 3, 70]]).T
-    sent = Messages(*columns[:3].astype(np.int32), columns[3].astype(np.int64))
+    phase, source, destination = columns[:3].astype(np.int32)
+    sent = Messages(phase, source, destination, columns[3].astype(np.int64))
     job = PlacedJob("app", np.array([0, 1, 2, 2], dtype=np.int32), sent, background_duration_ns=1000.0)
     found = repeat_background(job, line([1e9, 1e9])).messages
     # ceil(1000 / 150), and one more.

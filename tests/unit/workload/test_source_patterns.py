@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ PATTERN = Pattern
 
 def sent(ranks: int, **pattern: Any) -> Counter[tuple[int, int, int, int]]:
     """(phase, source, destination, bytes) of a pattern, counted."""
-    config = PATTERN.model_validate({"message": "1000 B"} | pattern)
+    config: Any = PATTERN.model_validate({"message": "1000 B"} | pattern)
     found = config.sends(ranks, np.random.default_rng(1))
     size = np.full(len(found.phase), config.message_bytes) if found.size_bytes is None else found.size_bytes
     return Counter(
@@ -31,7 +31,8 @@ def sent(ranks: int, **pattern: Any) -> Counter[tuple[int, int, int, int]]:
 
 
 def test_sub_all_to_all_is_an_all_to_all_on_each_line() -> None:
-    shape, expected = (2, 3, 4), Counter()
+    shape = (2, 3, 4)
+    expected: Counter[tuple[int, int, int, int]] = Counter()
     cells = list(np.ndindex(*shape))
     for source, here in enumerate(cells):
         for destination, there in enumerate(cells):
@@ -46,8 +47,10 @@ def test_pencil_transposes_exchange_all_but_the_own_part(rows: int | None, ranks
     found = sent(ranks, kind="pencil-fft", message="1 MB", **({"rows": rows} if rows else {}))
     rows = rows or {12: 3, 49: 7}[ranks]
     columns = ranks // rows
-    expected, phase = Counter(), 0
-    for length, together in ((columns, lambda r: r // columns), (rows, lambda r: r % columns)):
+    expected: Counter[tuple[int, int, int, int]] = Counter()
+    phase = 0
+    ways: list[tuple[int, Callable[[int], int]]] = [(columns, lambda r: r // columns), (rows, lambda r: r % columns)]
+    for length, together in ways:
         for a in range(ranks):
             for b in range(ranks):
                 if a != b and together(a) == together(b):
@@ -94,7 +97,7 @@ def test_b_eff_has_rings_of_the_sizes_it_states() -> None:
         for shuffled in (False, True):
             rows = [row for row in found.elements() if row[0] == phase + 6 * shuffled]
             assert ring_sizes(rows) == [size] * (64 // size)
-        expected = Counter()
+        expected: Counter[tuple[int, int, int, int]] = Counter()
         for rank in range(64):
             first = rank - rank % size
             for turn in (1, -1):
@@ -104,7 +107,7 @@ def test_b_eff_has_rings_of_the_sizes_it_states() -> None:
 
 def ring_sizes(rows: Iterable[tuple[int, int, int, int]]) -> list[int]:
     """Sizes of the cycles that sends to both neighbours form; each rank sends twice."""
-    after = {}
+    after: dict[int, list[int]] = {}
     for _, source, destination, _ in rows:
         after.setdefault(source, []).append(destination)
     sizes, left = [], set(after)
@@ -137,7 +140,7 @@ def test_pairs_are_pairs(ranks: int, shuffled: bool) -> None:
 
 def test_spread_partners_are_the_next_ranks_with_equal_chance() -> None:
     found = sent(200, kind="spread", degree=[50, 50], neighbourhood=5)
-    steps = Counter()
+    steps: Counter[Any] = Counter()
     for (_, source, destination, _), number in found.items():
         steps[(destination - source) % 200] += number
     assert set(steps) == {1, 2, 3, 4, 5}
@@ -152,7 +155,7 @@ def test_spread_reaches_all_ranks_where_nothing_is_said() -> None:
 def test_mesh_partners_are_in_the_neighbourhood() -> None:
     """On a periodic 7 x 9 grid with 2 steps at most: 25 places less the own."""
     found = sent(63, kind="unstructured-mesh", dimensions=2, shape=[7, 9], degree=[80, 90], neighbourhood=2)
-    steps = Counter()
+    steps: Counter[Any] = Counter()
     for (_, a, b, _), number in found.items():
         steps[(b // 9 - a // 9 + 3) % 7 - 3, (b % 9 - a % 9 + 4) % 9 - 4] += number
     assert set(steps) == {(i, j) for i in range(-2, 3) for j in range(-2, 3)} - {(0, 0)}
@@ -164,7 +167,7 @@ def test_degrees_have_equal_chance_and_stay_for_all_iterations() -> None:
     found = sent(600, kind="spread", degree=[3, 5], iterations=2)
     first, second = ({row[1:]: n for row, n in found.items() if row[0] == phase} for phase in (0, 1))
     assert first == second
-    degree = Counter()
+    degree: Counter[Any] = Counter()
     for (source, _, _), number in first.items():
         degree[source] += number
     # Binomial(600, 1/3): five standard deviations are 58.
@@ -172,7 +175,7 @@ def test_degrees_have_equal_chance_and_stay_for_all_iterations() -> None:
     assert set(degree.values()) == {3, 4, 5}
 
 
-def torus_point(shape: list[int], job: dict[str, Any], **machine: Any) -> Point:
+def torus_point(shape: Sequence[int], job: dict[str, Any], **machine: Any) -> Point:
     return Point.model_validate(
         {
             "machine": {"kind": "torus", "shape": shape, "bandwidth": "1 GB/s"} | machine,

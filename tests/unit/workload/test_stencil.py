@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -20,7 +20,7 @@ from fabricstudy.workload.pattern.stencil import Stencil
 from fabricstudy.workload.shapes import balanced_shape
 
 
-def stencil(shape: tuple[int, ...], periodic: Any) -> Counter[tuple[int, int]]:
+def stencil(shape: Sequence[int], periodic: Any) -> Counter[tuple[int, int]]:
     config = Stencil.model_validate(
         {"message": "1 kB", "dimensions": len(shape), "shape": list(shape), "periodic": periodic}
     )
@@ -34,10 +34,10 @@ def stencil(shape: tuple[int, ...], periodic: Any) -> Counter[tuple[int, int]]:
 def test_neighbours_are_those_of_a_grid(shape: list[int], periodic: bool) -> None:
     """As in networkx; it has one edge where a periodic dimension of length 2 has two, and a loop at length 1."""
     graph = nx.grid_graph(shape[::-1], periodic=periodic)
-    number = {node: rank for rank, node in enumerate(product(*map(range, shape)))}
+    number: dict[Any, int] = {node: rank for rank, node in enumerate(product(*map(range, shape)))}
     if len(shape) == 1:
         number = {node[0]: rank for node, rank in number.items()}
-    expected = Counter()
+    expected: Counter[tuple[int, int]] = Counter()
     for tail, head in graph.edges:
         if tail == head:
             continue

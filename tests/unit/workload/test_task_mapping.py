@@ -75,6 +75,7 @@ def stencil(shape: tuple[int, ...], periodic: bool = True, shuffled: int | None 
     sends, places = pattern.sends(ranks, np.random.default_rng(0)), pattern.places(ranks)
     number = np.arange(ranks) if shuffled is None else np.random.default_rng(shuffled).permutation(ranks)
     edges = [(number[a], number[b], 1000) for a, b in zip(sends.source, sends.destination, strict=True)]
+    assert places is not None
     return tasks_with(ranks, edges, places[np.argsort(number)])
 
 
@@ -185,6 +186,7 @@ def test_best_names_the_start_and_is_no_worse_than_any_of_them() -> None:
     seating = Mapping.model_validate({"kind": "best", "starts": ["random", "orb", "random"]}).map_ranks_with_start(
         slots, tasks, np.random.default_rng(1)
     )
+    assert tasks.messages is not None
     assert seating.start == "orb" and bytes_times_hops(slots, tasks, seating.core) == tasks.messages.size_bytes.sum()
     nested = Mapping.model_validate({"kind": "exchange", "start": {"kind": "best", "starts": ["random", "random"]}})
     assert nested.map_ranks_with_start(slots, tasks, np.random.default_rng(1)).start in ("random 1", "random 2")

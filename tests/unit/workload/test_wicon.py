@@ -37,6 +37,7 @@ def loads_of(machine: Machine, job: PlacedJob, tie: str = "positive") -> np.ndar
 def test_wicon2_pairs_and_its_fullest_link(hops: int, paired: int) -> None:
     machine, job = job_of({"kind": "hop-pairs", "hops": hops})
     assert len(np.unique(job.messages.source)) == paired == len(job.messages)
+    assert machine.coordinates is not None
     at = machine.coordinates[machine.node_router[job.node_of_rank]]
     apart = at[job.messages.destination] - at[job.messages.source]
     assert np.all(np.abs(apart[:, 2]) == hops) and not apart[:, :2].any()
