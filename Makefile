@@ -57,9 +57,10 @@ test: lint  ## set up, then linters, type check and all tests
 test-fast: setup  ## only tests that take less than about ten seconds
 	python -m pytest -n $(CORES) --dist loadfile -m "not slow"
 
-lint: setup  ## ruff, type check, rustfmt, clippy, snakefmt and snakemake --lint
+lint: setup  ## ruff, type check, spelling, rustfmt, clippy, snakefmt and snakemake --lint
 	ruff check .
 	ruff format --check .
+	codespell README.md CHANGELOG.md CONTRIBUTING.md docs configs workflow src tools
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint

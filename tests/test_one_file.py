@@ -331,9 +331,9 @@ STRUCTURE = """
 import json
 import numpy as np
 from fabricstudy.routing.base import Routing
-from fabricstudy.structure.bisection import bisect
+from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.load import has_loads, link_loads
-from fabricstudy.structure.summary import structure
+from fabricstudy.structure.summary import describe_machine
 from fabricstudy.study import load_study, plan
 (first, *_) = plan(load_study("study.yaml")).points.values()
 machine = first.point.machine.build()
@@ -346,18 +346,18 @@ for kind, model in Routing.FAMILY.members.items():
     routing = Routing.model_validate(kind)
     if routing.needs is None and has_loads(machine, routing):
         total[kind] = float(link_loads(machine, source, destination, size, routing).link_bytes.sum())
-found = structure(machine)
+found = describe_machine(machine)
 print(json.dumps([total, found.diameter, found.bisection.lower_Bps, found.bisection.upper_Bps]))
 """
 
 SIMULATED = """
 import json
 from pathlib import Path
-from fabricstudy.engine.single_point import foreground
+from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.engine.settings import Limits
 from fabricstudy.study import load_study, plan
 for planned in plan(load_study("study.yaml")).points.values():
-    record = foreground(planned, Path(planned.point.routing.kind), Limits())["record"]
+    record = simulate_in_folder(planned, Path(planned.point.routing.kind), Limits())["record"]
     print(json.dumps([planned.point.routing.kind, record["status"], record.get("reason"),
                       [job["runtime_ns"] for job in record.get("jobs", [])]]))
 """
@@ -379,9 +379,7 @@ class Copy:
         kind = re.findall(r"""kind: Literal\[['"](.+?)['"]""", text)[0]
         module = "fabricstudy." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         listed = folder / "src/fabricstudy/core/kind_modules.py"
-        start = f'    "{family}": {{\n'
-        assert listed.read_text().count(start) == 1
-        listed.write_text(listed.read_text().replace(start, f'{start}        "{kind}": "{module}",\n'))
+        listed.write_text(f'{listed.read_text()}MODULES["{family}"]["{kind}"] = "{module}"\n')
 
     def says(self, code: str, only: dict[str, Any] | None = None, **changed: Any) -> list[Any]:
         """Run code beside a study, and give what it prints, a line of JSON each."""

@@ -85,7 +85,7 @@ def test_at_first_it_shows_what_the_first_figure_shows(fresh: Page) -> None:
     assert fresh.chosen("only-experiment") == "first" and fresh.chosen("only-pattern") == "all-to-all"
     assert fresh.words == (
         "runtime (us) of table jobs against alpha, coloured by routing, only experiment first, pattern all-to-all. "
-        "6 values from 18 rows, medians over seed; whiskers: least to largest."
+        "6 values from 18 rows, medians over seed; whiskers: min to max."
     )
     assert fresh.script(SYMBOLS) == 6
     assert {"0.5", "1", "4"} <= set(fresh.script(LABELS))  # on x, as the study writes them
@@ -114,7 +114,7 @@ def test_numbers_drawn_are_medians_of_the_table(fresh: Page) -> None:
     """Numbers 0 to 2 of the first labels have the median 1001 us."""
     cells = "[...row.children].map((cell) => cell.textContent)"
     rows = fresh.script(f"return [...document.querySelectorAll('#explorer-numbers tr')].map((row) => {cells})")
-    assert rows[0] == ["routing", "alpha", "runtime (us)", "least", "largest", "rows"]
+    assert rows[0] == ["routing", "alpha", "runtime (us)", "min", "max", "rows"]
     assert rows[1] == ["minimal", "0.5", "1001", "1000", "1002", "3"]
     assert len(rows) == 7
 

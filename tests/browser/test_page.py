@@ -46,8 +46,17 @@ def test_it_opens_with_what_was_found_in_sight(browser: Any, report: Path) -> No
     page = Page(browser, report, 1280)
     (first, *_) = page.browser.find_elements(By.TAG_NAME, "section")
     assert first.get_attribute("id") == "found"
-    top = "return document.querySelector('#found figure img').getBoundingClientRect().top"
+    top = "return document.querySelector('#figure-time img').getBoundingClientRect().top"
     assert page.script(top) < 900  # the window's height
+    assert page.script("return document.querySelector('.machine img').getBoundingClientRect().bottom") < 900
+
+
+def test_contents_stay_in_view_and_figures_use_the_width(browser: Any, report: Path) -> None:
+    page = Page(browser, report, 1280)
+    page.script("document.getElementById('provenance').scrollIntoView()")
+    page.wait(lambda: page.script("return document.querySelector('nav a[aria-current]')?.hash !== '#found'"))
+    assert page.script("return document.querySelector('nav').getBoundingClientRect().top") >= 0
+    assert page.script("return document.querySelector('#figure-time img').clientWidth") > 0.75 * 1280
 
 
 def test_a_claim_that_is_linked_to_is_open(browser: Any, report: Path) -> None:

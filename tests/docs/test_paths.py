@@ -39,7 +39,7 @@ ENDINGS = {
 ELSEWHERE = {
     # of other projects
     "CODES-compile-instructions.sh", "dump_lfts.sh", "ember/test/exaParams.py", "ember/tests/dragon_128_allreduce.py",
-    "partlist-R00-R47.txt", "policies.rs", "tools/local_sim/simulator.xml",
+    "partlist-R00-R47.txt", "tools/local_sim/simulator.xml",
     # of an artifact, or written by a command
     "APPENDIX.md", "code/", "ro-crate-metadata.json", "rerun/", "run.sh", "error.txt", "demo/", "demo/index.html",
     "site/", "dist/", ".snakemake/",

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fabricstudy.engine.foreground import foreground
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
 
 from ..machines import point_on
 from .test_bounds import engines
@@ -44,7 +44,7 @@ def record_of(name: str, engine: str, folder: Path, k: int = 1, **job: Any) -> R
     settings = {"kind": engine, "phit": "100 B"} if engine == "caminos" else engine
     this = point_on(machine | speeds, routing, engine=settings, network=network, jobs=[{"share": 1.0} | job])  # type: ignore[arg-type]
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
-    found: Record = foreground(planned, folder / str(k), Limits())["record"]
+    found: Record = simulate_in_folder(planned, folder / str(k), Limits())["record"]
     return found
 
 

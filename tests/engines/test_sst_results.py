@@ -201,7 +201,7 @@ def test_a_crash_without_a_word(tmp_path: Path) -> None:
     for name in ("stdout", "stderr"):
         (tmp_path / name).write_text("")
     (tmp_path / "exit_code").write_text("139")
-    with pytest.raises(EngineFailure, match="SST ended with 139: it said nothing"):
+    with pytest.raises(EngineFailure, match="139"):
         read(tmp_path)
 
 

@@ -131,7 +131,7 @@ class TestWiring:
             (DRAGONFLY | {"kind": "dragonfly"}, "adaptive", None),
             (SLIM_FLY, "adaptive", "chooses on the way"),
             (TORUS, "adaptive", "chooses on the way"),
-            (TORUS | {"shape": [24, 24, 12]}, "dimension-order", "too many to hand to SST"),
+            (TORUS | {"shape": [24, 24, 12]}, "dimension-order", "too many for SST"),
         ],
     )
     def test_what_cannot_be_had_is_said(self, machine: dict[str, Any], routing: Any, said: str | None) -> None:

@@ -142,7 +142,7 @@ ROUTINGS = (
         new="ROUNDING = 1e-11",
     ),
     Mutation("parents of D-mod-k", "routing/d_mod_k.py", "parent = goal // self", "parent = 0 * goal // self"),
-    same("order of next hops", "routing/forwarding/next_hops.py", "return entries", "return entries[::-1]"),
+    same("order of next hops", "routing/forwarding.py", "    return entries\n", "    return entries[::-1]\n"),
     known(
         "compiled loops of routing",
         "routing/kernels.py",
@@ -155,8 +155,8 @@ STRUCTURES = (
     Mutation(
         "what is kept of a structure",
         "structure/stage.py",
-        "**found.to_json(), HALF",
-        '**found.to_json(), "radix": 1, HALF',
+        "**structure.to_json(), HALF",
+        '**structure.to_json(), "radix": 1, HALF',
     ),
     Mutation(
         "definition of a machine",
@@ -176,8 +176,8 @@ STRUCTURES = (
     Mutation(
         "reader of prices",
         "structure/prices/from_file.py",
-        "return Tariff(**found)",
-        'return Tariff(**found | {"port": 2 * found["port"]})',
+        "return Tariff(**tariff)",
+        'return Tariff(**tariff | {"port": 2 * tariff["port"]})',
     ),
     known(
         "price of a port",
@@ -462,7 +462,7 @@ SCHEDULES = (
         "schedule/trace/swf_text.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
-        new="return self.fields[:, field - 1] * (1 + (field == Field.RUN))\n",
+        new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",
     ),
     known(
         "order of cuboids",
@@ -479,11 +479,11 @@ SCHEDULES = (
         new="if side < 2:\n            return []",
     ),
     known(
-        "what was mended in a log",
+        "repairs of a trace",
         "schedule/stage.py",
-        '"trace_repairs": mended or None',
+        '"trace_repairs": repairs or None',
         ("schedule", *TABLE),
-        new='"trace_repairs": mended or "nothing"',
+        new='"trace_repairs": repairs or "nothing"',
     ),
     known("compiled loop of EASY", "schedule/kernel/easy.py", "@jit_inner\ndef pass_easy(", ("schedule", *TABLE)),
     known("order of the queue", "schedule/order/fcfs.py", "@register", ("schedule", *TABLE)),

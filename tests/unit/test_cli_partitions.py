@@ -87,7 +87,7 @@ def test_any_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         (["mira", "--allowed", "empty.yaml"], "not a list"),
         (["mira", "--allowed", "wrong.yaml"], "is no geometry"),
         (["mira", "--allowed", "large.yaml"], "does not fit"),
-        (["alone.yaml"], "no machine of its own"),
+        (["alone.yaml"], "alone.yaml"),
     ],
 )
 def test_mistakes_get_one_line(

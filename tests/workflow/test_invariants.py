@@ -21,7 +21,7 @@ from fabricstudy.core.columns import TABLES
 from fabricstudy.core.store import point_store, read_checksummed
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.definitions import built
-from fabricstudy.study.file import read_study
+from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import read_tables
@@ -166,7 +166,7 @@ def test_links_carry_the_bytes_times_hops_of_the_jobs(engine: str, tmp_path: Pat
     jobs = [{**job, "pattern": {**job["pattern"], "message": f"{MESSAGE} B"}} for job in STUDY["jobs"]]
     # Flow refuses jobs that share links.
     written["jobs"] = jobs[1:] if engine == "flow" else jobs
-    of = plan(read_study({**written, "sweep": {"family": {"set": values}}}))
+    of = plan(validate_study({**written, "sweep": {"family": {"set": values}}}))
     records = []
     for name, batch in Pipeline(Path("study.yaml"), of).batches.items():
         files = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.links.parquet"

@@ -24,7 +24,7 @@ rule pack:
     conda:
         "../../envs/fabricstudy.yaml"
     params:
-        # The code is packed, too: a commit or a change of a file makes the archive anew.
+        # The code is packed, too: a commit or a change of a file makes the archive again.
         code=lambda wildcards: checkout().state,
         # So are the study's own files, words and all.
         extensions=lambda wildcards: STUDIES[wildcards.study].extensions,

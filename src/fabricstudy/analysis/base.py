@@ -1,4 +1,4 @@
-"""What every analysis has."""
+"""Base class of analyses."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -14,35 +14,34 @@ class Analysis(Kind):
     FAMILY: ClassVar[Family] = Family("analysis")
 
     keys: ClassVar[tuple[str, ...]]
-    """Columns that tell rows apart."""
+    """Columns that identify rows."""
 
     labels: ClassVar[tuple[str, ...]] = ()
     """Further columns of text."""
 
     numbers: ClassVar[tuple[str, ...]]
-    """Columns of numbers, to draw or to judge; keys that are numbers included."""
+    """Columns of numbers, for figures and claims, including keys that are numbers."""
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:
-        """Names of all columns."""
         return tuple(dict.fromkeys((*cls.keys, *cls.labels, *cls.numbers)))
 
     def labels_of(self, key: str) -> tuple[str, ...] | None:
-        """Return the labels in the column `key` where a mapping of the file names them (`machines`), None elsewhere."""
+        """Return the labels in the column `key` if they are those of a mapping in the study (`machines`), else None."""
         named = getattr(self, f"{key}s", None)
         return tuple(named) if isinstance(named, dict) else None
 
     def kinds_used(self) -> Iterable[type[Kind]]:
-        """Return the kinds whose code it runs without naming them; those that stand in it count anyway."""
+        """Return the kinds whose code it runs, without those that the study names."""
         return ()
 
     def rows(self) -> list[Row]:
-        """Compute the table; a missing value is None."""
+        """Return the table; a missing value is None."""
         raise NotImplementedError
 
 
 def keys_of(kind: str) -> tuple[str, ...]:
-    """Give the columns that tell the rows of a kind of analysis apart.
+    """Return the keys of a kind of analysis.
 
     Examples
     --------

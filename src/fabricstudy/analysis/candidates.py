@@ -1,9 +1,8 @@
-"""Which machines could be built: rows.
+"""Candidates for the next machine, and the Pareto-efficient ones.
 
-The traffic is that of jobs on the first nodes in the order of their numbers, ranks in order, one job after the other:
-the same traffic on every candidate. Its bound is the longest of four times, none of which any routing can beat: at the
-links of the nodes; across the cuts around each router, around each group and between the halves; and its bytes times
-hops over the capacity of all cables.
+The traffic is that of jobs on the first nodes in the order of their numbers, with a linear mapping, which is the same
+on every candidate. The lower bound for any routing is the maximum over the links of the nodes, the cuts around each
+router, around each group and between the halves, and bytes times hops over the capacity of all cables.
 """
 
 from __future__ import annotations
@@ -50,14 +49,7 @@ ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 k
 
 
 class Traffic:
-    """Bytes from node to node; the same for all candidates.
-
-    Parameters
-    ----------
-    source, destination : int64 arrays [messages]
-        Nodes, below `nodes`.
-    size_bytes : float64 array [messages]
-        Bytes.
+    """Bytes between nodes below `nodes`, the same for all candidates, from arrays [messages].
 
     Examples
     --------
@@ -73,12 +65,14 @@ class Traffic:
         self._between: dict[bytes, tuple[Ints, Ints, Floats]] = {}
 
     def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
-        """Give the same bytes between routers: source, destination and bytes; within a router there are none."""
-        routers, at = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
-        # Machines of equally many nodes on a router share this, whatever the routers' numbers are.
-        key = at.tobytes()
+        """Return the bytes between distinct routers: source, destination and bytes."""
+        routers, index = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
+        # Machines with equally many nodes on a router share this, whatever the routers' numbers.
+        key = index.tobytes()
         if key not in self._between:
-            on_router = csr_array((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), len(routers)))
+            on_router = csr_array(
+                (np.ones(len(index)), (np.arange(len(index)), index)), shape=(len(index), len(routers))
+            )
             of_routers = coo_array(on_router.T @ (self._of_nodes @ on_router))
             apart = (of_routers.row != of_routers.col) & (of_routers.data > 0)
             self._between[key] = (of_routers.row[apart], of_routers.col[apart], of_routers.data[apart])
@@ -87,9 +81,9 @@ class Traffic:
 
 
 def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
-    """Give the traffic of jobs on the first of so many nodes; what is in the background sends nothing.
+    """Return the traffic of jobs on the first of so many nodes; background jobs send nothing.
 
-    Raises WorkloadError if a pattern cannot be made for so many ranks.
+    Raises WorkloadError if a pattern cannot have so many ranks.
     """
     parts, first = [], 0
     for index, job in enumerate(jobs):
@@ -123,7 +117,7 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
 
 
 def bound_ns(machine: Machine, traffic: Traffic, bisection: BisectionBounds, far: npt.NDArray[np.int16]) -> float:
-    """Least time for the traffic on a machine, whatever the routing; `far` are the hops between all routers."""
+    """Return a lower bound of the time for the traffic, for any routing; `far` are the hops between all routers."""
     source, destination, size_bytes = traffic.between(machine.node_router)
     hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S
     cables_ns = hops_ns(machine, size_bytes, far[source, destination])
@@ -191,9 +185,11 @@ class Candidates(Analysis):
                 raise ConfigError(problem, suggestion(name, families), ("families", str(place)), name, "unknown-value")
         for place, job in enumerate(self.jobs):
             if job.pattern.follows_placement:
-                problem = f"who talks to whom in the pattern {job.pattern.kind} follows the machine"
-                at = ("jobs", str(place), "pattern")
-                raise ConfigError(problem, "take another pattern", at, job.pattern.kind, "conflicting-keys")
+                problem, path = (
+                    f"the pattern {job.pattern.kind} depends on the placement",
+                    ("jobs", str(place), "pattern"),
+                )
+                raise ConfigError(problem, "use another pattern", path, job.pattern.kind, "conflicting-keys")
         wanted = sum(job.node_count(self.nodes) for job in self.jobs)
         if wanted > self.nodes:
             problem = f"they need {wanted} nodes of {self.nodes}"
@@ -202,16 +198,13 @@ class Candidates(Analysis):
 
     @property
     def largest(self) -> int:
-        """Nodes at most."""
+        """Most nodes."""
         return self.max_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
 
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
-        """Give the label of each candidate, what a study writes of it, and the machine.
+        """Return the label of each candidate, what a study writes of it, and the machine.
 
-        Raises
-        ------
-        FabricstudyError
-            If there are none, or more than `MAX_CANDIDATES`.
+        Raises FabricstudyError if there are none, or more than `MAX_CANDIDATES`.
         """
         most_routers = int(self.ports_per_node * self.largest / self.radix)
         wanted = MachineRequirements(self.nodes, self.largest, self.radix, most_routers)
@@ -246,17 +239,9 @@ class Candidates(Analysis):
         return [row for row, _ in self.found()]
 
     def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Give the row of each candidate and what a study writes of it, the cheapest a node first.
+        """Return the row of each candidate and what a study writes of it, sorted by price a node.
 
-        Parameters
-        ----------
-        tell : callable, optional
-            Called with words on how far it is, before each machine.
-
-        Raises
-        ------
-        FabricstudyError
-            If there is none.
+        `tell` is called with the progress before each machine. Raises FabricstudyError if there is no candidate.
         """
         traffic, tariff = node_traffic(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
         candidates = []
@@ -272,7 +257,7 @@ class Candidates(Analysis):
             raise FabricstudyError(f"{problem}; raise taper or ports_per_node")
         candidates.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
         costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
-        # What differs by rounding alone is equal.
+        # Rounded, since costs may differ by floating-point errors.
         for (row, _), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
             row["front"] = int(best)
         return candidates
@@ -296,7 +281,7 @@ class Candidates(Analysis):
 
 
 def label_of(kind: str, written: dict[str, Any]) -> str:
-    """Give a machine in words.
+    """Return a machine in words.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def _facts(run: CapsRun) -> dict[str, Any]:
 
 
 def _split(ranks: int) -> tuple[int, int]:
-    """Write a number as f 7^k with the largest k.
+    """Return f and the largest k of a number f 7^k.
 
     Examples
     --------
@@ -49,12 +49,12 @@ class CapsRun(Model):
 
 @register
 class Caps(Analysis):
-    """Whether runs of CAPS keep its rules: f 7^k ranks, 1 <= f <= 6, and a dimension divisible by f 7^ceil(k / 2).
+    """Check of runs of CAPS: they need f 7^k ranks, 1 <= f <= 6, and a dimension divisible by f 7^ceil(k / 2).
 
     (Ballard et al., SPAA 2012; the dimension is also divisible by 2 for each recursive step.) The columns:
 
     * `run`: label of the row
-    * `factor`, `power`: f, and k, as large as can be
+    * `factor`, `power`: f, and the largest k
     * `ranks_fit`, `dimension_fits`: 1 or 0
     * `ranks_per_node`
     * `memory_bytes`: three matrices of 8-byte numbers, 7/4 as large after each breadth-first step

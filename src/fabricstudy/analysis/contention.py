@@ -1,4 +1,4 @@
-"""Messages that share links: rows."""
+"""Messages that share links."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ Ints = npt.NDArray[np.int64]
 
 
 class Case(Model):
-    """A job on the whole of a machine with dimensions."""
+    """A job on all nodes of a machine with dimensions."""
 
     machine: Topology = Field(description="a machine with dimensions")
-    pattern: Pattern = Field(description="who sends to whom; messages count, not their bytes")
-    mapping: Mapping = Field(default_factory=LinearMapping, description="which rank sits where")
+    pattern: Pattern = Field(description="pattern of the messages, whose sizes do not count")
+    mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of the ranks")
 
     @model_validator(mode="after")
     def _has_dimensions(self) -> Case:
         if "dimensions" not in self.machine.traits:
             problem = f"a machine of kind {self.machine.kind} has no dimensions"
-            raise ConfigError(problem, "take a torus or a mesh", ("machine",), code="unsupported")
+            raise ConfigError(problem, "use a torus or a mesh", ("machine",), code="unsupported")
         self.mapping.check_fit(self.machine, self.pattern, self.machine.nodes * self.machine.cores_per_node)
         return self
 
@@ -47,20 +47,29 @@ class Case(Model):
 class Contention(Analysis):
     """How many messages share the links when all are under way at once, in dimension order, one way half-way round.
 
-    If each link is shared fairly, a large message takes as long as the fullest link on its way needs. So `on_way` of
-    one case over that of another foretells the ratio of their mean times, and `fullest` that of their last messages.
+    If each link is shared fairly, a large message takes as long as the bottleneck link on its way needs. So `on_way` of
+    one case over that of another predicts the ratio of their mean times, and `bottleneck_uses` that of their last
+    messages.
     Phases are counted by themselves; random cases are drawn several times. The columns:
 
     * `case`: label of the row
     * `links`, `diameter`: directed links between routers, and most hops between two of them
     * `hop_distances`: mean hops of a message
     * `uses`, `uses_of_link`: links that all messages take together, and that over `links`
-    * `fullest`: messages on the fullest link of a phase
-    * `on_way`: messages on the fullest link of a message's way, mean over all messages
+    * `bottleneck_uses`: messages on the bottleneck link of a phase
+    * `on_way`: messages on the bottleneck link of a message's route, mean over all messages
     """
 
     keys: ClassVar[tuple[str, ...]] = ("case",)
-    numbers: ClassVar[tuple[str, ...]] = ("links", "diameter", "hops", "uses", "uses_of_link", "fullest", "on_way")
+    numbers: ClassVar[tuple[str, ...]] = (
+        "links",
+        "diameter",
+        "hops",
+        "uses",
+        "uses_of_link",
+        "bottleneck_uses",
+        "on_way",
+    )
 
     kind: Literal["contention"] = "contention"
     cases: dict[str, Case] = Field(min_length=1, max_length=100, description="{label: job on a machine}")
@@ -80,18 +89,18 @@ def _facts(case: Case, draws: int) -> dict[str, Any]:
     machine = case.machine.build()
     job = Job(share=1.0, pattern=case.pattern, mapping=case.mapping)
     drawn = [_counted(machine, _Drawn((job,), seed)) for seed in range(1, draws + 1)]
-    uses, fullest, on_way, length = np.mean(drawn, axis=0).tolist()
+    uses, highest, on_way, length = np.mean(drawn, axis=0).tolist()
     return {
         "links": machine.links, "diameter": int(hop_distances(machine).matrix().max()), "hops": length, "uses": uses,
-        "uses_of_link": uses / machine.links, "fullest": fullest, "on_way": on_way,
+        "uses_of_link": uses / machine.links, "bottleneck_uses": highest, "on_way": on_way,
     }  # fmt: skip
 
 
 def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, float]:
-    """Uses of links, messages on the fullest one, on the fullest of a message's way, and hops of a message."""
+    """Return uses of links, messages on the bottleneck link, on that of a message's route, and hops of a message."""
     (job,) = place(drawn, machine, np.zeros(machine.routers, dtype=np.bool_))
     router = machine.node_router[job.node_of_rank].astype(np.int64)
-    uses, fullest, on_way = 0, 0, 0.0
+    uses, highest, on_way = 0, 0, 0.0
     for phase in np.unique(job.messages.phase):
         sent = job.messages.phase == phase
         steps = list(_steps(machine, router[job.messages.source[sent]], router[job.messages.destination[sent]]))
@@ -99,13 +108,13 @@ def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, floa
         most = np.zeros(np.count_nonzero(sent), dtype=np.int64)
         for packet, link in steps:
             most[packet] = np.maximum(most[packet], load[link])
-        uses, fullest, on_way = uses + int(load.sum()), max(fullest, int(load.max())), on_way + float(most.sum())
+        uses, highest, on_way = uses + int(load.sum()), max(highest, int(load.max())), on_way + float(most.sum())
     messages = max(1, len(job.messages))
-    return uses, fullest, on_way / messages, uses / messages
+    return uses, highest, on_way / messages, uses / messages
 
 
 def _steps(machine: Machine, at: Ints, goal: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Give hop after hop: which messages still move, and the link that each takes."""
+    """Yield hop after hop the messages that still move, and the link that each uses."""
     routes, at = DimensionOrderRoutes(machine, "positive"), at.copy()
     while (at != goal).any():
         step = routes.next_hops(at, goal)

@@ -1,4 +1,4 @@
-"""What machines cost: rows."""
+"""Price and power of machines."""
 
 from typing import Any, ClassVar, Literal
 
@@ -16,10 +16,10 @@ from .base import Analysis
 
 @register
 class Cost(Analysis):
-    """Price and power of machines: routers by their ports, cables by class, and all together.
+    """Price and power of machines: routers by their ports, cables by class, and the total.
 
-    Cables are as long as their latency says, at 5 ns a metre, or as a floor plan makes them: routers in racks in the
-    order of their groups, racks on a square a metre apart, two metres more for a cable between racks. The columns:
+    The length of a cable follows from its latency, at 5 ns a metre, or from a floor plan: routers in racks in the order
+    of their groups, racks on a square a metre apart, two metres more for a cable between racks. The columns:
 
     * `machine`, `part`: label of the machine; `routers-48` (of 48 ports), `cables-global`, ..., or `all`
     * `currency`, `year`: of the price list
@@ -38,10 +38,10 @@ class Cost(Analysis):
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
     prices: Prices = Field(default_factory=Besta2014, description="price list")
     radix: Whole | None = Field(
-        None, ge=1, le=100_000, description="ports of a router as it is bought; left out: those in use"
+        None, ge=1, le=100_000, description="ports of a router on the price list; default: those in use"
     )
     routers_per_rack: Whole | None = Field(
-        None, ge=1, le=100_000, description="for the floor plan; left out: cables as long as their latency says"
+        None, ge=1, le=100_000, description="for the floor plan; default: lengths from latencies"
     )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Deadlock freedom of routings: rows."""
+"""Deadlock freedom of routings."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
 
 
 MAX_ROUTERS = 600
-"""Routers of the largest machine whose channels are looked at."""
+"""Routers of the largest machine to check."""
 
 
 @register
 class Deadlock(Analysis):
-    """Whether packets can wait for each other in a circle (Dally and Seitz 1987), for each machine and routing.
+    """Deadlock freedom (Dally and Seitz 1987) of each machine and routing.
 
-    Valiant and UGAL take channel k for hop k, so that no cycle can close; of them only `free` is known. A routing that
-    a machine cannot have gives no row. The columns:
+    Valiant and UGAL use channel k for hop k, so that there are no cycles; of them only `free` is known. A routing that
+    a machine cannot have has no row. The columns:
 
     * `machine`, `routing`: labels of the row
     * `dependencies`: number of dependencies between channels
     * `free`: 1 if they have no cycle, else 0
-    * `free_with_one_channel`: the same if each link had one virtual channel instead of those that the routing uses
+    * `free_with_one_channel`: the same with one virtual channel a link instead of those that the routing uses
     """
 
     keys: ClassVar[tuple[str, ...]] = ("machine", "routing")

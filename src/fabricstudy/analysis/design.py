@@ -1,4 +1,4 @@
-"""Largest machines that routers of a given radix allow: rows."""
+"""Largest machines for routers of a given radix."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Radix = Annotated[Whole, Field(ge=4, le=128)]
 
 @register
 class Design(Analysis):
-    """The machine with most nodes that each family of topologies allows with routers of each radix.
+    """The largest machine of each family of topologies with routers of each radix.
 
-    Balanced machines have at most as many nodes a router as its links can serve when all nodes send to all others:
+    Balanced machines have at most as many nodes a router as its links can serve in an all-to-all:
     p <= (links of a router) / (mean hops) (Jain et al., Equation 3, rounded as `concentration` says; the balanced
     dragonfly and fat tree follow their own rules). The columns:
 
@@ -39,9 +39,9 @@ class Design(Analysis):
 
     kind: Literal["design"] = "design"
     families: dict[str, DesignFamily] = Field(min_length=1, max_length=100, description="{label: family}")
-    ports: tuple[Radix, Radix] = Field(description="least and largest number of ports of a router")
+    ports: tuple[Radix, Radix] = Field(description="smallest and largest number of ports of a router")
     concentration: Literal["balanced", "free"] = Field(
-        "balanced", description="nodes a router: so many as the links can serve, or whatever gives most nodes"
+        "balanced", description="nodes a router: as many as the links can serve, or those of the largest machine"
     )
 
     @model_validator(mode="after")
@@ -52,13 +52,9 @@ class Design(Analysis):
 
     def rows(self) -> list[dict[str, Any]]:
         names = (*self.labels, *self.numbers[1:])
-        found = (
-            (label, ports, largest_system(family, ports, self.concentration == "balanced"))
-            for label, family in self.families.items()
-            for ports in range(self.ports[0], self.ports[1] + 1)
-        )
         return [
             {"family": label, "ports": ports, **{name: getattr(system, name) for name in names}}
-            for label, ports, system in found
-            if system is not None
+            for label, family in self.families.items()
+            for ports in range(self.ports[0], self.ports[1] + 1)
+            if (system := largest_system(family, ports, self.concentration == "balanced")) is not None
         ]

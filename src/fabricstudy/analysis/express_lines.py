@@ -1,4 +1,4 @@
-"""Hops along one dimension of express meshes: rows."""
+"""Hops along one dimension of express meshes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExpressLines(Analysis):
     Gaps that add no link to a line are left out. The columns:
 
     * `length`, `gap`: routers along the dimension, and g
-    * `diameter`; `over_gap`: `diameter` less the g hops that the source says suffice
+    * `diameter`; `over_gap`: `diameter` less the g hops that suffice according to the source
     * `mean_hops`: between distinct routers
     * `links`: most links of a router; `over_rule`: `links` less 2 + (length - 3) / g, rounded down
     """

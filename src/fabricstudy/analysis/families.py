@@ -1,4 +1,4 @@
-"""How large a machine of each topology can be with routers of a given radix."""
+"""Families of topologies, and their machines with routers of a given radix."""
 
 import itertools
 import math
@@ -20,28 +20,17 @@ from fabricstudy.structure.partitions import Geometry
 
 @dataclass(frozen=True)
 class System:
-    """A machine of a family.
-
-    Parameters
-    ----------
-    shape : str
-        Its parameters.
-    routers, nodes_per_router : int
-        All routers, and the nodes of one that carries nodes.
-    nodes : int
-        All nodes.
-    links : int
-        Ports of a router that lead to other routers.
-    mean_hops : float, optional
-        Mean hops between distinct routers, where it is known.
-    """
+    """A machine of a family, with the parameters `shape`."""
 
     shape: str
     routers: int
     nodes_per_router: int
+    """Nodes of a router with nodes."""
     nodes: int
     links: int
+    """Ports of a router to other routers."""
     mean_hops: float | None = None
+    """Mean hops between distinct routers, where known."""
 
     @property
     def radix(self) -> int:
@@ -50,22 +39,22 @@ class System:
 
     @property
     def node_share(self) -> float:
-        """Part of these ports that leads to nodes."""
+        """Share of these ports that lead to nodes."""
         return self.nodes_per_router / self.radix
 
     @property
     def balance(self) -> float | None:
-        """Nodes a router that its links can serve when all nodes send to all others (Jain et al., Equation 3)."""
+        """Nodes a router that its links can serve in an all-to-all (Jain et al., Equation 3)."""
         return self.links / self.mean_hops if self.mean_hops else None
 
 
 class DesignFamily(Kind):
-    """A family of topologies, of which the largest machine is sought."""
+    """A family of topologies whose largest machine is computed."""
 
     FAMILY: ClassVar[Family] = Family("family of topologies")
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
-        """Return machines with routers of at most `ports` ports, among them the largest."""
+        """Yield machines with routers of at most `ports` ports, among them the largest."""
         raise NotImplementedError
 
 
@@ -78,7 +67,7 @@ class FatTreeFamily(DesignFamily):
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         half = ports // 2
         if half:
-            # Leaves have half of their ports for nodes, core routers have none.
+            # Leaves have half of their ports for nodes.
             yield System(f"radix {2 * half}", 5 * half**2, half, 2 * half**3, half)
 
 
@@ -110,7 +99,7 @@ class SlimFlyFamily(DesignFamily):
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         for q in filter(prime_of, range(3, ports)):
             links, routers = router_degree(q), 2 * q * q
-            # Diameter 2: whatever is no neighbour is two hops away.
+            # Diameter 2: all other routers are two hops away.
             mean_hops = 2 - links / (routers - 1)
             nodes = ports - links
             if balanced:
@@ -145,7 +134,7 @@ class ExpressMeshFamily(DesignFamily):
 
 
 def largest_system(family: DesignFamily, ports: int, balanced: bool) -> System | None:
-    """Give the machine of a family that has most nodes with routers of at most `ports` ports, or None.
+    """Return the largest machine of a family with routers of at most `ports` ports, or None.
 
     Examples
     --------
@@ -168,7 +157,7 @@ def _line_hops(length: int, gap: int) -> int:
 
 
 def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
-    """Mean hops between distinct routers of an express mesh; distances along the dimensions add up.
+    """Return the mean hops between distinct routers of an express mesh; hops along the dimensions add up.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Edge-isoperimetric bounds: rows."""
+"""Edge-isoperimetric bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Weight = Annotated[Number, Field(gt=0)]
 
 
 class ShapeRange(Model):
-    """All shapes whose lengths lie in a range."""
+    """All shapes with lengths in a range."""
 
     dimensions: tuple[Annotated[Whole, Field(ge=1, le=10)], ...] = Field(
         min_length=1, description="numbers of dimensions"
@@ -70,11 +70,13 @@ class Isoperimetry(Analysis):
     @model_validator(mode="after")
     def _has_shapes(self) -> Isoperimetry:
         if bool(self.shapes) == (self.family is not None):
-            raise ConfigError("give either shapes or a family", "leave one out", ("shapes",), code="conflicting-keys")
+            problem = "an isoperimetry has either shapes or a family"
+            raise ConfigError(problem, "leave one out", ("shapes",), code="conflicting-keys")
         for number, shape in enumerate(self.shapes):
             if self.weights and len(shape) != len(self.weights):
                 problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
-                raise ConfigError(problem, "give one a dimension", ("shapes", str(number)), list(shape), "out-of-range")
+                remedy = "write one a dimension"
+                raise ConfigError(problem, remedy, ("shapes", str(number)), list(shape), "out-of-range")
         if self.weights and self.family is not None:
             remedy, weights = "list the shapes", list(self.weights)
             raise ConfigError("weights need shapes", remedy, ("weights",), weights, "conflicting-keys")

@@ -1,4 +1,4 @@
-"""How many partitions of a list can be in use at one time, alone and beside others."""
+"""Most partitions of a list that can be in use at once."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Counts = dict[Annotated[int, Field(ge=1)], Annotated[Whole, Field(ge=1, le=1000)
 
 @register
 class Packings(Analysis):
-    """How many partitions of each size fit at once, beside partitions that are in use already.
+    """The most partitions of each size that can be in use at once, given other partitions in use.
 
-    Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program; of the
-    places that the partitions in use may have, the best count. The columns: `list`, `given` (the label of what is in
-    use, `nothing` for the empty machine) and `class_nodes` identify a row; `concurrent_max` and `concurrent_share`,
-    their share of the machine's nodes.
+    Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program, for the
+    best placement of the partitions already in use. The columns `list`, `given` (the label of the partitions in use,
+    `nothing` for the empty machine) and `class_nodes` identify a row; `concurrent_max` is the number, and
+    `concurrent_share` their share of the machine's nodes.
     """
 
     kind: Literal["packings"] = "packings"
@@ -41,32 +41,32 @@ class Packings(Analysis):
     machine: Topology = Field(description="machine to divide")
     lists: dict[str, PartitionList] = Field(min_length=1, max_length=100, description="lists of partitions by name")
     given: dict[str, Counts] = Field(
-        default_factory=dict, description="what is in use already, by label: {label: {nodes: how many}}"
+        default_factory=dict, description="partitions already in use, by label: {label: {nodes: number}}"
     )
 
     @model_validator(mode="after")
     def _fits(self) -> Packings:
-        for name, one in self.lists.items():
+        for name, partition_list in self.lists.items():
             try:
-                partitions = one.partitions(self.machine)
+                partitions = partition_list.partitions(self.machine)
             except ConfigError as error:
                 raise error.below("lists", name) from None
             if isinstance(partitions, NodePool):
-                problem = "nodes without a topology always fit"
+                problem = "nodes without a topology do not conflict"
                 raise ConfigError(problem, "leave it out", ("lists", name), code="unsupported")
         return self
 
     def rows(self) -> list[dict[str, Any]]:
         rows = []
-        for name, one in self.lists.items():
-            partitions = one.partitions(self.machine)
+        for name, partition_list in self.lists.items():
+            partitions = partition_list.partitions(self.machine)
             assert isinstance(partitions, Partitions)  # checked above
             sizes = sorted(set(partitions.nodes.tolist()))
             for label, counts in {NOTHING: {}, **self.given}.items():
                 placings = list(_placements(partitions, counts))
                 if len(placings) > MAX_PLACEMENTS:
-                    problem = f"{label}: these partitions can be placed in more than {MAX_PLACEMENTS:,} ways"
-                    raise FabricstudyError(f"{problem}; give fewer of them")
+                    problem = f"{label}: these partitions have more than {MAX_PLACEMENTS:,} placements"
+                    raise FabricstudyError(f"{problem}; write fewer of them")
                 for nodes in sizes:
                     of_size = partitions.nodes == nodes
                     # None if the partitions in use conflict in all their places.
@@ -75,20 +75,13 @@ class Packings(Analysis):
                         default=None,
                     )
                     share = None if most is None else most * nodes / partitions.machine_nodes
-                    rows.append(
-                        {
-                            "list": name,
-                            "given": label,
-                            "class_nodes": nodes,
-                            "concurrent_max": most,
-                            "concurrent_share": share,
-                        }
-                    )
+                    key = {"list": name, "given": label, "class_nodes": nodes}
+                    rows.append({**key, "concurrent_max": most, "concurrent_share": share})
         return rows
 
 
 def _placements(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
-    """Give the sets of partitions of these sizes that can be in use together, up to one more than may be tried."""
+    """Return the sets of partitions of these sizes that can be in use together, up to one above the limit."""
     choices = [
         itertools.combinations([place for place, size in enumerate(partitions.nodes) if size == nodes], count)
         for nodes, count in counts.items()

@@ -1,13 +1,10 @@
-"""Which list of partitions suits a mix of jobs: rows.
+"""Lists of partitions, ranked for a mix of jobs.
 
-A list gives one geometry to each size of job. A geometry counts by two numbers: the best bisection of its size over its
-own, which is how many times as long communication takes on it, and how much of the machine stays idle while as many
-partitions as fit at once are in use.
-
-A mix of sizes s has shares w(s) of the node-hours. Done one size after the other, with f(s) times the time and the
-share u(s) of the machine in use, it takes sum of w(s) f(s) / u(s) times the time of a machine without gaps. A schedule
-that lets small jobs into the gaps beside large ones can be better. So the order of lists is that of a lower bound of
-what the machine can do.
+A list has one geometry for each size of job. A geometry has two costs: the stretch f, the best bisection of its size
+over its own, by which communication takes longer, and the share 1 - u of the machine that is idle while as many
+partitions as possible are in use. A mix with shares w(s) of the node-hours, run one size after the other, takes the sum
+of w(s) f(s) / u(s) times the time of a machine without gaps. Backfilling can be better, so that lists are ranked by a
+lower bound of the utilisation.
 """
 
 from __future__ import annotations
@@ -53,21 +50,21 @@ class _Fit:
 
 @register
 class PartitionLists(Analysis):
-    """All lists that give one geometry to each size of a mix of jobs: bisection against how many fit at once, ranked.
+    """All lists with one geometry for each size of a mix of jobs, ranked by bisection and concurrent partitions.
 
-    The machine does the mix one size after the other, each time with as many partitions in use as fit: an integer
-    program as in `packings`. Letting small jobs into gaps can only be better. The columns:
+    The machine runs the mix one size after the other, with the most partitions in use, from an integer program as in
+    `packings`. Backfilling can only be better. The columns:
 
     * `part`, `geometries`: `all` and a geometry for each size, ascending; or a size in nodes and one geometry of it, as
-      if all jobs had this size; sides of 1 at the end are left out
-    * `named`: which of the lists in `named` it is, or `other`
+      if all jobs had this size; trailing sides of 1 are left out
+    * `named`: name of the list in `named`, or `other`
     * `bisection_links`, `concurrent_max`: of one geometry: cables across its best flat cut, and most partitions in use
     * `stretch`: best bisection of the size over its own; of a list the mean over the mix
-    * `idle_share`: share of the machine's node-hours in which no partition can be, without slowdown
-    * `useful_utilisation`: node-hours of the mix at the best bisections over those of the machine, of which
-      `communication` stretch
-    * `rank`: 1 has the largest `useful_utilisation`; `front`: 1 if no other one has at most its `stretch` and its
-      `idle_share`, and less of one of them; else 0. Both among those of the same `part`
+    * `idle_share`: share of the machine's node-hours in which no partition can be used, without slowdown
+    * `useful_utilisation`: node-hours of the mix at the best bisections over those of the machine; the part
+      `communication` is stretched
+    * `rank`: 1 has the largest `useful_utilisation`; `front`: 1 if the list is Pareto-efficient in `stretch` and
+      `idle_share`, else 0; both among lists of the same `part`
     """
 
     keys: ClassVar[tuple[str, ...]] = ("part", "geometries")
@@ -77,17 +74,17 @@ class PartitionLists(Analysis):
     )  # fmt: skip
 
     kind: Literal["partition-lists"] = "partition-lists"
-    machine: Topology = Field(description="machine to divide; it has to be a grid")
+    machine: Topology = Field(description="machine to divide, which must be a grid")
     sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
         min_length=1,
         max_length=100,
-        description="the mix: {nodes: share of the node-hours}; taken relative to their sum",
+        description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1",
     )
     communication: Number = Field(
         ge=0, le=1, description="part of the run time that is communication, at the best bisection"
     )
     named: dict[str, Allowed] = Field(
-        default_factory=dict, description="lists to be found among them: {label: geometries, one for each size}"
+        default_factory=dict, description="lists to label: {label: geometries, one for each size}"
     )
     at: Literal["aligned", "any"] = Field("aligned", description="corners: multiples of the sides, or everywhere")
     loops: Loops = Field(
@@ -107,13 +104,13 @@ class PartitionLists(Analysis):
             raise error.below(key) from None
         sizes = {space.nodes(geometry) for geometry in space.geometries()}
         for nodes in self.sizes.keys() - sizes:
-            near = min(sizes, key=lambda other: abs(other - nodes))
+            nearest = min(sizes, key=lambda size: abs(size - nodes))
             problem, path = "no partition has so many nodes", ("sizes", str(nodes))
-            raise ConfigError(problem, f"take {near}", path, nodes, "does-not-fit")
+            raise ConfigError(problem, f"write {nearest}", path, nodes, "does-not-fit")
         for label, geometries in named.items():
             if sorted(map(space.nodes, geometries)) != sorted(self.sizes):
-                problem = f"it has not one geometry for each of the sizes {', '.join(map(str, sorted(self.sizes)))}"
-                raise ConfigError(problem, "add or leave out some", ("named", label), code="out-of-range")
+                problem = f"not one geometry for each of the sizes {', '.join(map(str, sorted(self.sizes)))}"
+                raise ConfigError(problem, "write one for each", ("named", label), code="out-of-range")
         return self
 
     @property
@@ -121,7 +118,7 @@ class PartitionLists(Analysis):
         return partition_space(grid_of(self.machine))
 
     def _named(self) -> dict[str, set[Geometry]]:
-        """Give the geometries of the named lists, those of the mix."""
+        """Return the geometries of the named lists that have sizes of the mix."""
         space = self._space
         return {
             label: {one for one in canonical(space, listed, label) if space.nodes(one) in self.sizes}
@@ -129,7 +126,7 @@ class PartitionLists(Analysis):
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give the rows of each size, then those of all lists, the best of each first.
+        """Return the rows of each size, then those of all lists, sorted by rank.
 
         Raises FabricstudyError if there are too many lists.
         """
@@ -161,7 +158,7 @@ class PartitionLists(Analysis):
         return fits
 
     def _ranked(self, part: str, fits: Mapping[int, list[_Fit]]) -> list[dict[str, Any]]:
-        """Give a row for each way to choose one geometry of each size."""
+        """Return a row for each choice of one geometry of each size."""
         lists, named = list(itertools.product(*fits.values())), self._named()
         shares = np.array([self.sizes[nodes] for nodes in fits])
         stretch, used = (
@@ -196,7 +193,7 @@ class PartitionLists(Analysis):
 
 
 def _written(geometry: Geometry) -> str:
-    """Write a geometry without the sides of 1 at its end.
+    """Return a geometry without trailing sides of 1.
 
     Examples
     --------

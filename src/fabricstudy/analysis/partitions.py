@@ -1,4 +1,4 @@
-"""Partitions of machines: rows."""
+"""Partitions of machines and their bisections."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Partitions(Analysis):
     * `crossing_per_link`: messages that each link of the bisection carries one way if each node sends one across
     * `exchange_ns`: the least time that this takes
     * `gain`: largest bisection of this size over that of the row
-    * `geometries`: how many there are of this size
-    * `misordered`: pairs of them of which the one with the shorter longest dimension has no larger bisection
+    * `geometries`: their number for this size
+    * `misordered`: pairs of them in which the one with the shorter longest dimension has no larger bisection
     """
 
     keys: ClassVar[tuple[str, ...]] = ("machine", "blocks", "choice")
@@ -60,11 +60,9 @@ class Partitions(Analysis):
 
     kind: Literal["partitions"] = "partitions"
     machines: dict[str, Topology] = Field(
-        min_length=1, max_length=1000, description="machines to divide: {label: machine}; they have to be grids"
+        min_length=1, max_length=1000, description="machines to divide, which must be grids: {label: machine}"
     )
-    allowed: Allowed | None = Field(
-        None, description="geometries that the scheduler gives out; left out: every one that fits"
-    )
+    allowed: Allowed | None = Field(None, description="geometries that the scheduler allocates; default: all that fit")
     message_bytes: Size | None = Field(None, alias="message", description="what each node sends, for `exchange_ns`")
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""What machines are made of: rows."""
+"""Routers, cables, hops and bisection of machines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
 
 
 def _valiant_hops(machine: Machine) -> float | None:
-    """Links that a packet uses on average when all routers with nodes send to all others; None if there is one."""
+    """Return the mean hops of Valiant's routing when all routers with nodes send to all others; None for one router."""
     nodes = machine.nodes_of_router > 0
     traffic = np.outer(nodes, nodes).astype(np.float64)
     np.fill_diagonal(traffic, 0.0)
@@ -46,7 +46,7 @@ Sizes = Annotated[tuple[Topology, ...], Field(min_length=1, max_length=100)]
 
 @register
 class Topologies(Analysis):
-    """Routers, cables, ports, hops and bisection of machines, such as those of several families in several sizes.
+    """Routers, cables, ports, hops and bisection of machines.
 
     The columns:
 
@@ -73,17 +73,17 @@ class Topologies(Analysis):
         min_length=1, max_length=100, description="{label: [machine, ...]}; those of a family differ in their nodes"
     )
     valiant: Flag = Field(
-        False, description="also follow Valiant's routes; takes minutes where very many shortest paths tie"
+        False, description="also compute Valiant's routes, which takes minutes if there are very many shortest paths"
     )
 
     @model_validator(mode="after")
     def _sizes_differ(self) -> Topologies:
         for label, sizes in self.families.items():
             nodes = [machine.nodes for machine in sizes]
-            for place, count in enumerate(nodes):
-                if count in nodes[:place]:
-                    problem, path = f"two machines of the family have {count} nodes", ("families", label, str(place))
-                    raise ConfigError(problem, "put one of them into another family", path, code="duplicate")
+            for number, count in enumerate(nodes):
+                if count in nodes[:number]:
+                    problem, path = f"two machines of the family have {count} nodes", ("families", label, str(number))
+                    raise ConfigError(problem, "move one to another family", path, code="duplicate")
         return self
 
     def rows(self) -> list[dict[str, Any]]:

@@ -1,11 +1,10 @@
 """A study as the artifact of a paper.
 
-In: a study that ran, with its tables, report, records and benchmarks, and our own code. Out: ``pack`` writes one
-``.tar.gz`` that holds all of it with locks, checksums, RO-Crate metadata, a draft of the appendix on artifact
-description and evaluation, and a Makefile that runs the study again; ``compare`` puts the tables of two runs side by
-side, value by value; ``check`` finds files that are not as they were packed.
+In: a study that ran, with its tables, report, records and benchmarks, and the code.
 
-The same inputs give the same archive, byte for byte.
+Out: ``pack`` writes a reproducible ``.tar.gz`` with all of it, locks, checksums, RO-Crate metadata, a draft of the
+appendix, and a Makefile that runs the study again; ``compare`` compares the tables of two runs value by value;
+``check`` verifies the files of an unpacked artifact.
 """
 
 from fabricstudy.artifact.checksums import check

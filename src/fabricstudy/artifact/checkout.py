@@ -1,4 +1,4 @@
-"""Our own code as it stands on this machine: at which commit, and its files."""
+"""The code of the project on this computer: its commit and files."""
 
 import hashlib
 import io
@@ -13,15 +13,15 @@ from pathlib import Path
 from fabricstudy.core.bundled_files import HOME
 
 SOURCE_PATHS = ("Snakefile", "src", "workflow", "engines", "envs", "profiles", "tools")
-"""A file that git does not know changes what runs only there; elsewhere it may be the user's study."""
+"""Folders where an untracked file changes what runs; elsewhere it may be the user's study."""
 
 
 @dataclass(frozen=True)
 class Checkout:
     """Code below a folder.
 
-    `commit` is that of HEAD, 40 hexadecimal digits, or None where `root` is no git checkout; `changes` is a digest of
-    what differs from it, or "": changed files, and new ones in `SOURCE_PATHS`.
+    `commit` is that of HEAD, or None if `root` is not a git checkout; `changes` is a digest of changed files, and of
+    untracked ones in `SOURCE_PATHS`, or "".
     """
 
     root: Path
@@ -30,18 +30,18 @@ class Checkout:
 
     @property
     def clean(self) -> bool:
-        """Whether the code is exactly that of a commit."""
+        """Return whether the code is that of a commit."""
         return self.commit is not None and not self.changes
 
     @property
     def state(self) -> str:
-        """One line for people: the commit, and whether the code is that of the commit."""
+        """Return the commit, and whether the code is that of the commit, as a phrase."""
         if self.commit is None:
             return "working files, not a git checkout"
         return f"commit {self.commit}" if self.clean else f"commit {self.commit} with changes ({self.changes})"
 
     def files(self) -> Iterator[tuple[str, bytes, bool]]:
-        """Yield path, content and whether it is executable of each file: of the commit, or else as it stands here."""
+        """Yield path, content and executable bit of each file: of the commit, or of the working tree if it differs."""
         if self.clean:
             yield from _archived(self.root)
             return
@@ -52,7 +52,7 @@ class Checkout:
 
 
 def checkout(root: Path = HOME) -> Checkout:
-    """Look at the code below `root`; a checkout of something around it does not count."""
+    """Return the state of the code below `root`, which must be the top of its checkout."""
     top = _git(root, "rev-parse", "--show-toplevel")
     commit = _git(root, "rev-parse", "HEAD")
     if top is None or commit is None or Path(os.fsdecode(top).strip()).resolve() != root.resolve():
@@ -96,7 +96,7 @@ def _is_plain(path: Path) -> bool:
 
 
 def _walked(root: Path) -> Iterator[str]:
-    """All files but those that .gitignore leaves out, of which we understand plain names and paths with ``*``."""
+    """Yield all files but those in .gitignore, of which plain names and paths with ``*`` are supported."""
     ignore = root / ".gitignore"
     lines = ignore.read_text().splitlines() if ignore.is_file() else []
     patterns = [".git", *(line.strip("/") for line in lines if line.strip("/"))]

@@ -26,25 +26,22 @@ def checksums(contents: Mapping[str, bytes]) -> bytes:
 
 
 def check(folder: Path, below: str = "") -> int:
-    """Check the files of an unpacked artifact whose path begins with `below`; give their number.
+    """Verify the files of an unpacked artifact whose path begins with `below`; return their number.
 
-    Raises
-    ------
-    ArtifactError
-        If there are no checksums, or a file is missing or not as it was packed.
+    Raises ArtifactError if there are no checksums, or a file is missing or was changed.
     """
     listing = folder / CHECKSUMS
     if not listing.is_file():
-        raise ArtifactError(f"{listing}: there is no such file; name the folder of an unpacked artifact")
+        raise ArtifactError(f"{listing}: no such file; name the folder of an unpacked artifact")
     expected = {path: digest for path, digest in _listed(listing) if path.startswith(below)}
     if not expected:
         raise ArtifactError(f"{listing}: names no file below {below or folder}; unpack the archive again")
 
-    def differs(path: str) -> bool:
-        file = folder / path
-        return not file.is_file() or hashlib.sha256(file.read_bytes()).hexdigest() != expected[path]
-
-    wrong = [path for path in expected if differs(path)]
+    wrong = [
+        path
+        for path, digest in expected.items()
+        if not (folder / path).is_file() or hashlib.sha256((folder / path).read_bytes()).hexdigest() != digest
+    ]
     if wrong:
         others = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
         raise ArtifactError(f"{folder / wrong[0]}{others}: not as packed (SHA-256 differs); unpack the archive again")
@@ -52,7 +49,7 @@ def check(folder: Path, below: str = "") -> int:
 
 
 def _listed(listing: Path) -> Iterator[tuple[str, str]]:
-    """Return the paths that a list of checksums names, and their digests."""
+    """Yield the paths of a list of checksums with their digests."""
     try:
         for number, line in numbered_lines(read_bytes(listing)):
             match = _LINE.fullmatch(line)

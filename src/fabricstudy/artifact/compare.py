@@ -21,18 +21,18 @@ from .checksums import CHECKSUMS, check
 from .completed_study import ArtifactError
 
 _PARTS = ("experiment", "schedule")
-"""First columns of tables with axes; they go by their names alone."""
+"""First columns of tables with axes, of which the names of rows have the value only."""
 
 TOLERANCE = 0.05
-"""Relative difference that is allowed where two versions of an engine simulated."""
+"""Allowed relative difference between two versions of an engine."""
 
 ROUNDING = 1e-9
-"""Relative difference of numbers with fractions that is allowed everywhere, since processors round sums differently."""
+"""Allowed relative difference of floating-point numbers, since processors round sums differently."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableComparison:
-    """One table, old against new: how many rows both have, and the names of those that only one has.
+    """One table, old against new: the number of common rows, and the names of the others.
 
     `values` has one row a compared value, with columns ``row``, ``column``, ``old``, ``new``, ``difference`` (relative;
     infinite where there is none), ``allowed`` and ``agrees``.
@@ -46,16 +46,14 @@ class TableComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all rows and values agree."""
         return not (self.missing or self.extra) and bool(self.values["agrees"].all())
 
     @property
     def differing(self) -> pd.DataFrame:
-        """The rows of `values` that differ."""
         return self.values[~self.values["agrees"]].drop(columns="agrees").astype(object)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; of the compared ones those that differ."""
+        """Return plain values, with the compared values that differ."""
         differing = self.differing
         differing["difference"] = [_finite(value) for value in differing["difference"]]
         equal = int((self.values["difference"] == 0).sum())
@@ -73,10 +71,7 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two runs of a study, with the versions of each engine in both.
-
-    `verdicts` has columns ``claim``, ``old`` and ``new``: the verdict of each claim.
-    """
+    """Two runs of a study, with the versions of each engine and the verdict on each claim in both."""
 
     old: Path
     new: Path
@@ -87,17 +82,15 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether all tables agree."""
         return all(table.agrees for table in self.tables.values())
 
     def values(self) -> pd.DataFrame:
-        """Every compared value of every table, old against new."""
+        """Return every compared value of every table."""
         parts = [table.values.assign(table=name) for name, table in self.tables.items()]
         together = pd.concat(parts, ignore_index=True)
         return together[["table", *together.columns.drop("table")]]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values."""
         return {
             "old": str(self.old), "new": str(self.new), "agrees": self.agrees, "tolerance": self.tolerance,
             "engines": {name: {"old": old, "new": new} for name, (old, new) in self.versions.items()},
@@ -109,22 +102,12 @@ class Comparison:
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     """Compare the tables of two runs of a study.
 
-    Values are compared exactly, numbers with fractions to `ROUNDING`, where the same version of the engine simulated
-    the point in both; else to `tolerance`. Tables of machines and analyses are always compared exactly, and so are
-    texts, statuses and verdicts. Columns on where, when and how fast something ran are left out.
+    `old` and `new` are folders of tables, or contain exactly one study: an unpacked artifact, or where Snakemake ran.
+    Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
+    fractions to `ROUNDING`. Columns on where, when and how fast something ran are left out.
 
-    Parameters
-    ----------
-    old, new : Path
-        Each a folder of tables, or one with exactly one study in it: an unpacked artifact, or where Snakemake ran.
-    tolerance : float
-        Relative difference allowed between two versions of an engine.
-
-    Raises
-    ------
-    ArtifactError
-        If there are no tables, or several; if the files of an artifact are not as they were packed; if the tables
-        have different axes.
+    Raises ArtifactError if there are no tables or several, the files of an artifact were changed, or the tables have
+    different axes.
     """
     old, new = _tables_in(old), _tables_in(new)
     before, after = read_tables(old), read_tables(new)
@@ -143,19 +126,19 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
 
 def _tables_in(folder: Path) -> Path:
-    """Find the folder of the tables; of an artifact, check the results first."""
-    places = [place for place in (folder, folder / "tables") if (place / "points.parquet").is_file()][:1]
-    places = places or [file.parent for file in sorted(folder.glob("results/*/tables/points.parquet"))]
-    if len(places) != 1:
-        contents = "no tables of a study" if not places else f"tables of {len(places)} studies"
+    """Return the folder of the tables; of an artifact, verify the results first."""
+    folders = [place for place in (folder, folder / "tables") if (place / "points.parquet").is_file()][:1]
+    folders = folders or [file.parent for file in sorted(folder.glob("results/*/tables/points.parquet"))]
+    if len(folders) != 1:
+        contents = "no tables of a study" if not folders else f"tables of {len(folders)} studies"
         raise ArtifactError(f"{folder}: {contents}; name a folder such as results/quick, or an unpacked artifact")
     if (folder / CHECKSUMS).is_file():
         check(folder, below="results/")
-    return places[0]
+    return folders[0]
 
 
 def _versions(points: pd.DataFrame) -> dict[str, str]:
-    """Version of the engine by point, for the points that were simulated."""
+    """Return the version of the engine of each simulated point."""
     simulated = points.dropna(subset="version")
     return dict(zip(simulated["point_id"], simulated["version"], strict=True))
 
@@ -166,14 +149,14 @@ def _versions_text(points: pd.DataFrame, engine: str) -> str:
 
 
 class _Allowed:
-    """The relative difference that is allowed for the rows of a table."""
+    """The allowed relative difference of the rows of a table."""
 
     def __init__(self, old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> None:
         self._old, self._new, self._tolerance = old, new, tolerance
         self._same = set(old.values()) == set(new.values())
 
     def rows(self, name: str, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
-        """Allowed difference of each row; 0 for an exact one."""
+        """Return the allowed difference of each row; 0 for an exact one."""
         if name == "machines" or name.startswith(ANALYSIS_PREFIX):
             exact = np.ones(len(frame), dtype=bool)
         elif "point_id" in frame:
@@ -202,13 +185,13 @@ def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Al
 def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
     if name.startswith(ANALYSIS_PREFIX):
         kind = frame["kind"].iloc[0] if len(frame) else ""
-        # The keys of an extension's analysis are not known here: its rows go by their place.
+        # The keys of an extension's analysis are unknown here: its rows are compared in order.
         return keys_of(kind) if kind in Analysis.FAMILY.kinds else ("kind",)
     return tuple(column.name for column in TABLES[name] if column.identity)
 
 
 def _row_names(frame: pd.DataFrame, keys: Iterable[str]) -> pd.Index[str]:
-    """Name each row by its keys; rows of the same name are numbered, so that one too many is seen."""
+    """Return the name of each row from its keys; rows of the same name are numbered."""
     parts = [
         [f"{key} {label_text(value)}" for value in frame[key]] if key not in _PARTS else list(frame[key])
         for key in keys
@@ -240,12 +223,12 @@ def _is_number(column: pd.Series[Any]) -> bool:
 
 
 def _plain(column: pd.Series[Any]) -> list[Any]:
-    """Python's own numbers and texts, and None for what is missing."""
+    """Return Python's own numbers and texts, and None for missing values."""
     return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
 def relative_difference(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Difference of two numbers over the larger one; 0 for two missing ones, infinite if only one is missing.
+    """Return the difference of numbers over the larger one; 0 for two missing ones, infinite for one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A study that ran: its files, and whether they belong together."""
+"""A completed study: its files, and checks that they are consistent."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from fabricstudy.table.files import ANALYSIS_PREFIX, Tables, read_tables
 
 
 class ArtifactError(FabricstudyError):
-    """Something cannot be packed, or is not as it was packed."""
+    """A study cannot be packed, or an artifact was changed."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Outputs:
 
     @property
     def benchmarks(self) -> dict[str, list[Path]]:
-        """Benchmark files of each stage, as far as they are there."""
+        """The existing benchmark files of each stage."""
         folder = self.base / "benchmarks" / self.study
         chunks = [f"{path.stem}.jsonl" for path in self.structures]
         files = {
@@ -67,7 +67,7 @@ class Outputs:
         return {stage: [path for path in paths if path.is_file()] for stage, paths in files.items()}
 
     def files(self) -> list[Path]:
-        """All of them, in a stable order."""
+        """Return all files, sorted."""
         timings = [path for paths in self.benchmarks.values() for path in paths]
         made = self.tables.parent
         folders = (self.tables, self.report, made / "machine", made / "workload")
@@ -80,7 +80,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class CompletedStudy:
-    """A study, the file it stands in with its text, and what came out of it."""
+    """A study, its file with text, and its results."""
 
     file: Path
     source: str
@@ -90,7 +90,6 @@ class CompletedStudy:
 
     @property
     def name(self) -> str:
-        """The study's name."""
         return self.plan.study.study
 
     @cached_property
@@ -106,7 +105,7 @@ class CompletedStudy:
 
     @property
     def interval(self) -> tuple[str, str]:
-        """When the first simulation began and the last one ended, or the page was made (ISO 8601, UTC)."""
+        """The begin of the first simulation and the end of the last one, or when the page was made (ISO 8601, UTC)."""
         simulated = self.points.dropna(subset="started")
         if simulated.empty:
             made = datetime.fromtimestamp((self.outputs.report / "index.html").stat().st_mtime, UTC)
@@ -117,27 +116,23 @@ class CompletedStudy:
 
     @property
     def study_path(self) -> str:
-        """Path of the study file in the artifact; the name of a study is harmless in any shell, that of a file not."""
+        """Path of the study file in the artifact; the name of a study, unlike a file's, is safe in any shell."""
         return f"study/{self.name}.yaml"
 
     def study_files(self) -> dict[str, Path]:
-        """The study file and those it names beside it, by their path in the artifact.
+        """Return the study file and the files that it names, by their path in the artifact.
 
-        Raises
-        ------
-        ArtifactError
-            If one lies outside that folder.
+        Raises ArtifactError if one is outside its folder.
         """
         named = {f"study/{name}": path for name, path in _named_files(parse_yaml(self.source), self.file)}
         return named | {self.study_path: self.file}
 
 
 def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
-    """Files that are named by some text in a study."""
     for name, path in referenced_files(value, study.parent):
         if not path.resolve().is_relative_to(study.parent.resolve()):
-            raise ArtifactError(f"{study}: it names the file {name} outside its folder; move the file beside the study")
-        # As it is named: a link has another name than what it leads to.
+            raise ArtifactError(f"{study}: the file {name} is outside its folder; move it next to the study")
+        # By the name in the study, which may be that of a link.
         direct = Path(name)
         if direct.is_absolute() or ".." in direct.parts:
             direct = path.resolve().relative_to(study.parent.resolve())
@@ -152,14 +147,9 @@ def load_completed_study(
     analyses: Iterable[Path] = (),
     schedules: Iterable[Path] = (),
 ) -> CompletedStudy:
-    """Load a study that ran in `base` and check that tables, report and records are those of this study.
+    """Load a study that ran in `base`, and check that tables, report and records are current.
 
-    Raises
-    ------
-    ArtifactError
-        If it was not run, or was changed since.
-    StudyError
-        If the study file is wrong.
+    Raises ArtifactError if it was not run, or was changed since, and StudyError for a wrong study file.
     """
     loaded = load_study(study)
     source = study.read_text(encoding="utf-8")
@@ -197,7 +187,7 @@ def _stale_report(run: CompletedStudy) -> str:
     page = run.outputs.report / "index.html"
     if not page.is_file():
         return f"{page}: there is no report"
-    # The page states the digest of the study that it is about, so claims and figures are covered, too.
+    # The page contains the digest of its study, which covers claims and figures.
     if hashlib.sha256(run.file.read_bytes()).hexdigest() not in page.read_text(encoding="utf-8"):
         return f"{page}: the report is older than the study {run.file}"
     return ""

@@ -1,6 +1,6 @@
 """RO-Crate metadata of an artifact, in the profile Workflow Run Crate.
 
-The workflow is the Snakefile; its run (a ``CreateAction``) took the study file and gave tables, figures and page.
+The workflow is the Snakefile; the input of its run (a ``CreateAction``) is the study file, the results are its outputs.
 
 References
 ----------
@@ -38,17 +38,10 @@ _PROFILES = {
 _WORKFLOW_PROFILE = "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"
 _LICENSE = "https://spdx.org/licenses/Apache-2.0"
 _KINDS = {
-    ".csv": "text/csv",
-    ".html": "text/html",
-    ".jsonl": "application/x-ndjson",
-    ".lock": "text/plain",
-    ".md": "text/markdown",
-    ".parquet": "application/vnd.apache.parquet",
-    ".pdf": "application/pdf",
-    ".svg": "image/svg+xml",
-    ".toml": "application/toml",
-    ".yaml": "application/yaml",
-}
+    ".csv": "text/csv", ".html": "text/html", ".jsonl": "application/x-ndjson", ".lock": "text/plain",
+    ".md": "text/markdown", ".parquet": "application/vnd.apache.parquet", ".pdf": "application/pdf",
+    ".svg": "image/svg+xml", ".toml": "application/toml", ".yaml": "application/yaml",
+}  # fmt: skip
 _OUTPUTS = {
     "tables": "Tidy tables: points, jobs, links, interference, machines, agreement, predictors, claims, analyses.",
     "report": "The page that shows figures, claims and provenance.",
@@ -68,13 +61,7 @@ _LOCK = "Packages, pinned with hashes"
 
 
 def metadata(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]) -> bytes:
-    """Return ``ro-crate-metadata.json``.
-
-    Parameters
-    ----------
-    contents : mapping
-        Content of every file of the artifact by its path, this file and the checksums excepted.
-    """
+    """Return ``ro-crate-metadata.json``; `contents` are all other files but the checksums, by path."""
     from rocrate.rocrate import ROCrate
 
     crate, study = ROCrate(), run.plan.study
@@ -124,7 +111,7 @@ def _workflow(crate: ROCrate, code: Checkout) -> Any:
 
 
 def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
-    """Describe each file but those of the code, of which only the locks and the licence are named."""
+    """Describe each file; of the code only the locks and the licence."""
     files = {}
     for path, content in sorted(contents.items()):
         name = PurePosixPath(path).name

@@ -1,4 +1,4 @@
-"""What people read in an artifact: how to run it again, and the draft of the AD/AE appendix."""
+"""The documents of an artifact: README, Makefile, and the draft of the AD/AE appendix."""
 
 import os
 import platform
@@ -25,13 +25,7 @@ from .effort import CORES, SETUP_MINUTES, effort
 
 
 def documents(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return ``README.md``, ``Makefile`` and ``APPENDIX.md``.
-
-    Parameters
-    ----------
-    contents : mapping
-        Content of the code, study and result files by their path in the artifact.
-    """
+    """Return ``README.md``, ``Makefile`` and ``APPENDIX.md``; `contents` are the other files by path."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.artifact"), undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -45,7 +39,7 @@ def documents(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]
 
 
 def cell(text: Any) -> str:
-    """Make text fit into a cell of a Markdown table.
+    """Return text that fits into a cell of a Markdown table.
 
     Examples
     --------
@@ -78,7 +72,7 @@ def _minutes(minutes: float) -> str:
 
 
 def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
-    """Versions, as they are installed here, of the Python packages that a run stands on."""
+    """Return the installed versions of the Python packages that the project depends on."""
     project = tomllib.loads(contents.get("code/pyproject.toml", b"").decode()).get("project", {})
     versions = {}
     for needed in project.get("dependencies", ()):
@@ -116,7 +110,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _this_machine() -> dict[str, str]:
-    """Processor and memory of the machine that packs, for the author who runs where he packs."""
+    """Return processor and memory of this computer."""
     about = Path("/proc/cpuinfo")
     models = re.findall(r"^model name\s*: (.*)$", about.read_text() if about.is_file() else "", re.MULTILINE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9

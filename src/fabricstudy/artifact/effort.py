@@ -1,4 +1,4 @@
-"""How long it takes to do it again, from what was measured."""
+"""The time to reproduce a study, from measured times."""
 
 import json
 from collections.abc import Iterable
@@ -10,17 +10,17 @@ import pandas as pd
 from .completed_study import CompletedStudy
 
 SETUP_MINUTES = (4, 10)
-"""Environment and simulator, mostly downloads and compiling; by hand, on two busy cores, it took seven."""
+"""Environment and simulator, mostly downloads and compilation; seven were measured on two busy cores."""
 
 JOB_START_S = 3.0
-"""What Snakemake adds to a job to start it."""
+"""Overhead of Snakemake for a job."""
 
 CORES = (1, 4, 16, 64)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """Processor seconds of the stages and of the longest batch, and the largest memory of one process (bytes)."""
+    """Processor seconds of the stages and of the longest batch, and the most memory of a process (bytes)."""
 
     execution_s: float
     longest_s: float
@@ -28,15 +28,14 @@ class Effort:
     memory_bytes: float
 
     def execution_minutes(self, cores: int) -> float:
-        """Expected wall-clock minutes of the simulations on so many cores, which do not make a batch shorter."""
+        """Return the expected elapsed minutes of the simulations, at least those of the longest batch."""
         return max(self.execution_s / cores, self.longest_s) / 60
 
 
 def effort(run: CompletedStudy) -> Effort:
-    """Add up what a study took.
+    """Return the effort of a study.
 
-    The times of the simulations stand in the records of the points. The benchmark of a batch is not used, since a
-    batch may have found its points in the store.
+    Times of simulations are from the records of the points: the benchmark of a batch does not include cached points.
     """
     points = run.points
     used = (points["cpu_s"].fillna(0) + points["overhead_cpu_s"].fillna(0)).astype(float)
@@ -58,7 +57,7 @@ def effort(run: CompletedStudy) -> Effort:
 
 
 def _timings(paths: Iterable[Path]) -> list[tuple[float, float]]:
-    """Elapsed seconds and largest resident memory (MB) of jobs, from Snakemake's benchmark files."""
+    """Return elapsed seconds and most resident memory (MB) of jobs, from Snakemake's benchmark files."""
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
     # Snakemake writes NA for a job that ended before the first look at its memory.
     memory = pd.to_numeric(pd.Series([row["max_rss"] for row in rows], dtype=object), errors="coerce").fillna(0.0)

@@ -23,12 +23,9 @@ TIME_S = 946_684_800
 
 
 def pack(run: CompletedStudy, code: Checkout, out: Path) -> None:
-    """Write the artifact of a finished study to `out`; a reader sees the whole archive or none.
+    """Write the artifact of a completed study to `out`; a reader sees the complete archive or none.
 
-    Raises
-    ------
-    ArtifactError
-        If the code has no files, or the study names a file outside its folder.
+    Raises ArtifactError if the code has no Makefile, or the study names a file outside its folder.
     """
     sources = {f"code/{path}": (content, program) for path, content, program in code.files()}
     if "code/Makefile" not in sources:

@@ -1,4 +1,4 @@
-"""Print a comparison for people."""
+"""Print a comparison as text."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,7 @@ Found = Mapping[str, Any]
 
 
 def print_comparison(comparison: Found, console: Console) -> None:
-    """Print engines, one line a table, the values that differ, verdicts, and the conclusion last.
-
-    The comparison is what `Comparison.to_json` returns.
-    """
+    """Print the result of `Comparison.to_json`: engines, tables, values that differ, verdicts, and the conclusion."""
     console.print(f"old: {escape(comparison['old'])}\nnew: {escape(comparison['new'])}", soft_wrap=True)
     for engine, versions in comparison["engines"].items():
         console.print(_engine(engine, versions, comparison["tolerance"]), soft_wrap=True)

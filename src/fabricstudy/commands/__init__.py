@@ -1,4 +1,4 @@
-"""The commands, one module each; `fabricstudy.cli` lists them.
+"""The commands, one module each, which `fabricstudy.cli` lists.
 
 In: arguments of the command line.
 

@@ -29,10 +29,9 @@ _KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "bandwidth", 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.epilog = f"{WORDS} How long it takes: {_HOW_LONG}."
     parser.add_argument("--nodes", type=int, required=True, help="nodes, at least")
-    parser.add_argument("--max-nodes", type=int, help="nodes, at most (default: 5 %% more)")
+    parser.add_argument("--max-nodes", type=int, help="most nodes (default: 5 %% more)")
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
     parser.add_argument("--ports-per-node", type=float, help="ports of all routers for each node, at most (default: 8)")
     parser.add_argument("--taper", type=float, help="what half of the nodes can send over the bisection, at most")
@@ -117,7 +116,6 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
 
 
 def show_candidates(result: dict[str, Any]) -> None:
-    """Print the result of `list_candidates`."""
     numbers = ("nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
                "bound (us)")  # fmt: skip
     table = text_table("machine", *numbers)

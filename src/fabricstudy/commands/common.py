@@ -1,4 +1,4 @@
-"""What several commands need: the study that they are about, the folder of the stores, a sign of life."""
+"""Shared parts of commands: studies, points, the folder of results, progress, and checks of arguments."""
 
 import argparse
 import sys
@@ -11,19 +11,18 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, load_pipelines
 
 LINE_EACH_S = 10.0
 
 
 def add_results(parser: argparse.ArgumentParser) -> None:
-    """Declare the folder of the stores."""
-    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the stores (default: results)")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of results (default: results)")
 
 
 def add_study(parser: argparse.ArgumentParser) -> None:
-    """Declare a study and the folder of the stores."""
-    parser.add_argument("study", help="name of a study that comes along, such as quick, or path to a study file")
+    parser.add_argument("study", help="name of a bundled study, such as quick, or path to a study file")
     add_results(parser)
 
 
@@ -35,65 +34,69 @@ def load_pipeline(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:
         return pipeline
 
 
+def planned_point(study: str, point_id: str) -> PlannedPoint:
+    """Return a point of a study. Raises FabricstudyError if there is none of this id."""
+    planned = load_pipeline(study).plan.points.get(point_id)
+    if planned is None:
+        problem = f"{point_id}: no such point in {study}; the table points of the study lists its points"
+        raise FabricstudyError(problem, "unknown-name")
+    return planned
+
+
 @contextmanager
 def progress_spinner(words: str) -> Iterator[Callable[[str], None]]:
-    """Show that something is going on; a study of 100,000 points takes its time.
+    """Show that something is going on.
 
-    What it yields tells how far it is: beside the words in a terminal; elsewhere as a line on standard error every ten
-    seconds.
+    It yields a function that shows the progress: in a terminal next to `words`, elsewhere as a line on standard error
+    every ten seconds.
     """
     console = Console(stderr=True)
-    told_s = time.monotonic()
+    shown_s = time.monotonic()
     with console.status(words) as status:
 
-        def tell(how_far: str) -> None:
-            nonlocal told_s
+        def show(progress: str) -> None:
+            nonlocal shown_s
             if console.is_terminal:
-                status.update(f"{words}; {how_far}")
-            elif time.monotonic() >= told_s + LINE_EACH_S:
-                told_s = time.monotonic()
-                print(f"{words}; {how_far}", file=sys.stderr, flush=True)
+                status.update(f"{words}; {progress}")
+            elif time.monotonic() >= shown_s + LINE_EACH_S:
+                shown_s = time.monotonic()
+                print(f"{words}; {progress}", file=sys.stderr, flush=True)
 
-        yield tell
+        yield show
 
 
 def parse_whole_number(text: str, least: int = 0) -> int:
-    """Read an argument that is a whole number, which 62 bits hold."""
+    """Parse an argument that is a whole number of at most 62 bits."""
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= 2**62):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {2**62}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {2**62}")
     return int(text)
 
 
 def parse_positive(text: str) -> int:
-    """Read an argument that is a whole number above 0."""
+    """Parse an argument that is a whole number above 0."""
     return parse_whole_number(text, 1)
 
 
 def check_output(written: Path | None, *read: Path | str | None) -> None:
-    """Refuse to write a file that is read, however it is called, or where there is no folder; None is not written.
-
-    Raises
-    ------
-    FabricstudyError
-        With both names.
-    """
+    """Refuse to write a file that is also read, or in a missing folder; None is not written."""
     if written is None:
         return
     if written.is_dir() or not written.parent.is_dir():
-        raise FabricstudyError(f"{written}: cannot be written; give a file in an existing folder", "file-unreadable")
+        raise FabricstudyError(f"{written}: cannot be written; name a file in an existing folder", "file-unreadable")
     for path in read:
         if path is not None and written.exists() and Path(path).exists() and written.samefile(path):
-            raise FabricstudyError(f"{written}: is read by this call; give another name to write to", "invalid-value")
+            raise FabricstudyError(f"{written}: is also read; name another file to write to", "invalid-value")
 
 
 def text_table(*names: str, left: int = 1) -> Table:
-    """Return a table for a terminal, of which the first columns are text, and the others numbers."""
-    return Table(*(Column(name, justify="left" if at < left else "right") for at, name in enumerate(names)), box=None)
+    """Return a table for a terminal whose first columns are text, and the others numbers."""
+    columns = (Column(name, justify="left" if number < left else "right") for number, name in enumerate(names))
+    return Table(*columns, box=None)
 
 
 def results_folder(args: argparse.Namespace) -> Path:
-    """Return the folder of the stores, which need not be there yet."""
+    """Return the folder of results, which may be missing."""
     folder: Path = args.results
     if folder.exists() and not folder.is_dir():
-        raise FabricstudyError(f"{folder}: not a folder; give the folder `results` of a run", "file-unreadable")
+        raise FabricstudyError(f"{folder}: not a folder; name the folder `results` of a run", "file-unreadable")
     return folder

@@ -14,7 +14,6 @@ from .common import check_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.add_argument("old", type=Path, metavar="OLD", help="folder of a run, its results/STUDY, or an artifact")
     parser.add_argument("new", type=Path, metavar="NEW", help="the same of the other run")
     words = "relative difference allowed between two versions of an engine (default: %(default)s)"
@@ -46,7 +45,6 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show_comparison(comparison: dict[str, Any]) -> None:
-    """Print the result of `compare_runs`."""
     from fabricstudy.artifact.print_comparison import print_comparison
 
     print_comparison(comparison, Console(width=140 if not sys.stdout.isatty() else None))

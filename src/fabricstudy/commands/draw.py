@@ -18,14 +18,13 @@ from fabricstudy.study.file import study_files
 from fabricstudy.workflow.pipeline import find_study
 from fabricstudy.workload.placing import job_of_node
 
-from .common import add_results, check_output, load_pipeline, progress_spinner, results_folder
+from .common import add_results, check_output, planned_point, progress_spinner, results_folder
 from .machine import load_named_machine
 
 SUFFIXES = (".svg", ".pdf", ".png")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.epilog = (
         "Groups are on a circle, grids are slices, trees levels. Large machines of groups are drawn in bundles: one "
         "line for all cables between two groups, as wide as they are many."
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
     if args.out.suffix not in SUFFIXES:
-        raise FabricstudyError(f"{args.out}: the name says no format; end it in {', '.join(SUFFIXES)}", "invalid-value")
+        raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
     sources = [find_study(args.load[0])] if args.load else []
     sources += [Path(args.machine)] if args.machine and Path(args.machine).suffix in (".yaml", ".yml") else []
     check_output(args.out, *(path for source in sources for path in study_files(source)))
@@ -70,15 +69,10 @@ def _named_machine(source: str | None) -> Any:
 
 
 def _of_point(args: argparse.Namespace) -> Scene:
-    study, point_id = args.load
-    planned = load_pipeline(study).plan.points.get(point_id)
-    if planned is None:
-        problem = f"{point_id}: no point of {study}; the table points of the study lists them"
-        raise FabricstudyError(problem, "unknown-name")
-    config = planned.point.machine
+    planned = planned_point(*args.load)
     if args.machine is not None and machine_id(_named_machine(args.machine)) != planned.machine_id:
-        problem = f"{planned.point_id} is a simulation of another machine than {args.machine}"
-        raise FabricstudyError(f"{problem}; leave the machine out, and that of the point is drawn", "unknown-name")
+        problem = f"{planned.point_id} has another machine than {args.machine}"
+        raise FabricstudyError(f"{problem}; leave the machine out to draw that of the point", "unknown-name")
     store = point_store(results_folder(args))
     damage = store.damage(planned.point_id)
     if damage:
@@ -89,12 +83,11 @@ def _of_point(args: argparse.Namespace) -> Scene:
         raise FabricstudyError(f"{planned.point_id} is {status} in {args.results}; run its study", "unknown-name")
     load = load_arrays(store.folder(planned.point_id))[LINKS if args.by == "bytes" else LINK_STALLS]
     if load is None:
-        raise FabricstudyError(f"engine {record['engine']} tells no {args.by} of links", "conflicting-keys")
-    machine = config.build()
+        raise FabricstudyError(f"engine {record['engine']} reports no {args.by} of links", "conflicting-keys")
+    machine = planned.point.machine.build()
     names = tuple(job.name for job in planned.point.jobs)
     return Scene(machine, names, job_of_node(planned.point, machine), load)
 
 
 def show_drawing(result: dict[str, Any]) -> None:
-    """Print the result of `draw_machine`."""
     print(f"written: {result['written']}: {result['shows']}")

@@ -14,7 +14,6 @@ def list_engines(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def show_engines(probes: list[dict[str, Any]]) -> None:
-    """Print the result of `list_engines`."""
     for engine in probes:
         state = f"found, {engine['version']}" if engine["found"] else f"not found: {engine['reason']}"
         print(f"{engine['name']:10} {resolve_bundled_paths(state)}")

@@ -1,4 +1,4 @@
-"""``fabricstudy inputs``: what the simulator of a point gets, as files, and the command that runs it."""
+"""``fabricstudy inputs``: the input files of a point's simulator, and the command that runs it."""
 
 import argparse
 import shlex
@@ -8,13 +8,12 @@ from typing import Any
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.engine.single_point import write_inputs
 
-from .common import load_pipeline
+from .common import planned_point
 
 SCRIPT = "run.sh"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.add_argument("study", help="name of a bundled study, or path to a study file")
     parser.add_argument("point_id", help="id such as p0123456789ab; the table points lists them")
     parser.add_argument("--out", type=Path, required=True, help="folder to write, which is empty or not there")
@@ -22,10 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
     """Write the input files of a point, and the command that runs it."""
-    planned = load_pipeline(args.study).plan.points.get(args.point_id)
-    if planned is None:
-        problem = f"{args.point_id}: no point of {args.study}; the table points of the study lists them"
-        raise FabricstudyError(problem, "unknown-name")
+    planned = planned_point(args.study, args.point_id)
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
         raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "invalid-value")
     command = write_inputs(planned, args.out)
@@ -38,7 +34,6 @@ def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show_point_inputs(written: dict[str, Any]) -> None:
-    """Print the result of `write_point_inputs`."""
     print(f"folder   {written['folder']}")
     print(f"command  {written['command'] or 'none: no program is run'}")
     for name in written["files"]:

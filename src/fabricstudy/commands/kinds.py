@@ -18,7 +18,6 @@ COLUMNS = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     words = "a kind, to see its keys; or a family such as pattern, to list that alone"
     parser.add_argument("kind", nargs="?", metavar="KIND", help=words)
     words = "also the kinds that a Python file registers; may be given several times"
@@ -56,7 +55,6 @@ def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:
 
 
 def show_kinds(members: list[dict[str, Any]]) -> None:
-    """Print the result of `list_kinds`."""
     if "reference" in members[0]:
         print("\n".join(kind["reference"] for kind in members), end="")
         return

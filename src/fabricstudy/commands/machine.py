@@ -23,7 +23,6 @@ _MOST_SLOW = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     source = "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'"
     parser.add_argument("source", metavar="FILE-or-STUDY", help=source)
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")

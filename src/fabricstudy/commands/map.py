@@ -41,15 +41,14 @@ METRICS = (
 IN_BYTES = (
     "hop_bytes", "hop_bytes_bound", "link_max_bytes", "link_rms_bytes", "expected_load_ns", "bound_any_mapping_ns",
 )  # fmt: skip
-"""What grows with the weights."""
+"""Metrics that are proportional to the weights."""
 WHOLE_BYTES = 1e13
-"""Bytes that a graph is mapped with: weights are told apart to a trillionth, and sums over hops stay exact."""
+"""Total bytes of a scaled graph: weights are resolved to a trillionth, and sums over hops are exact."""
 DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "expected_load_ns")
 BASELINE_MAPPING = "linear"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.epilog = (
         "Ranks are the vertices of the graph, or groups of them where it has more. The rank files are those of the "
         "mapping with the least of --by. Bounds are of the links between routers and of the host links."
@@ -73,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def map_job(args: argparse.Namespace) -> dict[str, Any]:
-    """Map the ranks of a job of your own, say how good that is, and write rank files for launchers."""
+    """Map the ranks of a job, print metrics of the mapping, and write rank files for launchers."""
     config = _machine(args.machine)
     _check_out(args)
     try:
@@ -83,9 +82,9 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         scale = nearest_power_of_ten(float(graph.units.sum()), WHOLE_BYTES)
         tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", scale))
         if not len(tasks.messages or ()):
-            problem = f"{args.graph}: all edges lie within the groups that {slots.ranks} ranks make of the vertices"
-            raise FabricstudyError(f"{problem}; take more ranks", "invalid-data-file")
-        # With the edges that are left between groups of vertices.
+            problem = f"{args.graph}: all edges are within the groups of vertices of {slots.ranks} ranks"
+            raise FabricstudyError(f"{problem}; use more ranks", "invalid-data-file")
+        # With the edges between groups of vertices.
         facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages or ())}
         pattern = TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
         mappings = _mappings(args.mappings)
@@ -149,9 +148,8 @@ def _numbers(path: Path, machine: Machine) -> Ints:
     words = _words(path)
     for word, place in words:
         if not (word.isascii() and word.isdigit()):
-            raise FabricstudyError(
-                f"{path}: {position_text(place)}: {word}: not a whole number; write one node a line", "wrong-type"
-            )
+            problem = f"{path}: {position_text(place)}: {word}: not a whole number; write one node a line"
+            raise FabricstudyError(problem, "wrong-type")
         if len(word) > 12 or int(word) >= machine.nodes:
             problem = f"{path}: {position_text(place)}: {word}: the machine has nodes 0 to {machine.nodes - 1}"
             raise FabricstudyError(problem, "unknown-name")
@@ -163,9 +161,7 @@ def _check_once(path: Path, entries: Sequence[tuple[object, int]]) -> None:
     first: dict[object, int] = {}
     for number, (entry, place) in enumerate(entries):
         if first.setdefault(entry, number) != number:
-            raise FabricstudyError(
-                f"{path}: {position_text(place)}: {entry} stands there twice; write each once", "duplicate"
-            )
+            raise FabricstudyError(f"{path}: {position_text(place)}: duplicate {entry}; write each once", "duplicate")
 
 
 def _hosts(path: Path | None, nodes: int) -> list[str] | None:
@@ -183,10 +179,10 @@ class _Mappings(Model):
 
 
 def _mappings(text: str) -> dict[str, Mapping]:
-    """Read mappings as a study writes them; `BASELINE_MAPPING` comes first, to compare with."""
+    """Return mappings from the text of a study, `BASELINE_MAPPING` first."""
     written = [BASELINE_MAPPING, *parse_yaml(f"[{text}]")]
     mappings = validated(_Mappings, {"with": written}, {}).mappings
-    names = [one if isinstance(one, str) else str(one) for one in written]
+    names = [mapping if isinstance(mapping, str) else str(mapping) for mapping in written]
     return dict(zip(names, mappings, strict=True))
 
 
@@ -218,7 +214,7 @@ _SUFFIXES = (".cores", ".openmpi", ".mpich", ".slurm")
 
 
 def _check_out(args: argparse.Namespace) -> None:
-    """Refuse names of rank files that cannot be, or are those of what is read."""
+    """Refuse names of rank files that are invalid, or those of input files."""
     if args.out is None:
         return
     if not args.out.name:
@@ -230,7 +226,7 @@ def _check_out(args: argparse.Namespace) -> None:
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
-    """Write the rank files; return their names."""
+    """Write the rank files and return their names."""
     node, core_of_node = np.divmod(core, slots.ranks_per_node)
     texts = {
         ".cores": "".join(f"{one}\n" for one in core),
@@ -290,7 +286,6 @@ def cray_mpich(core: Ints, nodes: npt.NDArray[np.integer]) -> str:
 
 
 def show_mapping(result: dict[str, Any]) -> None:
-    """Print the result of `map_job`."""
     graph = result["graph"]
     dropped = f", {graph['loops']} loops left out" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")

@@ -29,7 +29,6 @@ UNIT = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.epilog = (
         f"{UNIT} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
         " rings of the machine; in another torus a ring stays one only where the partition spans the dimension."
@@ -129,7 +128,6 @@ def _entry(path: Path, entry: Any) -> Sequence[int]:
 
 
 def show_partitions(rows: list[dict[str, Any]]) -> None:
-    """Print the result of `list_partitions`."""
     midplanes, listed = rows[0]["midplanes"] is not None, any(row["production"] for row in rows)
     names = ("production", "best", "worst") if listed else ("best", "worst")
     table = Table(box=None)

@@ -1,4 +1,4 @@
-"""``fabricstudy plan``: check a study and say what it would cost."""
+"""``fabricstudy plan``: check a study and predict its cost."""
 
 import argparse
 from math import isfinite
@@ -18,7 +18,6 @@ from .common import add_study, load_pipeline, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     add_study(parser)
     parser.add_argument("--list", action="store_true", help="also list the points: id, experiment, labels, seed")
     parser.add_argument("--batch-cpu-s", type=_seconds, default=BATCH_CPU_S, help="predicted seconds a batch")
@@ -32,7 +31,7 @@ def _seconds(text: str) -> float:
 
 
 def plan_study(args: argparse.Namespace) -> dict[str, Any]:
-    """Count a study's points, those kept from earlier runs, its batches and the predicted CPU time."""
+    """Count a study's points, those that are cached, its batches and the predicted CPU time."""
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
@@ -81,7 +80,6 @@ def _cost(point: PlannedPoint) -> float:
 
 
 def show_plan(summary: dict[str, Any]) -> None:
-    """Print the result of `plan_study`."""
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
     for row in [rows[0].keys(), *(row.values() for row in rows)] if rows else []:

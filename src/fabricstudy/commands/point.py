@@ -17,7 +17,6 @@ from .common import add_results, load_pipeline, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     parser.add_argument("point_id", help="id such as p0123456789ab")
     parser.add_argument("--study", help="where to find a point that has not been simulated (name or path)")
     add_results(parser)
@@ -62,7 +61,6 @@ def _find_point(point_id: str, study: str | None, results: Path) -> tuple[Planne
 
 
 def show_point(details: dict[str, Any]) -> None:
-    """Print the result of `point_details`."""
     for key, value in details.items():
         text = value if isinstance(value, str) else json.dumps(value, indent=1)
         print(f"{key}: {text}")

@@ -1,4 +1,4 @@
-"""``fabricstudy run``: plain Snakemake, with the workflow named for it, on all cores if nothing else is said."""
+"""``fabricstudy run``: Snakemake with the bundled workflow, on all cores by default."""
 
 import argparse
 import os
@@ -17,15 +17,15 @@ _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare a study, and whatever Snakemake takes."""
-    parser.add_argument("study", help="name of a study that comes along, or path to a study file; several with commas")
+    parser.add_argument("study", help="name of a bundled study, or path to a study file; several with commas")
     words = "passed on to Snakemake, such as --cores 4 (default: all cores)"
     parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
 
 
 def run_study(args: argparse.Namespace) -> NoReturn:
-    """Run a study with Snakemake; results and reports go below the folder you are in."""
+    """Run a study with Snakemake; results and reports are written below the working directory."""
     for name in args.study.split(","):
-        load_study(find_study(name.strip()))  # Snakemake would tell a mistake as one of the workflow
+        load_study(find_study(name.strip()))  # Snakemake would report a mistake as one of the workflow
     command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, args.flags)]
     os.execv(command[0], command)
 

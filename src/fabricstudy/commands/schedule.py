@@ -11,7 +11,6 @@ from .common import add_study, load_pipeline, results_folder
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     add_study(parser)
     parser.add_argument("--schedule", metavar="NAME", help="schedule of the study (default: the first one)")
     parser.add_argument(
@@ -32,7 +31,6 @@ def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show_schedule(outcome: dict[str, Any]) -> None:
-    """Print the result of `schedule_study`."""
     from .schedule_run import print_schedule
 
     print_schedule(outcome)

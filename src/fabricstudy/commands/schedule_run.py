@@ -147,7 +147,6 @@ def _resources(done: ScheduleRun, job: int) -> str:
 
 
 def print_schedule(result: dict[str, Any]) -> None:
-    """Print the result of `run_once`."""
     console = Console(highlight=False)
     labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in result["labels"].items())
     of_labels = f" ({labels})" * bool(labels)

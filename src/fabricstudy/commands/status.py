@@ -1,4 +1,4 @@
-"""``fabricstudy status``: how far a study is."""
+"""``fabricstudy status``: the progress of a study."""
 
 import argparse
 import os
@@ -15,13 +15,12 @@ from fabricstudy.workflow.progress import PACE_S, Progress
 from .common import add_study, load_pipeline, results_folder
 
 WATCH_S = 5.0
-# A look at a large store, or at one on a slow file system, takes at most so much of the time.
+# Polls of a large store, or of a slow file system, use at most this share of the time.
 WATCH_SHARE = 0.05
 BAR_COLUMNS = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what the command takes."""
     add_study(parser)
     parser.add_argument("--watch", action="store_true", help=f"look again every {WATCH_S:g} s until nothing is left")
 
@@ -42,14 +41,13 @@ def study_status(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _look(progress: Progress) -> tuple[dict[str, Any], float]:
-    """Give the status, and how long to wait before the next look."""
+    """Return the status, and how long to wait before the next look."""
     start = time.monotonic()
     counts = progress.poll()
     return counts, max(WATCH_S, (time.monotonic() - start) / WATCH_SHARE)
 
 
 def show_status(counts: dict[str, Any]) -> None:
-    """Print the result of `study_status`."""
     print(_progress_text(counts))
 
 

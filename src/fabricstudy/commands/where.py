@@ -1,4 +1,4 @@
-"""``fabricstudy where``: the folder of what comes with the code, such as the workflow."""
+"""``fabricstudy where``: the path of a bundled file, such as the workflow."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def find_resource(args: argparse.Namespace) -> dict[str, str]:
-    """Say where the workflow is, or another file that comes with the project."""
+    """Return the path of the workflow, or of another bundled file."""
     path = HOME / args.file
     if not path.exists():
         raise FabricstudyError(f"{path}: there is no such file; name one such as profiles/slurm", "file-not-found")

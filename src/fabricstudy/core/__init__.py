@@ -1,6 +1,6 @@
-"""What all packages rest on: kinds, checked models, quantities, errors, columns, digests of code, and the store.
+"""Base of all packages.
 
 In: nothing of the other packages.
 
-Out: `Kind` and `register`, `Model`, quantities in base units, `FabricstudyError`, `Store`, digests of code.
+Out: `Kind` and `register`, `Model`, quantities in base units, `FabricstudyError`, `Store`, columns, digests of code.
 """

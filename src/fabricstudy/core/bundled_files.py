@@ -1,6 +1,6 @@
-"""What comes with the code and is no module of it: the workflow, its profiles, the studies, and programs.
+"""Bundled files that are not modules: the workflow, its profiles, the studies, and programs.
 
-In a clone these files lie where they are written, in an installed wheel in the package.
+They are at the root of a clone, and in the package of an installed wheel.
 """
 
 import os
@@ -12,23 +12,22 @@ from pathlib import Path
 from fabricstudy.core.source import PACKAGE
 
 INSTALLED = PACKAGE / "share"
-"""Where a wheel has them; ``setup.py`` puts them there."""
+"""Their folder in a wheel; ``setup.py`` fills it."""
 
 HOME = INSTALLED if INSTALLED.is_dir() else PACKAGE.parents[1]
-"""Their folder: that of a clone (the install is an editable one), or that of a wheel."""
+"""Their folder: that of a clone (with an editable install), or that of a wheel."""
 
 SNAKEFILE = HOME / "Snakefile"
 CONFIGS = HOME / "configs"
-"""The studies of the project."""
 
 
 def bundled_path(name: str) -> str:
-    """Give where a file of ours is found from the folder that we are in, such as ``docs/reference.md``."""
+    """Return the path of a bundled file, such as ``docs/reference.md``, from the working directory."""
     return name if Path.cwd() == HOME else str(HOME / name)
 
 
 def resolve_bundled_paths(text: str) -> str:
-    """Give a text with the files of ours that it names where they are found.
+    """Return a text with the paths of the bundled files that it names.
 
     Examples
     --------
@@ -39,7 +38,7 @@ def resolve_bundled_paths(text: str) -> str:
 
 
 def prepend_environment_path() -> None:
-    """Let ``python`` and what is installed beside it come first, also where this environment is not activated."""
+    """Put the programs of this Python environment first on the PATH, also where it is not activated."""
     folder = Path(sys.executable).parent
     python = shutil.which("python")
     if python is None or Path(python).parent != folder:
@@ -47,6 +46,6 @@ def prepend_environment_path() -> None:
 
 
 def import_from_clone() -> None:
-    """Let the environments that Snakemake makes for rules, which have the libraries alone, import the clone."""
+    """Let the environments that Snakemake makes for rules, which have the libraries only, import the clone."""
     if HOME != INSTALLED:
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))

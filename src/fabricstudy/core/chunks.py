@@ -1,7 +1,7 @@
-"""Divide things with ids into chunks of about equal cost, stable under addition.
+"""Divide items with ids into chunks of about equal cost, stable under addition.
 
-The ids' hexadecimal digits are read as a path in a binary tree, which is cut where a subtree's cost is small
-enough. A new thing so changes only the chunk it falls into.
+The hexadecimal digits of an id are a path in a binary tree, which is cut where the cost of a subtree is small enough. A
+new item so changes only its own chunk.
 """
 
 import math
@@ -11,21 +11,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Chunk:
-    """Ids that are worked on in one go; `name` is its path in the tree."""
+    """Ids that one job processes; `name` is its path in the tree."""
 
     name: str
     keys: tuple[str, ...]
 
 
 def divide(keys: Sequence[str], costs: Sequence[float], most: float) -> list[Chunk]:
-    """Divide `keys` so that no chunk of several keys costs more than `most`.
+    """Divide distinct hexadecimal ids of one length so that no chunk of several ids costs more than `most`.
 
-    Parameters
-    ----------
-    keys : sequence of str
-        Distinct hexadecimal ids of one length; what shares leading digits tends to stay together.
-    costs : sequence of float
-        Cost of each.
+    Ids that share leading digits tend to stay together.
 
     Examples
     --------
@@ -40,7 +35,7 @@ def divide(keys: Sequence[str], costs: Sequence[float], most: float) -> list[Chu
 def _split(name: str, items: list[tuple[str, float]], depth: int, bits: dict[str, str], most: float) -> list[Chunk]:
     if len(items) == 1 or sum(cost for _, cost in items) <= most:
         return [Chunk(name or "all", tuple(key for key, _ in items))]
-    # Items are sorted, so the first and the last tell how many digits all share.
+    # Items are sorted, so all share the digits that the first and the last share.
     first, last = bits[items[0][0]], bits[items[-1][0]]
     while first[depth] == last[depth]:
         depth += 1
@@ -51,11 +46,9 @@ def _split(name: str, items: list[tuple[str, float]], depth: int, bits: dict[str
 
 
 def divide_in_at_most(keys: Sequence[str], costs: Sequence[float], target: float, chunks: int) -> list[Chunk]:
-    """Divide by cost `target`, which is above 0, or by a larger one where that gave more than `chunks` chunks."""
+    """Divide by cost `target`, above 0, or by a larger one where that results in more than `chunks` chunks."""
     if not 0 < target < math.inf:
         raise ValueError(f"no chunk can have a cost of {target}")
-    while True:
-        divided = divide(keys, costs, target)
-        if len(divided) <= chunks:
-            return divided
+    while len(divided := divide(keys, costs, target)) > chunks:
         target *= 1.5
+    return divided

@@ -1,9 +1,7 @@
-"""The columns of all tables: the one place where a column is named and described. Plain data, read by every room.
+"""The columns of all tables, with their descriptions: plain data that imports nothing.
 
-The study's grammar needs it before there is a table (which numbers a figure may draw, which names are taken), and so do
-the tables, the report and the comparison of two runs. So it stands below all of them and imports nothing.
-
-A column's unit is the last part of its name. The axes of a study are columns, too; they come after the first one.
+The grammar of studies, the tables, the report and the comparison of runs read it. The last part of a column's name is
+its unit. The axes of a study are columns, too; they follow the first one.
 """
 
 from dataclasses import dataclass, replace
@@ -11,10 +9,10 @@ from typing import Literal
 
 DONE = "done"
 STATUSES = (DONE, "failed", "timeout", "out-of-memory", "unsupported", "skipped", "missing", "damaged")
-"""Outcomes of a point; ``skipped`` has no engine here, ``missing`` no record yet, ``damaged`` one that was changed."""
+"""Outcomes of a point: ``skipped`` without its engine, ``missing`` without a record, ``damaged`` with a broken one."""
 
 FAILURES = ("failed", "timeout", "out-of-memory", "unsupported")
-"""Statuses of points that ended otherwise than done."""
+"""Statuses of points that ended but are not done."""
 
 NOT_RUN = "not run"
 REPRODUCED, UNDECIDED, DIFFERS = "reproduced", "undecided", "differs"
@@ -24,29 +22,29 @@ VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 """Verdicts on a claim. Those on its parts are `PART_VERDICTS`."""
 
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
-"""Where the factor is from by which a job runs longer on its partition."""
+"""Sources of the factor by which a job runs longer on its partition."""
 
 BASELINE_EXPERIMENT = "(baseline)"
-"""Stands for the experiment of points that run only to give the time of a job by itself."""
+"""Experiment of baseline runs."""
 
 SPOT_CHECK = "(spot check)"
-"""Stands for the experiment of points that are simulated on two engines to see how far one may be believed."""
+"""Experiment of points that are simulated on two engines to validate one of them."""
 
 RESOLUTION_CHECK = "(resolution)"
-"""Stands for the experiment of points that are simulated again with half the phit."""
+"""Experiment of points that are simulated again with half the phit."""
 
 ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK, RESOLUTION_CHECK)
-"""Of points that no study writes: they serve those of the others."""
+"""Experiments of points that are in no study."""
 
 MIN_DIFFERENCE = 1e-3
 """Relative difference below which two times are equal: less than any simulator resolves."""
 
 UNIT_OF_SUFFIX = {"ns": "nanosecond", "s": "second", "bytes": "byte", "Bps": "byte/second"}
-"""Unit that the last part of a column's name stands for."""
+"""Unit of a column by the last part of its name."""
 
 
 def column_unit(name: str) -> str | None:
-    """Give the unit that a column's name ends in, or None for a plain number.
+    """Return the unit that a column's name ends in, or None for a plain number.
 
     Examples
     --------
@@ -58,43 +56,25 @@ def column_unit(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table.
-
-    Parameters
-    ----------
-    name : str
-        Its name in the table; the unit is its last part.
-    about : str
-        What it is, for people.
-    type : {"text", "count", "number", "any number", "flag"}
-        Counts and numbers are not negative, and counts are whole.
-    missing : bool
-        Whether a row may be without it.
-    metric : bool
-        Whether figures may draw it and claims may judge it.
-    key : bool
-        Whether it tells rows of the table apart, besides the study's axes and the seed, so that figures and claims may
-        mention it.
-    names : str or None
-        The key whose numbers it names; it stands in the key's place where a study mentions it.
-    identity : bool
-        Whether it tells rows apart when two runs are compared.
-    compared : bool
-        Whether two runs have to agree in it.
-    one_of : tuple of str
-        All values that it may have; empty for any.
-    """
+    """One column of a table, `about` which the documentation has a phrase. Counts and numbers are not negative."""
 
     name: str
     about: str
     type: Literal["text", "count", "number", "any number", "flag"] = "text"
     missing: bool = False
+    """A row may be without it."""
     metric: bool = False
+    """Figures may draw it, and claims may judge it."""
     key: bool = False
+    """It identifies rows, besides the study's axes and the seed; figures and claims may name it."""
     names: str | None = None
+    """The key that it is the name of, and replaces where a study uses it."""
     identity: bool = False
+    """It identifies rows when two runs are compared."""
     compared: bool = True
+    """Two runs have to agree in it."""
     one_of: tuple[str, ...] = ()
+    """All possible values; empty for any."""
 
     @property
     def unit(self) -> str | None:
@@ -119,7 +99,7 @@ def _metric(name: str, about: str, missing: bool = True) -> Column:
 
 
 def _of_run(name: str, about: str, type: Literal["text", "count", "number"] = "text", metric: bool = False) -> Column:
-    """On where, when and how fast something ran, which differs from run to run."""
+    """A column on where, when and how fast something ran, which differs from run to run."""
     return Column(name, about, type, missing=True, metric=metric, compared=False)
 
 
@@ -127,35 +107,24 @@ _EXPERIMENT = _text("experiment", "experiment of the study")
 _SEED = Column("seed", "seed of the point's random choices", "count", missing=True, identity=True)
 _ENGINE = Column("engine", "simulator", key=True, identity=True)
 _MACHINE_ID = _id("machine_id", "digest of the machine's description")
-_OF_POINT = (
-    _EXPERIMENT,
-    _SEED,
-    _ENGINE,
-    _id("point_id", "digest of the point's physics"),
-    replace(_MACHINE_ID, identity=False),
-)
+_POINT_ID = _id("point_id", "digest of the point's physics")
+_OF_POINT = (_EXPERIMENT, _SEED, _ENGINE, _POINT_ID, replace(_MACHINE_ID, identity=False))
 _OF_SEVERAL_POINTS = (_EXPERIMENT, replace(_SEED, missing=False), _MACHINE_ID)
 _JOB_NUMBER = Column("job", "number of the job in its point, from 0", "count", key=True, identity=True)
 _JOB = (_JOB_NUMBER, Column("job_name", "name of the job", names="job"))
 _CLASS_NODES = Column("class_nodes", "nodes of the size class", "count", key=True, identity=True)
 _PART = (_id("claim", "name of the claim"), Column("part", "number of the part, from 0", "count", identity=True))
-_POINTS_BEHIND = _count("points", "points, machines or rows it rests on")
+_POINTS_BEHIND = _count("points", "points, machines or rows it is based on")
 _MEASURED = (
     Column("measured", "the number, from medians over seeds", "any number", missing=True),
-    Column(
-        "low", "lower end of its interval; of a level that is not reached the last label", "any number", missing=True
-    ),
+    Column("low", "lower end of its interval; the last label if a level is not reached", "any number", missing=True),
     Column("high", "upper end of its interval; missing where it has none", "any number", missing=True),
 )
 _PAIRS = (
-    _count("pairs", "comparisons it rests on", missing=True),
+    _count("pairs", "comparisons it is based on", missing=True),
     _count("pairs_planned", "comparisons asked for; more than `pairs` where points have no partner", missing=True),
 )
-_OF_RUN = (
-    _text("schedule", "schedule of the study"),
-    _SEED,
-    _id("run_id", "digest of all that can change the run"),
-)
+_OF_RUN = (_text("schedule", "schedule of the study"), _SEED, _id("run_id", "digest of all that can change the run"))
 _TIMES = (
     _metric("wait_mean_s", "mean wait, from submission to start"),
     _metric("wait_p95_s", "wait that 95 % of the jobs do not exceed"),
@@ -202,24 +171,22 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
-        _text("bound_method", "what it rests on: host, cut, hop-bytes, paths or computation", missing=True),
-        _metric(
-            "expected_load_ns", "time at the expected link loads, if they are known; no bound: a run may be faster"
-        ),
+        _text("bound_method", "its origin: host, cut, hop-bytes, paths or computation", missing=True),
+        _metric("expected_load_ns", "time at the expected link loads, if known; not a bound: a run may be faster"),
         _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
         _metric("over_bound", "runtime over the link bound"),
         _metric("over_phase_bound", "runtime over the phase bound"),
-        _metric("baseline_ns", "runtime of the job alone on the machine, on the same nodes"),
-        _metric("slowdown", "runtime over that alone"),
+        _metric("baseline_ns", "runtime of the baseline run: the job alone on the same nodes"),
+        _metric("slowdown", "runtime over that of the baseline run"),
         _metric("rate_Bps", "bytes over runtime"),
-        _text("mapping_start", "start that the mapping is from, where it tries several", missing=True),
+        _text("mapping_start", "initial mapping of the result, where several are tried", missing=True),
         _metric("hop_bytes", "bytes times hops between routers"),
         _metric("hops_mean", "mean hops of a byte"),
         _metric("hops_max", "most hops of a message (dilation)"),
         _metric("hop_bytes_bound", "least bytes times hops of any mapping of the ranks to the job's cores"),
         _text("hop_bound_method", "how that was found: partners or spectrum", missing=True),
         _metric("hop_bytes_over_bound", "bytes times hops over the least of any mapping"),
-        _metric("link_max_bytes", "bytes on the fullest link by the routes; of minimal routing where it is adaptive"),
+        _metric("link_max_bytes", "bytes on the bottleneck link by the routes; of minimal ones if it is adaptive"),
         _metric("link_rms_bytes", "root of the mean square of the bytes on a link, by the same routes"),
         _metric("bound_any_mapping_ns", "least time in which the links carry the bytes, however ranks are mapped"),
     ),
@@ -229,10 +196,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("links", "directed links", metric=True),
         _count("used", "links that carried something", missing=True, metric=True),
         _metric("load_mean_bytes", "mean load of a link", missing=False),
-        _metric("load_max_bytes", "load of the fullest link", missing=False),
+        _metric("load_max_bytes", "load of the bottleneck link", missing=False),
         _metric("load_used_bytes", "mean load of the links used"),
         _metric("imbalance", "largest over mean load"),
-        _metric("busy_max_ns", "time for which the fullest link is busy"),
+        _metric("busy_max_ns", "time for which the bottleneck link is busy"),
         _count("packets", "packets over all links", missing=True, metric=True),
         _metric("stall_mean_ns", "mean time for which a link was stalled"),
         _metric("stall_max_ns", "longest time for which a link was stalled"),
@@ -252,8 +219,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *_OF_POINT,
         *_JOB,
         Column("runtime_ns", "time from the start to the last arrival", "number", missing=True),
-        Column("baseline_ns", "runtime of the job alone on the machine, on the same nodes", "number", missing=True),
-        _metric("slowdown", "runtime over that alone"),
+        Column("baseline_ns", "runtime of the baseline run: the job alone on the same nodes", "number", missing=True),
+        _metric("slowdown", "runtime over that of the baseline run"),
         _metric("slowdown_low", "least slowdown of the job over the seeds of its point"),
         _metric("slowdown_high", "largest slowdown of the job over the seeds of its point"),
         Column("below_one", "whether the slowdown is below 1 by more than its run-to-run variation", "flag", True),
@@ -283,16 +250,16 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "agreement": (
         *_OF_SEVERAL_POINTS,
         _JOB_NUMBER,
-        Column("pair", "the two engines, the first in the alphabet under the fraction", key=True, identity=True),
-        _text("engine_a", "engine under the fraction"),
-        _text("engine_b", "engine above the fraction"),
-        _text("point_a_id", "point on the one engine"),
-        _text("point_b_id", "point on the other"),
-        Column("runtime_a_ns", "runtime on the one engine", "number"),
-        Column("runtime_b_ns", "runtime on the other", "number"),
+        Column("pair", "both engines, b / a, a being the first in the alphabet", key=True, identity=True),
+        _text("engine_a", "engine of the denominator"),
+        _text("engine_b", "engine of the numerator"),
+        _text("point_a_id", "point on engine a"),
+        _text("point_b_id", "point on engine b"),
+        Column("runtime_a_ns", "runtime on engine a", "number"),
+        Column("runtime_b_ns", "runtime on engine b", "number"),
         _metric("ratio", "ratio of the runtimes", missing=False),
-        Column("slowdown_a", "slowdown on the one engine", "number", missing=True),
-        Column("slowdown_b", "slowdown on the other", "number", missing=True),
+        Column("slowdown_a", "slowdown on engine a", "number", missing=True),
+        Column("slowdown_b", "slowdown on engine b", "number", missing=True),
         _metric("slowdown_ratio", "ratio of the slowdowns"),
     ),
     "predictors": (
@@ -300,7 +267,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _ENGINE,
         _text("routing_kind", "kind of the routing"),
         *_JOB,
-        Column("metric", "column of `jobs` that is to foretell the runtime", key=True, identity=True),
+        Column("metric", "column of `jobs`, the predictor of the runtime", key=True, identity=True),
         _count("mappings", "points that differ in the mapping alone and have both numbers"),
         _count("mappings_planned", "such points that were planned"),
         Column("spearman", "rank correlation of metric and runtime (Spearman)", "any number", True, metric=True),
@@ -327,20 +294,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("backfilled", "jobs that started while one before them had to wait", missing=True, metric=True),
         _count("queue_max", "most jobs that waited at once", missing=True, metric=True),
         _count("running_at_end", "jobs that run when the last one is submitted", missing=True, metric=True),
-        Column(
-            "saturated",
-            "whether more work waits at the end than by chance; means then depend on the length",
-            "flag",
-            True,
-        ),
-        _text("trace_repairs", "oddities of the log, each with how often", missing=True),
+        Column("saturated", "whether the queue grows significantly; means then depend on the length", "flag", True),
+        _text("trace_repairs", "repairs of the log, each with its count", missing=True),
     ),
-    "size_classes": (
-        *_OF_RUN,
-        _CLASS_NODES,
-        *_TIMES,
-        _count("jobs", "jobs of the class", metric=True),
-    ),
+    "size_classes": (*_OF_RUN, _CLASS_NODES, *_TIMES, _count("jobs", "jobs of the class", metric=True)),
     "partition_lists": (
         _text("schedule", "schedule of the study"),
         Column("seed", "none: a list has no random choices", "count", missing=True),
@@ -384,12 +341,12 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _text("interval", "how the interval was found", missing=True),
         Column("at_labels", "labels that decided a maximum or minimum", missing=True, compared=False),
         _POINTS_BEHIND,
-        _count("seeds", "seeds it rests on"),
+        _count("seeds", "seeds it is based on"),
         *_PAIRS,
         *_JUDGED,
     ),
     "verdicts": (
-        _id("engine", "engine whose points alone are judged"),
+        _id("engine", "engine whose points are judged"),
         *_PART,
         *_MEASURED,
         _POINTS_BEHIND,
@@ -400,33 +357,25 @@ TABLES: dict[str, tuple[Column, ...]] = {
 """The tables in the order in which they are written, each with its columns in order."""
 
 CLAIM_TABLES = frozenset({"claims", "verdicts"})
-"""Tables of verdicts. They have no axes, and figures and claims cannot ask for them."""
-
+"""Tables of verdicts, which have no axes, and which figures and claims cannot read."""
 
 SCHEDULE_TABLES = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
 """Tables that have rows only if a study has schedules."""
-
 
 LINK_LOAD_TABLE = "link_loads"
 """Table that has rows only if a study asks for it."""
 
 PARQUET_ONLY = frozenset({"scheduled_jobs", LINK_LOAD_TABLE})
-"""Tables too large to be read as text; the others are written as CSV, too."""
+"""Tables that are too large for CSV, in which the others are written, too."""
 
 
 def names_of(table: str) -> tuple[str, ...]:
-    """Names of the columns that a table has in every study."""
+    """Return the names of the columns that a table has in every study."""
     return tuple(column.name for column in TABLES[table])
 
 
 def column(table: str, name: str) -> Column:
-    """Give a column of a table.
-
-    Raises
-    ------
-    KeyError
-        If there is none of this name.
-    """
+    """Return a column of a table. Raises KeyError if there is none of this name."""
     return {one.name: one for one in TABLES[table]}[name]
 
 
@@ -434,7 +383,7 @@ DERIVED = tuple(one.name for one in _DERIVED)
 """Columns of points that an engine derives from a point (`Engine.derived`)."""
 
 SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
-"""Columns of machines that people compare first."""
+"""The main columns of machines."""
 
 _DRAWN = {table: columns for table, columns in TABLES.items() if table not in CLAIM_TABLES}
 
@@ -445,10 +394,10 @@ METRICS = {
 """Columns of each table that hold a number to draw or to judge; plain counts come last."""
 
 KEYS = {table: tuple(one.name for one in columns if one.key) for table, columns in _DRAWN.items()}
-"""Columns of each table that tell its rows apart, besides the study's axes and the seed."""
+"""Columns of each table that identify its rows, besides the study's axes and the seed."""
 
 NAMES = {table: {one.name: one.names for one in columns if one.names is not None} for table, columns in _DRAWN.items()}
-"""Columns that name what a key numbers, and that key; they stand in its place where a study mentions them."""
+"""Columns that name what a key numbers, each with that key, which they replace where a study uses them."""
 
 RESERVED = frozenset(
     {"study"} | {one.name for table, columns in _DRAWN.items() if table not in SCHEDULE_TABLES for one in columns}

@@ -1,4 +1,4 @@
-"""Errors that are written for the user."""
+"""Errors whose messages are written for the user."""
 
 from __future__ import annotations
 
@@ -24,33 +24,25 @@ Code = Literal[
     # the run
     "engine-missing", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
 ]  # fmt: skip
-"""What sort of mistake an error tells. Codes stay as they are when the words of a message are improved."""
+"""The sort of a mistake. Codes are stable; messages are not."""
 
-# How like two words are that are taken for one, from 0 to 1.
+# Similarity of two words, from 0 to 1, from which one is suggested for the other.
 LIKENESS = 0.6
 MAX_LISTED = 40
 
 SHOWN = 20
-"""So many mistakes of a study are told at most."""
+"""Most mistakes of a study that are printed."""
 
 
 class FabricstudyError(Exception):
-    """Base of every error whose message is written for the user.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong and what would be right.
-    code : str
-        What sort of mistake it is, for programs and tests.
-    """
+    """An error with a message for the user and a `code` for programs and tests."""
 
     def __init__(self, message: str, code: Code = "other") -> None:
         self.code = code
         super().__init__(message)
 
     def each(self) -> Sequence[FabricstudyError]:
-        """Return this mistake, and those that were found together with it."""
+        """Return this mistake and those found together with it."""
         return (self,)
 
     def to_json(self) -> dict[str, Any]:
@@ -59,24 +51,18 @@ class FabricstudyError(Exception):
 
 
 class StudyError(FabricstudyError):
-    """A study file asks for something that cannot be.
+    """A mistake in a study file.
 
     Parameters
     ----------
-    problem : str
-        What is wrong, in one sentence without a full stop.
-    remedy : str
-        What would be right.
-    file : str, optional
-        The study file.
-    path : str, optional
-        Dotted path in the file, such as ``machine.bandwidth.global``.
+    problem, remedy : str
+        What is wrong, in a sentence without a full stop, and what to write instead.
+    file, path : str, optional
+        The study file, and the dotted path in it, such as ``machine.bandwidth.global``.
     value : object, optional
-        The offending value as it stands in the file.
-    code : str
-        What sort of mistake it is.
+        The offending value as the file has it.
     others : sequence of StudyError
-        Further mistakes of the same file, each without `others` of its own.
+        Further mistakes of the same file, each without `others`.
 
     Examples
     --------
@@ -104,16 +90,14 @@ class StudyError(FabricstudyError):
         return "\n".join([*lines, f"and {more} more mistakes"] if more > 0 else lines)
 
     def _line(self) -> str:
-        place = "".join(f"{part}: " for part in (self.file, self.path) if part)
+        location = "".join(f"{part}: " for part in (self.file, self.path) if part)
         value = "" if self.value is None else f" (value: {_shown(self.value)})"
-        return f"{place}{self.problem}{value}; {self.remedy}"
+        return f"{location}{self.problem}{value}; {self.remedy}"
 
     def each(self) -> Sequence[StudyError]:
-        """Return this mistake, and those that were found together with it."""
         return (self, *self.others)
 
     def in_file(self, file: str) -> StudyError:
-        """Return the same mistakes with the name of their file."""
         return StudyError(**vars(self) | {"file": file, "others": [error.in_file(file) for error in self.others]})
 
     def to_json(self) -> dict[str, Any]:
@@ -130,7 +114,7 @@ def _shown(value: object) -> str:
 
 
 def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
-    """Make one error of several mistakes; the first one leads.
+    """Return one error for several mistakes; the first one leads.
 
     Examples
     --------
@@ -143,11 +127,10 @@ def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
 
 
 def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: bool = False) -> int:
-    """Run a command's work, tell what its user can mend, and give the exit code.
+    """Run a command, print the mistakes that its user can fix, and return the exit code.
 
-    Every command of ours ends here. With `as_json` the mistakes go to standard output as ``{"errors": [...]}``,
-    otherwise to standard error, one a line, each after the name of the `program`. The code is 1, or 2 where the command
-    was called wrongly, as elsewhere.
+    With `as_json` the mistakes go to standard output as ``{"errors": [...]}``, otherwise to standard error, one a line,
+    each after the name of the `program`. The code is 1, or 2 for a wrong call.
     """
     try:
         return work() or 0
@@ -158,11 +141,11 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     except OSError as error:
         mistake = _of_the_system(error)
     except Exception as error:
-        place = extension_location(error)
-        if place is None:
+        location = extension_location(error)
+        if location is None:
             raise
         mistake = StudyError(
-            first_line(error), "fix the extension there", place[0], f"line {place[1]}", code="extension"
+            first_line(error), "fix the extension there", location[0], f"line {location[1]}", code="extension"
         )
     if as_json:
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
@@ -172,34 +155,33 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
 
 
 def extension_location(error: BaseException) -> tuple[str, int] | None:
-    """Return file and line of a study's extension where an error was raised, or None if that was elsewhere."""
+    """Return file and line of a study's extension where an error was raised, or None if elsewhere."""
     from fabricstudy.core.source import EXTENSIONS
 
-    places = [
+    locations = [
         (frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)
         if str(frame.f_globals.get("__name__")).startswith(EXTENSIONS)
     ]
-    return places[-1] if places else None
+    return locations[-1] if locations else None
 
 
 def first_line(error: BaseException) -> str:
-    """Return the kind of an error and the first line of its message."""
     text = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _of_the_system(error: OSError) -> FabricstudyError:
-    """Say what the operating system refused: a full disk, a file that is not there, no permission."""
+    """Return an error of the operating system: a full disk, a missing file, no permission."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     # A write that finds no room does not know the name of its file.
-    place = error.filename or ("writing" if full else None)
-    words = error.strerror or str(error) or type(error).__name__
-    return FabricstudyError(f"{place}: {words}" if place else words, "disk-full" if full else "system")
+    where = error.filename or ("writing" if full else None)
+    reason = error.strerror or str(error) or type(error).__name__
+    return FabricstudyError(f"{where}: {reason}" if where else reason, "disk-full" if full else "system")
 
 
 def suggestion(wrong: object, known: Iterable[str]) -> str:
-    """Return a remedy: what was probably meant, and what there is."""
+    """Return a remedy: the closest known name, and the known names."""
     options = sorted(set(known))
     close = difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
     listed = ", ".join(options[:MAX_LISTED]) + (", ..." if len(options) > MAX_LISTED else "")
@@ -207,5 +189,5 @@ def suggestion(wrong: object, known: Iterable[str]) -> str:
 
 
 def is_misspelling(wrong: str, meant: str) -> bool:
-    """Return whether one word may be a misspelling of another."""
+    """Return whether a word is probably a misspelling of `meant`."""
     return bool(difflib.get_close_matches(wrong, [meant], 1, LIKENESS))

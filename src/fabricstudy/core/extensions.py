@@ -1,9 +1,8 @@
-"""Extensions: Python files of a study's own, whose kinds are like ours.
+"""Extensions: Python files of a study that register kinds.
 
-In: the names that stand in a study below `extensions`, and the study's folder. Out: the package into which they were
-imported, once a process for each content of all of them together. Its name is made of this content, so it is the same
-wherever the files lie, and studies with different files of one name do not meet. One file may import another as its
-neighbour: ``from .mlfm import Mlfm``; a file that others import need not register a kind.
+The files that a study lists below `extensions` are imported as one package, once a process. The name of the package is
+a digest of their content: it does not depend on their location, and studies with different files of the same name do
+not conflict. A file may import another one: ``from .mlfm import Mlfm``; an imported file need not register a kind.
 """
 
 import hashlib
@@ -11,7 +10,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -32,13 +31,13 @@ MAX_BYTES = 1_000_000
 _STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 LOADED: dict[str, dict[str, str]] = {}
-"""The packages that this process has imported: the SHA-256 of each file, by the name of its module."""
+"""The imported packages: the SHA-256 of each file, by the name of its module."""
 
 
 class _File(NamedTuple):
-    """A file as it stands in the study: its place in the list, its name there, where it is, and what it holds."""
+    """A file of a study: its position in the list, its name there, path and content."""
 
-    place: int
+    position: int
     name: str
     path: Path
     content: bytes
@@ -48,44 +47,33 @@ class _File(NamedTuple):
         return self.path.stem
 
     def error(self, problem: str, remedy: str) -> StudyError:
-        return _error(self.place, self.name, problem, remedy)
+        return _error(self.position, self.name, problem, remedy)
 
 
-def _error(place: int, name: str, problem: str, remedy: str) -> StudyError:
-    return StudyError(problem, remedy, None, f"extensions.{place}", name, code="extension")
+def _error(index: int, name: str, problem: str, remedy: str) -> StudyError:
+    return StudyError(problem, remedy, None, f"extensions.{index}", name, code="extension")
 
 
 def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
-    """Import the extensions of a study, and give the name of their package.
+    """Import the extensions of a study, and return the name of their package; "" if there are none.
+
+    Raises StudyError, without the name of the study file, if a file cannot be found or imported, has the name of
+    another one, or registers no kind.
 
     Parameters
     ----------
     names : object
-        What stands in the study: paths relative to `folder`. What is no list of texts is left for the study's own
-        checks to refuse.
-    folder : Path
-        The study's folder.
+        The value of the key `extensions`: paths relative to `folder`. The checks of the study refuse anything else.
     anywhere : bool, optional
-        Whether files outside the folder will do: those of no study.
-
-    Returns
-    -------
-    str
-        "" if there are none.
-
-    Raises
-    ------
-    StudyError
-        Without the name of the study file, if a file cannot be found or imported, has the name of another, or
-        registers no kind.
+        Allow files outside the folder, which no study does.
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
-    files = [_file(place, name, folder, anywhere) for place, name in enumerate(names)]
+    files = [_file(index, name, folder, anywhere) for index, name in enumerate(names)]
     for file in files:
-        other = next(one for one in files if one.stem == file.stem)
-        if other is not file:
-            raise file.error(f"two extensions have the name {file.stem}", f"rename one; the other is {other.name}")
+        first = next(one for one in files if one.stem == file.stem)
+        if first is not file:
+            raise file.error(f"two extensions have the name {file.stem}", f"rename one; the first is {first.name}")
     digests = {file.stem: hashlib.sha256(file.content).hexdigest() for file in files}
     listed = "".join(f"{stem} {digest};" for stem, digest in sorted(digests.items()))
     package = EXTENSIONS + hashlib.sha256(listed.encode()).hexdigest()[:12]
@@ -96,70 +84,67 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
 
 
 def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
-    """Give the kinds that a package of extensions registered, by the noun of their family."""
+    """Return the kinds that a package of extensions registered, by the noun of their family."""
     return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
 
 
-def _file(place: int, name: str, folder: Path, anywhere: bool) -> _File:
+def _file(index: int, name: str, folder: Path, anywhere: bool) -> _File:
     try:
-        return _read(place, name, folder, anywhere)
+        return _read(index, name, folder, anywhere)
     except OSError as error:
-        raise _error(place, name, f"it cannot be read ({error.strerror})", "check its name and permissions") from None
-    except (ValueError, RuntimeError):  # a name with a null byte, links in a circle
-        raise _error(place, name, "this cannot be the name of a file", "name it like mlfm.py") from None
+        raise _error(index, name, f"cannot be read ({error.strerror})", "check its name and permissions") from None
+    except (ValueError, RuntimeError):  # a name with a null byte, a cycle of links
+        raise _error(index, name, "not the name of a file", "name it like mlfm.py") from None
 
 
-def _read(place: int, name: str, folder: Path, anywhere: bool) -> _File:
+def _read(index: int, name: str, folder: Path, anywhere: bool) -> _File:
     path = (folder / name).absolute()
     pure = PurePosixPath(name)
     inside = not pure.is_absolute() and ".." not in pure.parts and path.resolve().is_relative_to(folder.resolve())
     if not (inside or anywhere):
-        problem = "an extension stands in the study's folder or below it, so that an artifact can hold it"
-        raise _error(place, name, problem, "move the file beside the study and name it from there, like mlfm.py")
+        problem = "an extension must be in the study's folder or below it, so that an artifact can contain it"
+        raise _error(index, name, problem, "move the file next to the study and use a relative path, like mlfm.py")
     if pure.suffix != ".py" or not _STEM.fullmatch(pure.stem):
         problem = "not the name of a Python module"
-        raise _error(place, name, problem, "call the file by letters, digits and '_', with the ending .py")
+        raise _error(index, name, problem, "use letters, digits and '_' in its name, and the suffix .py")
     if not path.is_file():
         problem = "this is not a file" if path.exists() else "there is no such file"
-        raise _error(place, name, problem, f"check the name; it is sought from {folder.resolve()}")
+        raise _error(index, name, problem, f"check the name, which is relative to {folder.resolve()}")
     if path.stat().st_size > MAX_BYTES:
-        raise _error(place, name, "the file is too large", f"stay below {MAX_BYTES:,} bytes")
-    return _File(place, name, path, path.read_bytes())
+        raise _error(index, name, "the file is too large", f"use at most {MAX_BYTES:,} bytes")
+    return _File(index, name, path, path.read_bytes())
 
 
 class _Loader(SourceFileLoader):
-    """Imports what was read already; writes no byte code beside a study, and trusts none that is there."""
+    """Imports the content that was read; reads and writes no byte code."""
 
     def __init__(self, fullname: str, file: _File) -> None:
         super().__init__(fullname, str(file.path))
         self._content = file.content
 
     def get_data(self, path: str) -> bytes:
-        """Give what the file held."""
         return self._content
 
     def path_stats(self, path: str) -> Any:
-        """Give nothing, so that there is no byte code."""
-        raise OSError
+        raise OSError  # so that no byte code is used
 
 
 class _Finder(MetaPathFinder):
-    """Finds the modules of one package of extensions, whichever of them asks first."""
+    """Finds the modules of one package of extensions."""
 
     def __init__(self, package: str, files: Sequence[_File]) -> None:
         self.package = package
         self._files = {f"{package}.{file.stem}": file for file in files}
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Give how to import a module, or None if it is not in the package."""
         file = self._files.get(fullname)
         return file and spec_from_file_location(fullname, file.path, loader=_Loader(fullname, file))
 
 
 def _import(package: str, files: Sequence[_File]) -> None:
-    if not _OWN_FILES:
-        sys.addaudithook(_refuse_unseen)
-    _OWN_FILES.update(str(file.path) for file in files)
+    if not _EXTENSION_FILES:
+        sys.addaudithook(_refuse_undeclared_reads)
+    _EXTENSION_FILES.update(str(file.path) for file in files)
     holder, finder = ModuleType(package), _Finder(package, files)
     holder.__path__ = []
     holder.__spec__ = ModuleSpec(package, None, is_package=True)
@@ -174,8 +159,8 @@ def _import(package: str, files: Sequence[_File]) -> None:
         raise
 
 
-_OWN_FILES: set[str] = set()
-_SEEN_ELSEWHERE = (
+_EXTENSION_FILES: set[str] = set()
+_SYSTEM_FOLDERS = (
     f"{sys.prefix}/",
     f"{sys.base_prefix}/",
     "/usr/",
@@ -186,28 +171,26 @@ _SEEN_ELSEWHERE = (
     "/sys/",
     "/dev/",
 )
-"""Folders of Python and of the system, whose files libraries read for themselves."""
+"""Folders of Python and of the system, whose files libraries read."""
 
 
-def _refuse_unseen(event: str, values: tuple[Any, ...]) -> None:
-    """Refuse that an extension reads a file by itself: nobody would notice that it changes, and no artifact hold it."""
+def _refuse_undeclared_reads(event: str, values: tuple[Any, ...]) -> None:
+    """Refuse that an extension opens a file: no digest would cover its content, and no artifact would contain it."""
     if event != "open" or not isinstance(values[0], str) or values[2] & (os.O_WRONLY | os.O_RDWR):
         return
     path = Path(values[0]).absolute()
-    elsewhere = str(path).startswith(_SEEN_ELSEWHERE) or any(part.startswith(".") for part in path.parts)
-    if str(path) in _OWN_FILES or elsewhere or not path.is_file():
+    of_system = str(path).startswith(_SYSTEM_FOLDERS) or any(part.startswith(".") for part in path.parts)
+    if str(path) in _EXTENSION_FILES or of_system or not path.is_file():
         return
     reader = _reader(sys._getframe(1))
     if reader:
-        problem = (
-            f"{reader.split('.')[-1]}.py reads the file {path.name} by itself, so that nobody notices if it changes"
-        )
+        problem = f"{reader.split('.')[-1]}.py opens the file {path.name}, whose changes would go unnoticed"
         remedy = f"make it a key of the kind with FromFile, as {bundled_path('docs/extending.md')} shows"
         raise ConfigError(problem, remedy, ("extensions",), code="extension")
 
 
 def _reader(frame: FrameType | None) -> str:
-    """Return the extension that opens a file; "" if one of our modules does, or an import."""
+    """Return the extension that opens a file; "" if one of our modules or an import does."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if extension_package(module):
@@ -219,7 +202,7 @@ def _reader(frame: FrameType | None) -> str:
 
 
 def unload_extensions(package: str) -> None:
-    """Take a package of extensions away: one that could not be imported, or that a test has done with."""
+    """Remove a package of extensions."""
     sys.meta_path[:] = [one for one in sys.meta_path if not (isinstance(one, _Finder) and one.package == package)]
     for module in [name for name in sys.modules if extension_package(name) == package]:
         del sys.modules[module]
@@ -236,7 +219,7 @@ def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit, too: a file may call sys.exit() where it was meant to be run
-        raise _told(error, file, files) from None
+        raise _import_error(error, file, files) from None
 
 
 def _check_use(package: str, files: Sequence[_File]) -> None:
@@ -246,37 +229,26 @@ def _check_use(package: str, files: Sequence[_File]) -> None:
         module = f"{package}.{file.stem}"
         others = (f"{package}.{other.stem}" for other in files if other is not file)
         if module not in used and not any(module in direct_imports(other) for other in others):
-            remedy = (
-                f"put @register above its class, as {bundled_path('docs/extending.md')} shows, or leave the file out"
-            )
-            raise file.error("it registers no kind, and no other extension imports it", remedy)
+            remedy = f"put @register above its class, as {bundled_path('docs/extending.md')} shows, or leave it out"
+            raise file.error("registers no kind, and no other extension imports it", remedy)
 
 
-def _told(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:
-    """Say what was wrong, in which of the files and where."""
+def _import_error(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:
+    """Return the error for a failed import, at the deepest line of an extension in its traceback."""
     by_path = {str(file.path): file for file in files}
-    places = [(by_path[path], line) for path, line in _lines(error) if path in by_path]
-    file, line = places[-1] if places else (importing, 0)
+    lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        lines.append((error.filename or "", error.lineno or 0))
+    in_files = [(by_path[path], line) for path, line in lines if path in by_path]
+    file, line = in_files[-1] if in_files else (importing, 0)
     at = f" (line {line})" if line else ""
     if isinstance(error, ConfigError):
         value = "" if error.value is None else f"'{error.value}': "
         return file.error(f"{value}{error.problem}{at}", error.remedy)
-    if isinstance(error, SyntaxError | UnicodeError) or (isinstance(error, ValueError) and not places):
-        return file.error(f"it is no Python: {_first_line(error)}{at}", "mend it there")
+    reason = (error.msg if isinstance(error, SyntaxError) else str(error)).strip().partition("\n")[0]
+    if isinstance(error, SyntaxError | UnicodeError) or (isinstance(error, ValueError) and not in_files):
+        return file.error(f"not valid Python: {reason}{at}", "fix it there")
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith(EXTENSIONS):
         missing = str(error.name).split(".", 1)[-1]
-        return file.error(f"it imports {missing}.py, which is no extension{at}", f"add {missing}.py to extensions")
-    return file.error(f"it cannot be imported: {type(error).__name__}: {_first_line(error)}{at}", "mend it there")
-
-
-def _lines(error: BaseException) -> Iterator[tuple[str, int]]:
-    """Give the files and lines through which an error came, the deepest last."""
-    for frame, line in walk_tb(error.__traceback__):
-        yield frame.f_code.co_filename, line
-    if isinstance(error, SyntaxError):
-        yield error.filename or "", error.lineno or 0
-
-
-def _first_line(error: BaseException) -> str:
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return text.strip().partition("\n")[0]
+        return file.error(f"imports {missing}.py, which is not an extension{at}", f"add {missing}.py to extensions")
+    return file.error(f"cannot be imported: {type(error).__name__}: {reason}{at}", "fix it there")

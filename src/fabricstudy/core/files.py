@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the whole file or the old one."""
+"""Atomic writing: a reader sees the complete new file or the old one."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from typing import IO
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` that replaces it if the block ends well, and goes otherwise."""
+    """Yield a temporary path next to `path`, which replaces it if the block succeeds and is removed otherwise."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent)
     os.close(descriptor)
@@ -18,7 +18,9 @@ def atomic_path(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         # mkstemp makes files for the owner alone.
-        temporary.chmod(0o666 & ~_umask())
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -26,12 +28,6 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def atomic_text(path: Path) -> Iterator[IO[str]]:
-    """Open `path` for writing text; it appears when the block ends well."""
+    """Open `path` for writing text; it appears when the block succeeds."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         yield file
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

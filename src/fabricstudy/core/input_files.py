@@ -1,4 +1,4 @@
-"""Files beside a study whose content, not their name or place, is part of a point."""
+"""Input files of a study, whose content, not name or location, is part of a point."""
 
 import csv
 import hashlib
@@ -17,16 +17,16 @@ from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.model import ConfigError, Model, NoPhysics
 
 MAX_BYTES = 500_000_000
-"""Of a file, and of what is unpacked from one; lists of its cells take up to ten times as much memory."""
+"""Size of a file, and of its unpacked content; lists of its cells need up to ten times as much memory."""
 
 MAX_LINE_LENGTH = 20_000_000
-"""Characters of a line: more cells than any matrix has that fits into a file."""
+"""Characters of a line: more than a row of any matrix that fits into a file."""
 
 MAX_RANKS = 10_000_000
-"""Ranks or tasks of a file: as many as the largest machine has nodes."""
+"""Ranks or tasks of a file: the nodes of the largest machine."""
 
 MAX_TRAFFIC_BYTES = 2**62
-"""Bytes of all messages of a file together, which 64 bits hold with one to spare."""
+"""Bytes of all messages of a file together; they fit into 64 bits."""
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
@@ -35,19 +35,7 @@ T = TypeVar("T")
 
 
 class InputFileError(Exception):
-    """What is wrong in a file.
-
-    Parameters
-    ----------
-    problem, remedy : str
-        As in `fabricstudy.core.errors.StudyError`.
-    where : str
-        Line and column, or what there is in their place.
-    value : object, optional
-        What stands there.
-    code : str, optional
-        If the file cannot be read at all, why.
-    """
+    """A mistake in a file: problem, remedy, `where` (line and column), value and code, as in `StudyError`."""
 
     def __init__(
         self, problem: str, remedy: str, where: str = "", value: object = None, code: Code = "file-unreadable"
@@ -57,32 +45,29 @@ class InputFileError(Exception):
 
     def in_file(self, name: str, code: Code) -> ConfigError:
         """Return the mistake in the file of this name, at the path ``file``."""
-        place = f"{name}, {self.where}" if self.where else name
-        return ConfigError(f"{place}: {self.problem}", self.remedy, ("file",), self.value, code)
+        location = f"{name}, {self.where}" if self.where else name
+        return ConfigError(f"{location}: {self.problem}", self.remedy, ("file",), self.value, code)
 
 
 def position_text(line: int, column: int | None = None, name: str = "") -> str:
-    """Say where in a text something stands; both count from 1.
+    """Return a position in a text as a phrase; line and column count from 1.
 
     Examples
     --------
     >>> position_text(3, 2, "count"), position_text(4)
     ('line 3, column 2 (count)', 'line 4')
     """
-    place = f"line {line}" if column is None else f"line {line}, column {column}"
-    return f"{place} ({name})" if name else place
+    position = f"line {line}" if column is None else f"line {line}, column {column}"
+    return f"{position} ({name})" if name else position
 
 
 def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Return the content of a regular file of at most so many bytes.
+    """Return the content of a regular file of at most `most` bytes.
 
-    Raises
-    ------
-    InputFileError
-        If it is none, or cannot be read; without the name of the file.
+    Raises InputFileError, without the name of the file, if it is not one or cannot be read.
     """
     try:
-        # A pipe would wait for somebody who writes, and a device may never end.
+        # A pipe would block until it has a writer, and a device may never end.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
@@ -98,18 +83,12 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else type(error).__name__
         raise InputFileError(f"cannot be read ({reason})", "check its permissions", "", str(path)) from None
     if len(data) != status.st_size:
-        raise InputFileError("it changes while it is read", "give a file that stays as it is")
+        raise InputFileError("changes while it is read", "name a file that no program is writing")
     return data
 
 
 def text_of(data: bytes) -> str:
-    """Return the text of a file, in UTF-8 with or without a byte-order mark.
-
-    Raises
-    ------
-    InputFileError
-        If it is none.
-    """
+    """Return the text of a UTF-8 file, with or without a byte-order mark. Raises InputFileError if it is none."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -118,7 +97,7 @@ def text_of(data: bytes) -> str:
 
 
 def split_lines(text: str) -> Iterator[str]:
-    """Give the lines of a text one by one: all at once, short ones take twenty times its memory."""
+    """Yield the lines of a text one by one: a list of short ones needs twenty times the memory of the text."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -127,19 +106,15 @@ def split_lines(text: str) -> Iterator[str]:
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, str]]:
-    """Return the lines of a text with their numbers, without the characters that end them.
+    """Yield the lines of a text with their numbers, without the characters that end them.
 
-    Raises
-    ------
-    InputFileError
-        If it is no text, or a line has more characters than any that is meant.
+    Raises InputFileError if it is not text, or a line is too long.
     """
     text = text_of(data).replace("\r\n", "\n").replace("\r", "\n")
     for number, line in enumerate(split_lines(text), 1):
         if len(line) > MAX_LINE_LENGTH:
-            raise InputFileError(
-                f"a line of {len(line):,} characters", f"stay below {MAX_LINE_LENGTH:,}", position_text(number)
-            )
+            problem = f"a line of {len(line):,} characters"
+            raise InputFileError(problem, f"use at most {MAX_LINE_LENGTH:,}", position_text(number))
         yield number, line
 
 
@@ -161,53 +136,33 @@ def numbered_csv_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
             try:
                 yield number, [cell.strip() for cell in next(csv.reader([line], skipinitialspace=True))]
             except csv.Error as error:  # a cell above `csv.field_size_limit`
-                raise InputFileError(
-                    f"not CSV: {error}", "write commas between short cells", position_text(number)
-                ) from None
+                remedy = "write commas between short cells"
+                raise InputFileError(f"not CSV: {error}", remedy, position_text(number)) from None
 
 
 def check_width(number: int, row: list[str], head: list[str]) -> None:
-    """Refuse a row with other cells than the head of its file has columns.
-
-    Raises
-    ------
-    InputFileError
-        With its line.
-    """
+    """Raise InputFileError, with the line, for a row whose length is not that of the header."""
     if len(row) != len(head):
-        raise InputFileError(
-            f"{len(row)} cells below {len(head)} columns", "write one cell a column", position_text(number)
-        )
+        problem = f"{len(row)} cells in a table of {len(head)} columns"
+        raise InputFileError(problem, "write one cell a column", position_text(number))
 
 
 Where = str | tuple[int] | tuple[int, int, str]
-"""A place in a file: in words, or as `position_text` takes it, so that words are made for mistakes alone."""
+"""A position in a file: as text, or as the arguments of `position_text`, which is then called for mistakes only."""
 
 
 def whole(text: object, least: int, most: int, where: Where) -> int:
-    """Read a whole number in decimal digits.
-
-    Raises
-    ------
-    InputFileError
-        If it is none, or out of range.
-    """
+    """Return a whole number in decimal digits. Raises InputFileError if it is none, or out of range."""
     words = str(text).strip() if isinstance(text, str | int) else ""
     if _WHOLE.fullmatch(words) is None or not least <= int(words) <= most:
-        raise InputFileError("not a whole number that can be", f"write one from {least} to {most}", _words(where), text)
+        raise InputFileError("not a whole number in range", f"write one from {least} to {most}", _words(where), text)
     return int(words)
 
 
 def number(text: str, least: float, most: float, where: Where) -> float:
-    """Read a finite number.
-
-    Raises
-    ------
-    InputFileError
-        If it is none, or out of range.
-    """
+    """Return a finite number. Raises InputFileError if it is none, or out of range."""
     if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
-        raise InputFileError("not a number that can be", f"write one from {least:g} to {most:g}", _words(where), text)
+        raise InputFileError("not a number in range", f"write one from {least:g} to {most:g}", _words(where), text)
     return float(text)
 
 
@@ -216,44 +171,33 @@ def _words(where: Where) -> str:
 
 
 def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
-    """Give the reader for the end of a file's name.
-
-    Raises
-    ------
-    InputFileError
-        If there is none.
-    """
+    """Return the reader for the suffix of a file. Raises InputFileError if there is none."""
     if path.suffix not in readers:
-        raise InputFileError(
-            f"no format of ours ends in '{path.suffix}'", f"let its name end in one of {', '.join(readers)}"
-        )
+        raise InputFileError(f"unknown format '{path.suffix}'", f"use a file with the suffix {' or '.join(readers)}")
     return readers[path.suffix]
 
 
 @lru_cache(maxsize=16)
-def _kept(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
+def _read_once(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
     try:
         data = read_bytes(path)
         return reader(path, data), hashlib.sha256(data).hexdigest()
     except InputFileError as mistake:
         raise mistake.in_file(path.name, code) from None
     except MemoryError:
-        raise InputFileError("more than the memory holds", "take a smaller file").in_file(path.name, code) from None
+        raise InputFileError("larger than the memory", "use a smaller file").in_file(path.name, code) from None
 
 
 def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
-    """Give what `reader` makes of a file, and the SHA-256 of its bytes; read once while the file stays as it is.
+    """Return the result of `reader` for a file, and the SHA-256 of its bytes; read again only if the file changes.
 
-    Raises
-    ------
-    ConfigError
-        With the path ``file`` and this code, if it cannot be read or `reader` raises a `InputFileError`.
+    Raises ConfigError with the path ``file`` and this code if it cannot be read, or `reader` raises InputFileError.
     """
-    return _kept(path, changed_ns(path), reader, code)
+    return _read_once(path, changed_ns(path), reader, code)
 
 
 def changed_ns(path: Path) -> int:
-    """Give what changes with a file, so that it is read once while it stays; -1 if it is not there."""
+    """Return the modification time of a file, or -1 if it is missing."""
     try:
         return path.stat().st_mtime_ns
     except (OSError, ValueError):
@@ -261,50 +205,38 @@ def changed_ns(path: Path) -> int:
 
 
 def folder_to_read(value: Any, info: ValidationInfo, told: tuple[str, ...]) -> Path | None:
-    """Give the study's folder if a kind is written there with a file to read now; None if not.
+    """Return the study's folder if a study names a file in a kind, or None in a stored point.
 
-    Parameters
-    ----------
-    value : any value
-        As written, or as it stands in a stored point.
-    info : pydantic.ValidationInfo
-        Whose context has the folder while a study is read.
-    told : tuple of str
-        Keys that the file tells.
-
-    Raises
-    ------
-    ConfigError
-        If the study writes one of these.
+    `told` are keys that follow from the file. Raises ConfigError if the study sets one.
     """
     folder = (info.context or {}).get("folder")
     if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
         return None
     for key in told:
         if key in value:
-            raise ConfigError("unknown key", "leave it out; the file tells it", (key,), code="unknown-key")
+            raise ConfigError("unknown key", "leave it out; it is read from the file", (key,), code="unknown-key")
     return Path(folder)
 
 
 class FromFile(Model):
-    """What the kinds have that take a file: where it is, which a point does not hold, and its digest, which it does.
+    """Base of kinds with an input file: its path, which is not part of a point, and its digest, which is.
 
-    A kind has `_read_file`, and in `_facts` gives the fields that follow from what it read.
+    A kind implements `_read_file`, and `_facts` for the fields that follow from the content.
     """
 
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
-    # Where a user's studies lie is nobody else's matter: it stands in no record.
+    # A record does not show where a user's studies are.
     folder: SkipJsonSchema[Annotated[str, NoPhysics]] = Field("", exclude=True)
     sha256: SkipJsonSchema[str] = ""
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        """Give the content of the file, and its digest: a call of `read`."""
+        """Return the content of the file, and its digest: a call of `read`."""
         raise NotImplementedError
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        """Give the fields that follow from the content and from the other keys as they are written."""
+        """Return the fields that follow from the content and from the other keys as written."""
         raise NotImplementedError
 
     @model_validator(mode="before")
@@ -322,25 +254,20 @@ class FromFile(Model):
         return {**value, **facts, "folder": str(folder.resolve()), "sha256": sha256}
 
     def content(self) -> Any:
-        """Give the content of the file.
+        """Return the content of the file.
 
-        Raises
-        ------
-        StudyError
-            If it is gone, or has changed since the study was planned, or the kind was read from a record.
+        Raises StudyError if it is missing or has changed since the study was planned, or the kind was read from a
+        record.
         """
         if not self.folder:
-            problem = f"the file {self.file} is beside its study, which this record does not name"
+            problem = f"the file {self.file} is relative to its study, which this record does not name"
             raise StudyError(problem, "name the study with --study", code="results-damaged")
         try:
             content, sha256 = self._read_file(Path(self.folder) / self.file)
         except ConfigError as error:
-            # Without its value, which may be a path: a record of the failure says nothing of where the study lies.
+            # Without its value, which may be a path: the record of a failure does not show where the study is.
             raise StudyError(f"the file {self.file}: {error.problem}", error.remedy, code=error.code) from None
         if sha256 != self.sha256:
-            raise StudyError(
-                f"the file {self.file} has changed since the study was planned",
-                "run the study again",
-                code="study-changed",
-            )
+            problem = f"the file {self.file} has changed since the study was planned"
+            raise StudyError(problem, "run the study again", code="study-changed")
         return content

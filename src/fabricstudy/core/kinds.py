@@ -1,8 +1,8 @@
-"""Kinds: what a study names by ``kind:``, each one module that registers itself where it stands.
+"""Kinds: what a study names by ``kind:``, each a module that registers itself.
 
-A *family* is all that may stand at one place of a study: topologies, routings, patterns, allocations, mappings,
-analyses, engines. Its base class is the type of the field. Our members are listed in `fabricstudy.core.kind_modules`;
-a file of the user's own may add some, which are looked up when a study is read.
+A *family* holds the kinds that a field of a study accepts: topologies, routings, patterns, allocations, mappings,
+analyses, engines. Its base class is the type of the field. `fabricstudy.core.kind_modules` lists the bundled kinds;
+extensions of a study add others.
 
 Examples
 --------
@@ -36,7 +36,7 @@ _in_use: ContextVar[str | None] = ContextVar("extensions", default=None)
 
 @contextmanager
 def extension_scope(package: str) -> Iterator[None]:
-    """Let a study name its own extensions and no other's; outside, all that were imported are known."""
+    """Make the extensions of one package the only known ones; outside, all imported ones are known."""
     token = _in_use.set(package)
     try:
         yield
@@ -45,13 +45,10 @@ def extension_scope(package: str) -> Iterator[None]:
 
 
 class Family:
-    """The kinds that may stand at one place of a study.
+    """The kinds of one family.
 
-    Parameters
-    ----------
-    noun : str
-        What one of them is called in messages, and in the list of `fabricstudy.core.kind_modules`. Their modules are
-        imported when they are first asked for.
+    `noun` names a member in messages, and the family in `fabricstudy.core.kind_modules`. Modules are imported on
+    demand.
     """
 
     def __init__(self, noun: str) -> None:
@@ -60,88 +57,80 @@ class Family:
         self._of_extensions: dict[str, dict[str, type[Kind]]] = {}
 
     def add(self, member: type[Kind]) -> None:
-        """Add a kind.
-
-        Raises
-        ------
-        ConfigError
-            If another class has its name.
-        """
+        """Add a kind. Raises ConfigError if another class has its name."""
         kind, package = kind_of(member), extension_package(member.__module__)
-        own = self._of_extensions.setdefault(package, {}) if package else self._ours
-        same = own.get(kind)
+        members = self._of_extensions.setdefault(package, {}) if package else self._ours
+        existing = members.get(kind)
         if package and (kind in self._modules or kind in self._ours):
             other = "fabricstudy"
-        elif same and (same.__module__, same.__qualname__) != (member.__module__, member.__qualname__):
-            other = f"{same.__module__.split('.')[-1]}.py"
+        elif existing and (existing.__module__, existing.__qualname__) != (member.__module__, member.__qualname__):
+            other = f"{existing.__module__.split('.')[-1]}.py"
         else:
-            own[kind] = member
+            members[kind] = member
             return
         problem = f"two kinds of {self.noun} have this name; the other is in {other}"
-        raise ConfigError(problem, "call one of them otherwise", ("extensions",), kind, "extension")
+        raise ConfigError(problem, "rename one of them", ("extensions",), kind, "extension")
 
     def remove(self, kind: str) -> None:
-        """Take a kind away, as tests do with what they added."""
+        """Remove a bundled kind that a test added."""
         del self._ours[kind]
 
     def forget(self, package: str) -> None:
-        """Take away what a package of extensions added."""
+        """Remove the kinds of a package of extensions."""
         self._of_extensions.pop(package, None)
 
     def extensions(self, package: str) -> dict[str, type[Kind]]:
-        """Give what a package of extensions added, by kind."""
+        """Return the kinds that a package of extensions added, by name."""
         return dict(self._of_extensions.get(package, {}))
 
     @property
     def members(self) -> dict[str, type[Kind]]:
-        """The members by kind, in the order of their names: ours, and those of the extensions in use."""
+        """The members by name, in alphabetical order: bundled ones, and those of the extensions in use."""
         for module in self._modules.values():
             importlib.import_module(module)
         return dict(sorted(self._known().items()))
 
     def find(self, kind: str) -> type[Kind] | None:
-        """Return the member of a name, or None; of those that come with us, no other is imported."""
+        """Return the member of a name, or None; no other bundled member is imported."""
         if kind in self._modules and kind not in self._ours:
             importlib.import_module(self._modules[kind])
         return self._known().get(kind)
 
     @property
     def kinds(self) -> list[str]:
-        """The names of the members."""
         return sorted(self._modules.keys() | self._known())
 
     def _known(self) -> dict[str, type[Kind]]:
-        """Return what is registered by now."""
+        """Return the members registered so far."""
         in_use = _in_use.get()
         extensions = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
-        return self._ours | {kind: member for one in extensions for kind, member in one.items()}
+        return self._ours | {kind: member for kinds in extensions for kind, member in kinds.items()}
 
 
 class Kind(Model):
-    """Base of all that a study names by ``kind:``; the direct subclass that sets `FAMILY` stands for all of it."""
+    """Base class of the kinds; a direct subclass that sets `FAMILY` represents its family."""
 
     FAMILY: ClassVar[Family]
 
     words: ClassVar[str] = "kind or mapping:"
-    """How a value is written, for the reference."""
+    """Type of a value in the reference."""
 
     kind: str
 
     @classmethod
     def is_family(cls) -> bool:
-        """Whether this class stands for its family, rather than being a member of it."""
+        """Return whether this class represents its family."""
         return "FAMILY" in cls.__dict__
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Look up the member by its `kind` where the class stands for its family."""
         if not cls.is_family():
             return handler(source)
         return core_schema.with_info_plain_validator_function(cls._member_of)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe a kind's name alone, and the mapping of each member."""
+        """Describe the name of a kind alone, and the mapping of each member."""
         if not cls.is_family():
             return handler(schema)
         name = {"enum": cls.FAMILY.kinds}
@@ -161,13 +150,13 @@ class Kind(Model):
         cls.check_written(value)
         written = cls.from_shorthand(value)
         member = cls._kind_of(value, written)
-        # What we wrote ourselves has our own names; a user writes the aliases.
-        ours = info.context is None or has_base_units(info.context)
-        return member.model_validate(written, context=info.context, by_alias=True, by_name=ours)
+        # Records have the names of fields; studies have the aliases.
+        of_record = info.context is None or has_base_units(info.context)
+        return member.model_validate(written, context=info.context, by_alias=True, by_name=of_record)
 
     @classmethod
     def check_written(cls, value: Any) -> None:
-        """Refuse what is no way to write a member, before shorthands are read."""
+        """Refuse values that are no member, before shorthands are expanded."""
 
     @classmethod
     def _kind_of(cls, value: Any, written: Any) -> type[Kind]:
@@ -177,7 +166,7 @@ class Kind(Model):
                 raise ConfigError("no value", remedy, code="missing-key")
             raise ConfigError("not a mapping of keys to values", remedy, value=value, code="wrong-type")
         if "kind" not in written:
-            remedy = f"say which kind; {suggestion('', cls.FAMILY.kinds)}"
+            remedy = f"add kind: ...; {suggestion('', cls.FAMILY.kinds)}"
             raise ConfigError("this key is missing", remedy, ("kind",), code="missing-key")
         kind = written["kind"]
         member = cls.FAMILY.find(kind) if isinstance(kind, str) else None
@@ -192,40 +181,35 @@ K = TypeVar("K", bound=type[Kind])
 
 
 def register(member: K) -> K:
-    """Make a class a kind of its family; to be put above it.
+    """Register a class as a kind of its family; a class decorator.
 
-    Raises
-    ------
-    ConfigError
-        If it is of no family or says no kind, or another kind of the family has its name.
+    Raises ConfigError if the class has no family or no kind, or another kind of the family has its name.
     """
     added: type[Kind] = member
     if not issubclass(added, Kind) or not hasattr(added, "FAMILY"):
         bases = ", ".join(family.__name__ for family in families())
-        raise ConfigError(
-            f"the class {added.__name__} is of no family", f"derive it from the base of one: {bases}", code="extension"
-        )
+        remedy = f"derive it from the base class of one: {bases}"
+        raise ConfigError(f"the class {added.__name__} has no family", remedy, code="extension")
     if not get_args(added.model_fields["kind"].annotation):
-        raise ConfigError(
-            f"the class {added.__name__} has no kind", 'write kind: Literal["name"] = "name" in it', code="extension"
-        )
+        remedy = 'write kind: Literal["name"] = "name" in it'
+        raise ConfigError(f"the class {added.__name__} has no kind", remedy, code="extension")
     added.FAMILY.add(added)
     return member
 
 
 def families() -> list[type[Kind]]:
-    """Give the classes that stand for the families that are imported, in the order of their nouns."""
+    """Return the base classes of the imported families, sorted by noun."""
     return sorted((base for base in Kind.__subclasses__() if base.is_family()), key=lambda base: base.FAMILY.noun)
 
 
 def kinds_within(value: Any) -> Iterator[Kind]:
-    """Give all kinds within a model, a list or a mapping, at any depth; a kind comes before those within it.
+    """Return all kinds within a model, a list or a mapping, at any depth, each before those within it.
 
     Examples
     --------
     >>> from fabricstudy.workload.job import Job
     >>> job = Job.model_validate({"name": "app", "share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}})
-    >>> [found.kind for found in kinds_within([job])]
+    >>> [kind.kind for kind in kinds_within([job])]
     ['ring', 'cluster', 'linear']
     """
     if isinstance(value, Kind):
@@ -241,7 +225,7 @@ def kinds_within(value: Any) -> Iterator[Kind]:
 
 
 def members_of(annotation: Any) -> list[type[Model]]:
-    """Give the models that may stand where `annotation` does, through unions, lists and further annotations.
+    """Return the models that a field of type `annotation` accepts, through unions, lists and annotations.
 
     Examples
     --------
@@ -259,7 +243,7 @@ def members_of(annotation: Any) -> list[type[Model]]:
 
 
 def kind_of(member: type[BaseModel]) -> str:
-    """Give the word that selects a member of a family.
+    """Return the name of a kind.
 
     Examples
     --------

@@ -37,17 +37,17 @@ class Model(BaseModel):
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:
-        """Give the mapping for which a shorter way of writing stands, or `value` itself if it is none.
+        """Return the mapping that a shorthand stands for, or `value` itself if it is none.
 
-        Where `kind` tells models apart, a kind's name alone stands for it with its default settings.
+        Where `kind` selects a model, the name of a kind alone stands for it with its default settings.
         """
         return {"kind": value} if isinstance(value, str) and "kind" in cls.model_fields else value
 
     def physics(self) -> dict[str, Any]:
-        """Give what can change an outcome: `kind`, and whatever differs from its default, but no names.
+        """Return what can change an outcome: `kind`, and what differs from its default, without names.
 
-        Leaving defaults out lets a model get a new key without changing the id of any point that does not use it. What
-        an extension adds has the digest of its code, `code`: two extensions may have different kinds of one name.
+        A model can so get a new key without changing the id of points that do not set it. A kind of an extension also
+        has the digest of its code, `code`, since two extensions may define kinds of the same name.
 
         Examples
         --------
@@ -55,10 +55,10 @@ class Model(BaseModel):
         >>> Stencil.model_validate({"message": "1 kB", "iterations": 1, "periodic": True}).physics()
         {'kind': 'stencil', 'message_bytes': 1000, 'periodic': True}
         """
-        of_extension = extension_digest(type(self).__module__)
+        code_digest = extension_digest(type(self).__module__)
         written = {name: _plain(getattr(self, name), dumped) for name, dumped in self.model_dump(mode="json").items()}
         defaults = _defaults(type(self))
-        return ({"code": of_extension} if of_extension else {}) | {
+        return ({"code": code_digest} if code_digest else {}) | {
             name: value
             for name, value in written.items()
             if name not in _names(type(self)) and (name == "kind" or name not in defaults or value != defaults[name])
@@ -66,7 +66,7 @@ class Model(BaseModel):
 
 
 def _plain(value: Any, dumped: Any) -> Any:
-    """Give the physics of models within a value, and other values as they were dumped."""
+    """Return the physics of models within a value, and other values as they were dumped."""
     if isinstance(value, Model):
         return value.physics()
     if isinstance(value, tuple) and any(isinstance(item, Model) for item in value):
@@ -81,39 +81,26 @@ def _names(model: type[Model]) -> frozenset[str]:
 
 @cache
 def _defaults(model: type[Model]) -> dict[str, Any]:
-    """Give the defaults of a model's fields as `Model.physics` writes values."""
+    """Return the defaults of a model's fields as `Model.physics` writes values."""
     defaults = {}
     for name, field in model.model_fields.items():
         if not field.is_required():
             annotation: Any = field.annotation
-            kind: TypeAdapter[Any] = TypeAdapter(
-                Annotated[annotation, *field.metadata] if field.metadata else annotation
-            )
+            adapter = TypeAdapter[Any](Annotated[annotation, *field.metadata] if field.metadata else annotation)
             default = field.get_default(call_default_factory=True)
-            default = kind.validate_python(default) if field.validate_default else default
-            defaults[name] = _plain(default, kind.dump_python(default, mode="json"))
+            default = adapter.validate_python(default) if field.validate_default else default
+            defaults[name] = _plain(default, adapter.dump_python(default, mode="json"))
     return defaults
 
 
 NoPhysics = "a name, or a way to run, which changes no outcome"
-"""Marks a field that is no part of a point's physics."""
+"""Marks a field that is not part of a point's physics."""
 
 
 class ConfigError(ValueError):
-    """What is wrong with a value: problem, remedy, and where below the value; the file joins later.
+    """A mistake in a value: problem, remedy, path below the value, and code, as in `StudyError`.
 
-    Parameters
-    ----------
-    problem, remedy : str
-        As in `fabricstudy.core.errors.StudyError`.
-    path : tuple of str
-        Keys from the validated value to the offending one.
-    value : object, optional
-        The offending value.
-    code : str
-        As in `fabricstudy.core.errors.StudyError`.
-    others : sequence of ConfigError
-        Further mistakes below the same value, each without `others` of its own.
+    `others` are further mistakes below the same value, each without `others`.
     """
 
     def __init__(
@@ -130,21 +117,21 @@ class ConfigError(ValueError):
         super().__init__(f"{problem}; {remedy}")
 
     def each(self) -> tuple[ConfigError, ...]:
-        """Give this mistake, and those that were found together with it."""
+        """Return this mistake and those found together with it."""
         return (self, *self.others)
 
     def below(self, *keys: str) -> ConfigError:
-        """Return the same mistakes as seen from further above, where `keys` lead to the value."""
+        """Return the same mistakes with `keys` before their paths."""
         others = [error.below(*keys) for error in self.others]
         return ConfigError(**vars(self) | {"path": (*keys, *self.path), "others": others})
 
     @staticmethod
     def of_extension(error: Exception) -> ConfigError:
-        """Return what an extension of the study raised as a mistake at its kind; raise what is none of an extension."""
-        place = extension_location(error)
-        if place is None:
+        """Return an exception of a study's extension as a mistake at its kind; raise any other one."""
+        location = extension_location(error)
+        if location is None:
             raise error
-        problem = f"{PurePath(place[0]).name}, line {place[1]}: {first_line(error)}"
+        problem = f"{PurePath(location[0]).name}, line {location[1]}: {first_line(error)}"
         return ConfigError(problem, "fix the extension there", code="extension")
 
     def in_study(self, file: str | None = None) -> StudyError:
@@ -154,13 +141,7 @@ class ConfigError(ValueError):
 
 
 def check_all(checks: Iterable[Callable[[], object]]) -> None:
-    """Run all checks, and refuse everything that they refuse at once.
-
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
-    """
+    """Run all checks and raise all of their mistakes as one StudyError without the name of the file."""
     mistakes = []
     for check in checks:
         try:
@@ -175,47 +156,38 @@ def check_all(checks: Iterable[Callable[[], object]]) -> None:
 
 @dataclass(frozen=True)
 class Name:
-    """Restricts a text to `pattern`; `rule` says the pattern in words, but for its length."""
+    """Restricts a text to `pattern`, which `rule` describes for the user."""
 
     pattern: str
     rule: str
     longest: int = 64
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Check the text after pydantic's own checks."""
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe the text by its pattern."""
         return {"type": "string", "pattern": f"^{self.pattern}$"}
 
     def check(self, value: str) -> str:
-        """Give `value` back if it matches.
-
-        Raises
-        ------
-        ConfigError
-            If it does not.
-        """
+        """Return `value`. Raises ConfigError if it does not match."""
         if len(value) > self.longest:
-            remedy = f"take at most {self.longest}"
-            raise ConfigError(f"the name has {len(value)} characters", remedy, value=value, code="out-of-range")
+            problem = f"the name has {len(value)} characters"
+            raise ConfigError(problem, f"use at most {self.longest}", value=value, code="out-of-range")
         if re.fullmatch(self.pattern, value) is None:
-            raise ConfigError("not a name that can be used here", self.rule, value=value, code="invalid-name")
+            raise ConfigError("invalid name", self.rule, value=value, code="invalid-name")
         return value
 
 
 @dataclass(frozen=True)
 class OrList:
-    """Says in the schema that a list may stand for a mapping, where a validator writes it out."""
+    """States in the schema that a list may stand for a mapping, where a validator expands it."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe both ways of writing."""
         return {"anyOf": [handler(schema), {"type": "array", "minItems": 1}]}
 
 
 class QuantityOrMapping(Model):
-    """A model for which one quantity may stand; `from_shorthand` says what it then is."""
+    """A model for which one quantity may stand, which `from_shorthand` expands."""
 
     @model_validator(mode="before")
     @classmethod
@@ -224,12 +196,11 @@ class QuantityOrMapping(Model):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe both ways of writing."""
         return {"anyOf": [{"type": "string"}, handler(schema)]}
 
 
 @dataclass(frozen=True)
 class Written:
-    """How a value is written, for the documentation, where its type does not tell."""
+    """How the reference describes a value whose type is not enough."""
 
     words: str

@@ -1,4 +1,4 @@
-"""Parquet files, with the version of their format, and with checksums that tell what was damaged since."""
+"""Parquet files with the version of their format, and with checksums that detect damage."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +12,12 @@ from .files import atomic_path
 from .store import other_format
 
 CHECKED = {"compression": "zstd", "write_page_checksum": True}
-"""How all of them are written."""
-
-
 FORMAT = {b"fabricstudy.format": b"2"}
-"""Metadata of all of them. Since version 2 columns have the names of `fabricstudy.core.columns`."""
+"""Metadata of all files. Since version 2 columns have the names of `fabricstudy.core.columns`."""
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
-    """Write a table; a reader sees the whole file or the old one."""
+    """Write a table; a reader sees the complete new file or the old one."""
     with atomic_path(path) as out:
         pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **FORMAT}), out, **CHECKED)
 
@@ -30,21 +27,14 @@ def read_parquet(
 ) -> pa.Table:
     """Read a table, or some rows and columns of it.
 
-    Parameters
-    ----------
-    of_users : bool
-        Whether the file may have been written by other programs, which leave out the version of the format.
-
-    Raises
-    ------
-    FabricstudyError
-        If the file was damaged, or another version of this project wrote it.
+    Files `of_users` may have been written by other programs, which leave out the version of the format. Raises
+    FabricstudyError if the file was damaged, or another version of this project wrote it.
     """
     try:
         default = FORMAT[b"fabricstudy.format"] if of_users else b"none"
-        found = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", default)
-        if found != FORMAT[b"fabricstudy.format"]:
-            raise other_format(str(path), found.decode())
+        version = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", default)
+        if version != FORMAT[b"fabricstudy.format"]:
+            raise other_format(str(path), version.decode(), FORMAT[b"fabricstudy.format"].decode())
         return pq.read_table(path, filters=filters or None, columns=columns, page_checksum_verification=True)
     except FileNotFoundError:
         raise

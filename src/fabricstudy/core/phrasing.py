@@ -1,11 +1,11 @@
-"""Words for counts and lists, for whoever writes sentences."""
+"""Phrases for counts, times and lists."""
 
 from collections.abc import Sequence
 from typing import Any
 
 
 def count_noun(count: int, noun: str) -> str:
-    """Write a count with its noun.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -16,17 +16,17 @@ def count_noun(count: int, noun: str) -> str:
 
 
 def points_done(done: int, count: int) -> str:
-    """Return how far a study is."""
+    """Return the progress of a study as a phrase."""
     return f"{done} of {count} points done"
 
 
 def cpu_time(cpu_s: float) -> str:
-    """Write processor time in the unit that fits.
+    """Return processor time in the unit that fits.
 
     Examples
     --------
-    >>> cpu_time(0.03), cpu_time(24), cpu_time(87), cpu_time(7200), cpu_time(4.5e6)
-    ('0.03 CPU-seconds', '24 CPU-seconds', '1.4 CPU-minutes', '2 CPU-hours', '1,250 CPU-hours')
+    >>> cpu_time(0.03), cpu_time(87), cpu_time(4.5e6)
+    ('0.03 CPU-seconds', '1.4 CPU-minutes', '1,250 CPU-hours')
     """
     unit, size = ("seconds", 1) if cpu_s < 60 else ("minutes", 60) if cpu_s < 3600 else ("hours", 3600)
     value = cpu_s / size

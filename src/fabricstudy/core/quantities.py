@@ -1,4 +1,4 @@
-"""Quantities as text at the boundary, plain numbers in SI-based units inside."""
+"""Quantities: text with a unit in a study, plain numbers in SI-based units inside."""
 
 import math
 import re
@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema
 
 from fabricstudy.core.model import ConfigError
 
-# Validation context under which numbers are taken as they are: for what we wrote ourselves.
+# Validation context of plans and records, where numbers have no units.
 BASE_UNITS_CONTEXT = {"our_units": True}
 
 _PREFIXES = {
@@ -42,31 +42,28 @@ _SCALES = {
     for prefixes, multiple in _PREFIXES.items()
     for prefix in prefixes.split() or [""]
 }
-"""The dimension and size of each unit, by all its names; Pint takes longer to load than most studies to read."""
+"""The dimension and size of each unit, by all its names; loading Pint takes longer than reading most studies."""
 
 _TEXT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]{1,3})?)\s*([A-Za-zµμ]+(?:\s*/\s*[A-Za-zµμ]+)?)")
 
 
 @lru_cache(maxsize=1024)
 def _factor(text: str, unit: str) -> Decimal:
-    """Return how many of `unit` a unit is; raise an error if there is no such unit, or it has another dimension."""
-    parts, wanted = ([_SCALES[name.strip()] for name in one.split("/")] for one in (text, unit))
+    """Return the size of a unit in `unit`. Raises an error for an unknown unit or another dimension."""
+    parts, wanted = ([_SCALES[name.strip()] for name in units.split("/")] for units in (text, unit))
     if [dimension for dimension, _ in parts] != [dimension for dimension, _ in wanted]:
         raise ValueError(text)
-    (size, *over), (unit_size, *unit_over) = ([scale for _, scale in one] for one in (parts, wanted))
+    (size, *over), (unit_size, *unit_over) = ([size for _, size in scales] for scales in (parts, wanted))
     return size / unit_size * math.prod(unit_over) / math.prod(over)
 
 
 @lru_cache(maxsize=65536)
 def to_unit(text: str, unit: str, example: str) -> float:
-    """Read a quantity such as ``"1 GB/s"`` and give its magnitude in `unit`.
+    """Return the magnitude in `unit` of a quantity such as ``"1 GB/s"``.
 
-    The decimal digits are scaled exactly, so that equal quantities give equal numbers however they are written.
+    The decimal digits are scaled exactly, so that equal quantities yield equal numbers however they are written.
 
-    Raises
-    ------
-    ConfigError
-        If `text` names no unit, an unknown one, or one of another dimension.
+    Raises ConfigError if `text` names no unit, an unknown one, or one of another dimension.
 
     Examples
     --------
@@ -86,13 +83,13 @@ def to_unit(text: str, unit: str, example: str) -> float:
 
 
 def has_base_units(context: dict[str, Any] | None) -> bool:
-    """Tell whether a validation context is `BASE_UNITS_CONTEXT`."""
+    """Return whether a validation context is `BASE_UNITS_CONTEXT`."""
     return context is not None and bool(context.get("our_units"))
 
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of a quantity inside, for the documentation of keys."""
+    """The unit of a quantity inside, for the reference."""
 
     name: str
     example: str
@@ -100,20 +97,14 @@ class Unit:
 
 @dataclass(frozen=True)
 class QuantityRange:
-    """What a quantity may be, as text, with the magnitudes inside."""
+    """The range of a quantity, whose ends are text."""
 
     least: str
     most: str
     unit: str
 
     def check(self, magnitude: float) -> None:
-        """Refuse what lies outside.
-
-        Raises
-        ------
-        ConfigError
-            If it does.
-        """
+        """Raise ConfigError for a magnitude outside."""
         least, most = (to_unit(bound, self.unit, bound) for bound in (self.least, self.most))
         if not least <= magnitude <= most:
             raise ConfigError("out of range", f"take {self}", code="out-of-range")
@@ -152,30 +143,30 @@ def _quantity(kind: type, limits: QuantityRange, example: str, **bounds: float) 
     ]
 
 
-# Ranges are far wider than what was ever built: they catch slips of the pen, and what no engine can count.
+# Ranges are far wider than anything built: they catch typing errors, and what no engine can count.
 BANDWIDTHS = QuantityRange("1 kB/s", "100 TB/s", "byte/second")
 """From a modem to a hundred times a link of 2026 (800 Gb/s)."""
 
 LATENCIES = QuantityRange("0 s", "1 s", "nanosecond")
-"""Up to that of a link to a satellite and back, twice; 0 is a cable that is left out."""
+"""Up to that of a satellite link, twice; 0 leaves a cable out."""
 
 DURATIONS = QuantityRange("1 ms", "10000 h", "second")
-"""A process cannot start in less, and no cluster lends a core for more than a year."""
+"""Of simulations: from the start of a process to a year."""
 
 COMPUTATIONS = QuantityRange("1 ns", "1 h", "nanosecond")
-"""From a few instructions to the longest step of an application; what is simulated event by event is much shorter."""
+"""From a few instructions to the longest step of an application."""
 
 MOMENTS = QuantityRange("0 s", "100000 days", "second")
 """From the start of a log to three centuries later."""
 
 SPANS = QuantityRange("1 ms", "100000 days", "second")
-"""What is simulated may take longer than what simulates it."""
+"""Of simulated time, up to three centuries."""
 
 SIZES = QuantityRange("1 B", "4194304 TiB", "byte")
-"""What 63 bits hold, with one to spare."""
+"""Up to 2^62, which 64 bits hold."""
 
 MEMORIES = QuantityRange("1 MB", "4194304 TiB", "byte")
-"""A process that does nothing takes a megabyte."""
+"""From that of an idle process."""
 
 Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
 Latency = _quantity(float, LATENCIES, "40 ns", ge=0)

@@ -1,8 +1,8 @@
-"""Digests of our own code, so that a stored result says what code it depends on.
+"""Digests of the project's code, which record the code that a stored result depends on.
 
-A digest covers modules and all modules of ours that they import, directly or not. Comments, docstrings and blank lines
-do not count, and all versions of Python give the same. Texts are taken apart by regular expressions, since a parser
-takes half a second for all of them in each process.
+A digest covers modules and all modules of the project that they import, directly or not. Comments, docstrings and blank
+lines do not count, and all versions of Python yield the same digest. Sources are split by regular expressions, since
+parsing all of them would take half a second in each process.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from .kind_modules import MODULES
 PACKAGE = Path(__file__).resolve().parents[1]
 OURS = PACKAGE.name
 EXTENSIONS = f"{OURS}_extensions_"
-"""Start of the names of the packages that hold a study's own files; the rest is a digest of these."""
+"""Prefix of the names of packages of extensions; the rest is a digest of their files."""
 
 _LIST_OF_KINDS = f"{OURS}.core.kind_modules"
 _ENGINE = f"{OURS}.engine."
 _KINDS = frozenset(module for family, kinds in MODULES.items() if family != "engine" for module in kinds.values())
-"""Counts nowhere: results depend on the modules of their kinds, and not on what other kinds there are."""
+"""In no digest of others: results depend on the modules of their own kinds only."""
 
-# Texts are matched first and put back, as a "#" in one of them begins no comment.
+# String literals are matched first and put back, since a "#" in one begins no comment.
 _LONG_TEXT = r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
 _TEXT = rf"(?:{_LONG_TEXT}|'''(?:[^'\\]|\\.|'(?!''))*+'''|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
 _COMMENT = re.compile(rf"({_TEXT})|[ \t]*#[^\n]*", re.S)
-# A docstring stands on lines of its own after the head of its class or function, or after a complete assignment. After
-# a line that ends in a text it might be the rest of an expression: there it counts.
+# A docstring is a separate literal after the head of its class or function, or after a complete assignment. After a
+# line that ends in a literal it might continue an expression, and counts.
 _DOCSTRING = re.compile(
     rf"(?:(?<=[\w)\]]:)\n\s*r?{_TEXT}|(?<=[\w)\]}}])\n\s*r?{_LONG_TEXT})(?=\n)|\n[ \t]*(?=\n)|({_TEXT})", re.S
 )
@@ -44,7 +44,7 @@ _IMPORTED_NAME = re.compile(r"([\w.]+)(?:\s+as\s+\w+)?")
 
 @cache
 def code_digest(*modules: str) -> str:
-    """Return 12 hexadecimal digits over modules and all of ours that they import.
+    """Return 12 hexadecimal digits over modules and all modules of the project that they import.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def code_digest(*modules: str) -> str:
 
 def digest_of(modules: Iterable[str]) -> str:
     """Return 12 hexadecimal digits over these modules alone."""
-    # An extension's file counts with its content, wherever it lies.
+    # An extension counts by its content, whatever its path.
     names = {module: "extension" if extension_package(module) else module for module in modules}
     texts = (f"{names[module]} {_digest(_meaning_of(module))};" for module in sorted(names))
     return _digest("".join(texts))
@@ -64,7 +64,7 @@ def digest_of(modules: Iterable[str]) -> str:
 
 @cache
 def file_digest(file: Path) -> str:
-    """Return 12 hexadecimal digits over what a Python file does."""
+    """Return 12 hexadecimal digits over the meaning of a Python file."""
     return _digest(meaning(file.read_text(encoding="utf-8")))
 
 
@@ -87,7 +87,7 @@ def meaning(text: str) -> str:
 
 
 def extension_package(module: str) -> str:
-    """Return the package of the extensions that a module belongs to, or "" if it is none.
+    """Return the package of extensions that a module belongs to, or "".
 
     Examples
     --------
@@ -100,7 +100,7 @@ def extension_package(module: str) -> str:
 
 @cache
 def extension_digest(module: str) -> str:
-    """Return 12 hexadecimal digits over an extension and its neighbours that it imports; "" for any other module."""
+    """Return 12 hexadecimal digits over an extension and those that it imports; "" for any other module."""
     return digest_of(filter(extension_package, imported(module))) if extension_package(module) else ""
 
 
@@ -111,7 +111,7 @@ def is_project_module(module: str) -> bool:
 
 @cache
 def imported(module: str) -> frozenset[str]:
-    """Return a module and all modules of ours that it imports, directly or not.
+    """Return a module and all modules of the project that it imports, directly or not.
 
     Examples
     --------
@@ -130,23 +130,23 @@ def imported(module: str) -> frozenset[str]:
 
 @cache
 def direct_imports(module: str) -> frozenset[str]:
-    """Return the modules of ours that a module imports, or from which it has a name; type checkers' do not count."""
+    """Return the modules of the project that a module imports; imports for type checkers do not count."""
     is_package = not extension_package(module) and _file(module).name == "__init__.py"
     package = module if is_package else module.rpartition(".")[0]
-    found = set()
+    modules = set()
     for start, names in _IMPORT.findall(_FOR_TYPE_CHECKERS.sub("", _meaning_of(module))):
         origin = resolve_name(start, package) if start else ""
         for name in _IMPORTED_NAME.findall(names):
             inner = f"{origin}.{name}" if origin else name
-            found.add(inner if not origin or _is_module(inner) else origin)
-    # Engines import kinds to tell them apart; those of a point count by themselves.
-    of_others = _KINDS if module.startswith(_ENGINE) else frozenset[str]()
-    return frozenset(filter(is_project_module, found - of_others - {_LIST_OF_KINDS}))
+            modules.add(inner if not origin or _is_module(inner) else origin)
+    # Engines import kinds to distinguish them; those of a point count separately.
+    kinds = _KINDS if module.startswith(_ENGINE) else frozenset[str]()
+    return frozenset(filter(is_project_module, modules - kinds - {_LIST_OF_KINDS}))
 
 
 @cache
 def _meaning_of(module: str) -> str:
-    """Return the meaning of a module; of an extension as it was imported, whatever its file holds now."""
+    """Return the meaning of a module; of an extension as it was imported, even if its file has changed."""
     if not extension_package(module):
         return meaning(_file(module).read_text(encoding="utf-8"))
     loader: Any = sys.modules[module].__loader__

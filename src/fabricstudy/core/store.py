@@ -1,8 +1,8 @@
-"""Caches of finished things (structures, points), shared by all studies and by processes at once.
+"""Caches of finished entries (structures, points), shared by all studies and by concurrent processes.
 
-A thing lies in ``<root>/ab/<id>/`` with its record (``record.json``) and its arrays. Everything is written in a
-folder under a temporary name and renamed, so that a reader sees a whole thing or none. A record begins with its own
-digest, and has those of the files beside it: what was damaged later counts as absent, and is made again.
+An entry is a folder ``<root>/ab/<id>/`` with a record (``record.json``) and arrays. It is written under a temporary
+name and renamed, so that a reader sees a complete entry or none. A record begins with its digest, and contains those of
+the other files: a damaged entry counts as missing.
 """
 
 from __future__ import annotations
@@ -24,19 +24,18 @@ from fabricstudy.core.errors import FabricstudyError
 Record = dict[str, Any]
 
 FINAL = frozenset({"done", "unsupported"})
-"""Statuses that a point would have again if it were run again."""
+"""Statuses that another run of a point would have, too."""
 
 POINTS, STRUCTURES = STORES = ("points", "structures")
-"""Folders below ``results`` that all studies share; no study may be called like one."""
-
+"""Folders below ``results`` that all studies share; no study may have such a name."""
 
 FORMAT = 1
-"""Version of what records and tables hold."""
+"""Version of the format of records and tables."""
 
 RECORD = "record.json"
 FORMAT_KEY = "format"
 FILES = "files"
-"""The entry of a record that has size and SHA-256 of each file beside it."""
+"""The key of a record that has size and SHA-256 of each other file of its entry."""
 
 _HEAD = '{"sha256": "'
 _DIGITS = 64
@@ -49,12 +48,9 @@ def checksummed_line(record: Record) -> str:
 
 
 def verified_record(line: bytes) -> Record | None:
-    """Return the record that `checksummed_line` wrote, without its digest; None if the line was damaged.
+    """Return the record of a `checksummed_line`, without its digest; None if the line was damaged.
 
-    Raises
-    ------
-    FabricstudyError
-        If another version of this project wrote it.
+    Raises FabricstudyError if another version of this project wrote it.
 
     Examples
     --------
@@ -72,22 +68,21 @@ def verified_record(line: bytes) -> Record | None:
     return record
 
 
-def other_format(what: str, found: object) -> FabricstudyError:
-    """Return the error for what another version of this project wrote."""
-    problem = f"{what} has the format {found}, and this version of fabricstudy reads {FORMAT}"
-    return FabricstudyError(
-        f"{problem}; run the version that wrote it, or start with an empty results folder", "unsupported-format"
-    )
+def other_format(what: str, found: object, expected: object = FORMAT) -> FabricstudyError:
+    """Return the error for a record or table of another version of this project."""
+    problem = f"{what} has the format {found}, and this version of fabricstudy reads {expected}"
+    remedy = "run the version that wrote it, or start with an empty results folder"
+    return FabricstudyError(f"{problem}; {remedy}", "unsupported-format")
 
 
 def read_checksummed(path: Path) -> Iterator[tuple[int, Record | None]]:
-    """Read a file of such lines; give the number of each, and its record or None."""
+    """Yield the number and the record, or None, of each `checksummed_line` of a file."""
     with path.open("rb") as lines:
         yield from ((number, verified_record(line)) for number, line in enumerate(lines, 1))
 
 
 def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
-    """Give what is in a folder; nothing where that was removed meanwhile."""
+    """Return the entries of a folder; none if it was removed meanwhile."""
     with contextlib.suppress(FileNotFoundError):
         return list(os.scandir(folder))
     return []
@@ -99,39 +94,30 @@ def point_store(results: Path) -> Store:
 
 
 class Store:
-    """Things of one sort under one folder.
-
-    Parameters
-    ----------
-    root : Path
-        The folder, such as ``results/points``; made when first written to.
-    key : str
-        The entry of a record that holds its id, such as ``point_id``.
-    """
+    """Entries of one sort below the folder `root`; `key` of a record is the id of its entry."""
 
     def __init__(self, root: Path, key: str) -> None:
         self.root, self.key = root, key
 
     def folder(self, identity: str) -> Path:
-        """Give the folder of a thing, whether it is there or not."""
+        """Return the folder of an entry, which may be missing."""
         return self.root / identity[1:3] / identity
 
     def inodes(self) -> dict[str, int]:
-        """Give the ids of all things that are there, with a number that changes when a thing is replaced.
+        """Return the inode of each entry by its id, which changes when an entry is replaced.
 
-        Cheap on shared file systems: it lists the folders, and looks at none of the things.
+        Cheap on shared file systems: only folders are listed.
         """
-        # A file may have strayed to where the shelves stand.
-        shelves = (shelf for shelf in _entries(self.root) if shelf.is_dir())
-        things = (thing for shelf in shelves for thing in _entries(shelf))
+        shelves = (shelf for shelf in _entries(self.root) if shelf.is_dir())  # there may be stray files
+        entries = (entry for shelf in shelves for entry in _entries(shelf))
         return {
-            thing.name: thing.inode()
-            for thing in things
-            if not thing.name.startswith(".") and not thing.name.endswith(".lock")
+            entry.name: entry.inode()
+            for entry in entries
+            if not entry.name.startswith(".") and not entry.name.endswith(".lock")
         }
 
     def record(self, identity: str) -> Record | None:
-        """Return the record of a thing as it was written; None if there is none, or a file beside it has a new size."""
+        """Return the record of an entry; None if there is none, or another file of it has changed in size."""
         folder = self.folder(identity)
         try:
             record = verified_record((folder / RECORD).read_bytes())
@@ -143,7 +129,7 @@ class Store:
         return record if sizes else None
 
     def damage(self, identity: str) -> str | None:
-        """Return what is wrong with a thing whose folder is there, as a phrase; None if nothing is."""
+        """Return what is wrong with an entry as a phrase; None if nothing is, or it is missing."""
         folder, record = self.folder(identity), self.record(identity)
         if not folder.exists():
             return None
@@ -155,14 +141,14 @@ class Store:
         return None
 
     def finished(self, identity: str, fingerprint: str) -> Record | None:
-        """Give the record of a thing that need not be made again, or None."""
+        """Return the record of an entry that is final and has this fingerprint, or None."""
         record = self.record(identity)
         if record is None or record.get("fingerprint") != fingerprint or record.get("status") not in FINAL:
             return None
         return record
 
     def _shelf(self, identity: str) -> Path:
-        """Make the folder in which that of a thing stands, also where a file has taken its place."""
+        """Make the parent folder of an entry, also where a stray file has its name."""
         shelf = self.folder(identity).parent
         if shelf.is_file():
             shelf.unlink(missing_ok=True)
@@ -171,22 +157,22 @@ class Store:
 
     @contextlib.contextmanager
     def lock(self, identity: str) -> Iterator[None]:
-        """Hold a thing against other processes; the lock goes with the process, however it ends."""
+        """Lock an entry against other processes; the lock ends with the process."""
         path = self._shelf(identity) / f"{identity}.lock"
         descriptor = _locked(path)
         try:
             yield
         finally:
-            # Removed while held: whoever waits for it finds that it is gone and takes a new one.
+            # Removed while held: a process that waits for it notices, and locks a new file.
             path.unlink(missing_ok=True)
             os.close(descriptor)
 
     @contextlib.contextmanager
     def workspace(self, identity: str) -> Iterator[Path]:
-        """Give an empty folder beside the thing, removed at the end unless `keep` took it."""
+        """Yield an empty folder next to the entry, removed at the end unless `keep` renamed it."""
         parent = self._shelf(identity)
         folder = Path(tempfile.mkdtemp(prefix=f".{identity}-", dir=parent))
-        # mkdtemp lets nobody else in, but colleagues may read a store on a shared file system.
+        # mkdtemp makes folders for the owner alone, but colleagues may read a store on a shared file system.
         folder.chmod(stat.S_IMODE(parent.stat().st_mode))
         try:
             yield folder
@@ -194,7 +180,7 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, folder: Path, record: Record) -> None:
-        """Make `folder` the thing of `record`, in place of an older one; the caller holds the lock."""
+        """Make `folder` the entry of `record`, in place of an older one; the caller holds the lock."""
         files = {path.name: _described(path) for path in sorted(folder.iterdir()) if path.name != RECORD}
         (folder / RECORD).write_text(checksummed_line(record | {FILES: files}))
         target = self.folder(record[self.key])
@@ -206,7 +192,7 @@ class Store:
             folder.rename(target)
 
     def sweep(self, identity: str) -> None:
-        """Remove what killed processes left of a thing; the caller holds the lock."""
+        """Remove the workspaces that killed processes left; the caller holds the lock."""
         for left in self.folder(identity).parent.glob(f".{identity}-*"):
             shutil.rmtree(left, ignore_errors=True)
 

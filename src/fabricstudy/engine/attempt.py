@@ -106,14 +106,14 @@ def prepare(
 
 @lru_cache(maxsize=1)
 def _with_ports(machine: Machine, ports: int) -> Machine:
-    """Give the machine with the capacity of all ports of a node as that of its link, for what needs no simulation."""
+    """Return the machine with the capacity of all ports of a node as that of its link, for what needs no simulation."""
     if ports == 1:
         return machine
     return replace(machine, host=replace(machine.host, bandwidth_Bps=ports * machine.host.bandwidth_Bps))
 
 
 def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
-    """Say how long jobs in the background last: what `record` says, or a guess, which is added to it."""
+    """Return how long jobs in the background last: what `record` says, or a guess, which is added to it."""
     if not any(job.background for job in jobs):
         return jobs
     bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]

@@ -23,12 +23,12 @@ class BundledEngine(ProgramEngine):
 
     @classmethod
     def built(cls) -> Path:
-        """Give the path at which ``cargo build`` puts the program in a clone."""
+        """Return the path at which ``cargo build`` puts the program in a clone."""
         return ENGINES / cls.name / "target" / "release" / f"fabricstudy-{cls.name}"
 
     @classmethod
     def program_path(cls) -> Path | None:
-        """Give the program that would be run: that of FABRICSTUDY_<NAME>, the clone's build, or one on PATH."""
+        """Return the program that would be run: that of FABRICSTUDY_<NAME>, the clone's build, or one on PATH."""
         named = os.environ.get(cls._variable())
         if named:
             return Path(named) if os.access(named, os.X_OK) else None
@@ -43,7 +43,7 @@ class BundledEngine(ProgramEngine):
         return f"FABRICSTUDY_{cls.name.upper()}"
 
     def command(self, *arguments: str) -> list[str]:
-        """Give the command that runs the program."""
+        """Return the command that runs the program."""
         return [str(self.program_path() or self.built().name), *arguments]
 
     def probe(self) -> Probe:
@@ -58,7 +58,7 @@ class BundledEngine(ProgramEngine):
         return Probe(self.name, True, version=version)
 
     def program(self) -> str | None:
-        """Give the program's version, which names the sources that it was built from."""
+        """Return the program's version, which names the sources that it was built from."""
         program = self.program_path()
         return None if program is None else _version(program)
 

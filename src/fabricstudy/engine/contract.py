@@ -30,7 +30,7 @@ class BackgroundMismatch(Exception):
     Parameters
     ----------
     needed_ns : float
-        What `PlacedJob.lasts_ns` should be.
+        Required `PlacedJob.background_duration_ns`.
     """
 
     def __init__(self, needed_ns: float) -> None:
@@ -96,7 +96,7 @@ class Engine(Protocol):
         return {}
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say why the engine cannot simulate this point, or None if it can."""
+        """Return why the engine cannot simulate this point, or None if it can."""
         ...
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
@@ -112,7 +112,7 @@ class Engine(Protocol):
         ------
         EngineFailure
             If the run crashed, did not finish its traffic, or wrote something that is not a result.
-        OtherBackground
+        BackgroundMismatch
             If jobs in the background have to last another time; the point is prepared and run again.
         """
         ...

@@ -16,7 +16,7 @@ class ParallelEngine(Protocol):
     """An engine whose program finds the same on several cores; where it would not, it refuses the point."""
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
-        """Give a command of `prepare` so that it uses as many cores as the point says.
+        """Return a command of `prepare` so that it uses as many cores as the point says.
 
         Raises
         ------
@@ -27,7 +27,7 @@ class ParallelEngine(Protocol):
 
 
 def usable_cores() -> int:
-    """Cores that this process may use."""
+    """Return the cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
@@ -35,7 +35,7 @@ def usable_cores() -> int:
 
 
 def at_most(planned: PlannedPoint, cores: int) -> PlannedPoint:
-    """Give the point as it is run where there are so many cores."""
+    """Return the point as it is run where there are so many cores."""
     point = planned.point
     if point.engine.processes <= cores:
         return planned

@@ -48,12 +48,12 @@ def canonical_json(value: Any) -> str:
 
 
 def digest(prefix: str, text: str) -> str:
-    """Give `prefix` and 12 hexadecimal digits of the SHA-256 of `text`."""
+    """Return `prefix` and 12 hexadecimal digits of the SHA-256 of `text`."""
     return prefix + hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def point_id(point: Point) -> str:
-    """Give "p" and 12 hexadecimal digits of the SHA-256 over the point's physics."""
+    """Return "p" and 12 hexadecimal digits of the SHA-256 over the point's physics."""
     return id_of(point.physics())
 
 
@@ -75,12 +75,12 @@ def ids_of(texts: Mapping[str, str | list[str]], seeds: Iterable[int]) -> list[s
 
 
 def machine_id(machine: Topology) -> str:
-    """Give "m" and 12 hexadecimal digits of the SHA-256 over the machine's description."""
+    """Return "m" and 12 hexadecimal digits of the SHA-256 over the machine's description."""
     return digest("m", canonical_json(machine.physics()))
 
 
 def baseline_point(point: Point, job: int) -> Point:
-    """Give the point in which only `job` communicates, on the nodes it has in `point`.
+    """Return the point in which only `job` communicates, on the nodes it has in `point`.
 
     The other jobs hold their nodes and are idle; jobs after `job` are left out, since allocation goes in order.
     """
@@ -88,7 +88,7 @@ def baseline_point(point: Point, job: int) -> Point:
 
 
 def silent(job: Job) -> Job:
-    """Give a job that holds the nodes of `job` and sends nothing."""
+    """Return a job that holds the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
     return job.model_copy(update=idle)
 

@@ -61,7 +61,7 @@ class _Child:
             self._descriptor = None
 
     def has_ended(self, within_s: float) -> bool:
-        """Wait for the end, at most `within_s`; say whether it has come."""
+        """Wait for the end, at most `within_s`; return whether it has come."""
         if self._descriptor is not None:
             poller = select.poll()
             poller.register(self._descriptor, select.POLLIN)
@@ -91,7 +91,7 @@ class _Child:
 
 
 def _tree(pid: int, stop: bool = False) -> list[int]:
-    """Give a process and its descendants, each after its parent; stop them, if so asked, so that none starts others."""
+    """Return a process and its descendants, parents first; `stop` stops them, so that none starts others."""
     with contextlib.suppress(OSError):  # it ended meanwhile
         if stop:
             os.kill(pid, signal.SIGSTOP)

@@ -101,7 +101,7 @@ class ProgramEngine(Engine, ABC):
         return weighted_sum(self.work(point).memory, self.law.memory_bytes)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Say why the engine cannot simulate this point, or None if it can."""
+        """Return why the engine cannot simulate this point, or None if it can."""
         try:
             self.check(point, machine)
         except Unsupported as error:
@@ -144,4 +144,4 @@ class ProgramEngine(Engine, ABC):
         texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
         lines = [line.strip() for text in texts for line in text.splitlines()]
         telling = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
-        return next(telling, lines[-1] if lines else "it said nothing")
+        return next(telling, lines[-1] if lines else "(no output)")

@@ -18,14 +18,14 @@ MOST_MESSAGES = 2**22
 
 
 def loads_by_routes(job: PlacedJob, machine: Machine, routing: Routing) -> LinkLoads:
-    """Give the bytes on the links under a routing, or, where it is adaptive, under minimal routing."""
+    """Return the bytes on the links under a routing, or, where it is adaptive, under minimal routing."""
     way = routing if has_loads(machine, routing) else Minimal()
     source, destination = job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination]
     return link_loads(machine, source, destination, job.messages.size_bytes, way)
 
 
 def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Mask) -> Record:
-    """Give the columns about the mapping of a job; those that mean nothing are left out.
+    """Return the columns about the mapping of a job; those that mean nothing are left out.
 
     A job that sends nothing has no quality. Where the traffic follows the placement there is no other mapping of it to
     compare with, and what a job in the background sends depends on the others.
@@ -54,6 +54,6 @@ def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: Li
 
 
 def slots_of(job: PlacedJob, machine: Machine) -> Slots:
-    """Give the cores on which a job sits."""
+    """Return the cores on which a job sits."""
     nodes = np.unique(job.node_of_rank)
     return Slots(machine, nodes, job.ranks // len(nodes))

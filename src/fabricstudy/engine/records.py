@@ -20,7 +20,7 @@ from .registry import engine_named
 
 
 def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
-    """Say how large a job of a point is, what bounds its time and how well it is mapped."""
+    """Return how large a job of a point is, what bounds its time and how well it is mapped."""
     machine = analysed.machine
     loads = loads_by_routes(job, machine, point.routing)
     # What a job in the background sends depends on the others, and may be nothing at all.
@@ -49,7 +49,7 @@ def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> 
 
 
 def _compute_record(job: PlacedJob) -> Record:
-    """Say how long a rank computes; in the background that depends on the others."""
+    """Return how long a rank computes; in the background that depends on the others."""
     if job.computing is None or job.background:
         return {}
     return {"compute_ns": float(job.computing.total_ns_per_rank(job.ranks).mean())}
@@ -119,7 +119,7 @@ def class_loads(
 
 
 def sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) -> Record:
-    """Say how far the jobs share links by their routes alone; nothing unless two communicate."""
+    """Return how far the jobs share links by their routes alone; nothing unless two communicate."""
     if sum(len(job.messages) > 0 for job in jobs) < 2:
         return {}
     used = [
@@ -132,6 +132,6 @@ def sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) -> 
 
 
 def sharing_record(used: npt.NDArray[np.bool_]) -> Record:
-    """Say how far jobs share links, given which job used which link, [jobs, links]."""
+    """Return how far jobs share links, given which job used which link, [jobs, links]."""
     sharing = link_sharing(used)
     return {"mls": sharing.mls, "tls": sharing.tls, "used": sharing.used.tolist(), "shared": sharing.shared.tolist()}

@@ -26,7 +26,7 @@ def adapter_of(settings: type[EngineSettings]) -> Callable[[E], E]:
 
 @cache
 def engine_named(name: str) -> Engine:
-    """Give the engine of a name that studies know."""
+    """Return the engine of a name that studies know."""
     settings = EngineSettings.FAMILY.find(name)
     if settings is None:
         raise KeyError(name)
@@ -34,5 +34,5 @@ def engine_named(name: str) -> Engine:
 
 
 def engines() -> dict[str, Engine]:
-    """Give all engines by name."""
+    """Return all engines by name."""
     return {name: engine_named(name) for name in EngineSettings.FAMILY.kinds}

@@ -24,7 +24,7 @@ OF_RUN = (
     "point_id", "machine_id", "engine", "version", "seed", "processes", "host", "started", "status", "reason",
     "exit_code", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "point", "physics",
 )  # fmt: skip
-"""Entries of a record that tell of the point and of its simulation; all others are computed anew with the code."""
+"""Entries of a record that tell of the point and of its simulation; all others are computed again with the code."""
 
 OF_STORE = ("point", "physics", "files", "format")
 """Entries of a stored record that the records of a batch have not."""
@@ -41,7 +41,7 @@ def simulate(
     machine_of: Callable[[PlannedPoint], AnalysedMachine],
     limits: Limits,
 ) -> Record:
-    """Give the record of a point: the stored one if it is finished, else that of a simulation done now.
+    """Return the record of a point: the stored one if it is finished, else that of a simulation done now.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _of_batch(record: Record | None) -> Record:
 def _checked(
     stored: Record, planned: PlannedPoint, engine: Engine, analysed: AnalysedMachine, store: Store
 ) -> Record | None:
-    """Prepare a point again; if the engine would get the same input, stamp its record anew, with our part of it.
+    """Prepare a point again; if the engine would get the same input, stamp its record again, with our part of it.
 
     The same input and the same program mean the same result. None if the point is to be simulated again.
     """
@@ -123,7 +123,7 @@ def _checked(
             command = prepare(planned.point, engine, analysed, work, fresh)[1]
         except (WorkloadError, NotDone):
             return None
-        # Without a program the result is ours: it is computed anew.
+        # Without a program the result is ours: it is computed again.
         if command is None or fresh["input"] != stored["input"]:
             return None
         for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):

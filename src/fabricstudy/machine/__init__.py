@@ -1,12 +1,10 @@
-"""The machines: routers, cables and nodes, with bandwidths and latencies.
+"""Machines: routers, cables and nodes, with bandwidths and latencies.
 
-In: the machine of a study, a `Topology`: one module a kind, which says what may be written, tells nodes and cables in
-closed form, and builds the arrays.
+In: the machine of a study, a `Topology`: one module a kind, with its keys, closed forms and construction.
 Out: `Machine`, numpy arrays: the router of each node, one row for the cables between two routers, and the table of
-link classes. A machine is built from its description alone, the same each time; `definitions` writes the machines of a
-study as Parquet and JSON. `hop_distances` tells how far apart routers are, on grids
-without a matrix; `distances` gives the matrix.
-Router and node numbers are those of the topology's module; everything after this stage uses only the arrays.
+link classes. Construction is deterministic; `definitions` writes the machines of a study as Parquet and JSON.
+`hop_distances` returns distances between routers, on grids without a matrix; `distances` returns the matrix.
+Each topology's module documents its router and node numbers; later stages use only the arrays.
 """
 
 from .base import Topology, published_machine

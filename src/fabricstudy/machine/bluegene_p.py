@@ -1,4 +1,4 @@
-"""Blue Gene/P: whole machines and partitions of them, in midplanes."""
+"""Blue Gene/P: machines and partitions, in midplanes."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -7,6 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
+from .base import LATENCY
 from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, rings
 
@@ -16,23 +17,23 @@ class BlueGenePConfig(GridConfig):
     """Blue Gene/P: midplanes of 8x8x8 nodes; a partition is a torus or a mesh in each dimension (IBM, 2008)."""
 
     block: ClassVar[tuple[int, ...] | None] = (8, 8, 8)
-    # The link chips lead past midplanes of other partitions.
+    # Link chips bypass midplanes of other partitions.
     partitions_wrap: ClassVar[bool] = True
 
     kind: Literal["bluegene-p"] = "bluegene-p"
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=3, max_length=3)] = Field(
         description="midplanes along each dimension"
     )
-    wrap: Wrap = Field((True,), description="whether a dimension closes to a ring")
+    wrap: Wrap = Field((True,), description="true if a dimension is a ring; one value, or one per dimension")
     nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
-    cores_per_node: Whole = Field(4, ge=1, le=10_000, description="cores of a node; a rank needs one")
+    cores_per_node: Whole = Field(4, ge=1, le=10_000, description="cores per node; each rank needs one")
     bandwidth: GridBandwidths = Field(
         default_factory=lambda: GridBandwidths.model_validate({"links": "425 MB/s", "host": "2.55 GB/s"}),
-        description="bandwidth of a cable in one direction; 425 MB/s, and 2.55 GB/s between a node and its router",
+        description="bandwidth of a cable in one direction: 425 MB/s, host links 2.55 GB/s",
     )
     latency: GridLatencies = Field(
         default_factory=lambda: GridLatencies.model_validate("50 ns"),
-        description="latency of a cable; one value or one a class",
+        description=LATENCY,
     )
 
     @property

@@ -1,4 +1,4 @@
-"""Blue Gene/Q: whole machines and partitions of them, in midplanes."""
+"""Blue Gene/Q: machines and partitions, in midplanes."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -13,14 +13,14 @@ from .grid import GridBandwidths, GridConfig, Midplanes, rings
 
 @register
 class BlueGeneQConfig(GridConfig):
-    """Blue Gene/Q: a torus of midplanes of 4x4x4x4x2 nodes; a partition of it is a torus, too (Chen et al., SC 2011).
+    """Blue Gene/Q: a torus of midplanes of 4x4x4x4x2 nodes; partitions are tori (Chen et al., SC 2011).
 
-    The two nodes along the fifth dimension are joined by two cables.
+    Two cables join the two nodes along the fifth dimension.
     """
 
     axis_names: ClassVar[tuple[str, ...]] = tuple("abcde")
     block: ClassVar[tuple[int, ...] | None] = (4, 4, 4, 4)
-    # The link chips lead past midplanes of other partitions.
+    # Link chips bypass midplanes of other partitions.
     partitions_wrap: ClassVar[bool] = True
 
     kind: Literal["bluegene-q"] = "bluegene-q"
@@ -28,10 +28,10 @@ class BlueGeneQConfig(GridConfig):
         description="midplanes along the first four dimensions"
     )
     nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
-    cores_per_node: Whole = Field(16, ge=1, le=10_000, description="cores of a node; a rank needs one")
+    cores_per_node: Whole = Field(16, ge=1, le=10_000, description="cores per node; each rank needs one")
     bandwidth: GridBandwidths = Field(
         default_factory=lambda: GridBandwidths.model_validate({"links": "2 GB/s", "host": "20 GB/s"}),
-        description="bandwidth of a cable in one direction; 2 GB/s, and 20 GB/s between a node and its router",
+        description="bandwidth of a cable in one direction: 2 GB/s, host links 20 GB/s",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""Which routers hang together."""
+"""Connected components."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +7,7 @@ import numpy.typing as npt
 def component_labels(
     tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer], routers: int
 ) -> npt.NDArray[np.signedinteger]:
-    """Return the number of the connected part of each router, int array [routers], from 0.
+    """Return the connected component of each router, int array [routers], from 0.
 
     Examples
     --------
@@ -18,5 +18,5 @@ def component_labels(
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(tail)), (tail, head)), shape=(routers, routers))
-    part: npt.NDArray[np.signedinteger] = connected_components(graph, directed=False)[1]
-    return part
+    labels: npt.NDArray[np.signedinteger] = connected_components(graph, directed=False)[1]
+    return labels

@@ -1,4 +1,4 @@
-"""One dimension of a grid: which coordinates cables join, and what follows from that."""
+"""One dimension of a grid of routers."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from .search import hops_between_all, starts
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of a grid of routers: which routers with the other coordinates equal are joined.
+    """One dimension of a grid: which coordinates are joined where all others are equal.
 
     Examples
     --------
@@ -19,33 +19,31 @@ class Dimension:
     """
 
     length: int
-    """Routers along it."""
     wrap: bool = False
-    """Whether its neighbours form a ring; otherwise a line."""
+    """True for a ring, false for a line."""
     gap: int | None = None
-    """Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; so 1 joins all pairs. A ring
-    has none."""
+    """Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; 1 joins all pairs."""
     pair_cables: int = 1
-    """Cables between the two routers of a ring of length 2, where both ways round are one."""
+    """Parallel cables between the two routers of a ring of length 2."""
 
     @property
     def spans(self) -> list[int]:
-        """Differences of coordinates that cables join, ascending; the cable that closes a ring is not among them."""
+        """Spans of the cables, ascending, without the wrap-around cable of a ring."""
         return [1] if self.gap is None else [1, *range(1 + self.gap, self.length, self.gap)]
 
     @property
     def parallel(self) -> int:
-        """Cables between two routers that are joined."""
+        """Parallel cables between joined routers."""
         return self.pair_cables if self.wrap and self.length == 2 else 1
 
     @property
     def is_closed(self) -> bool:
-        """Whether a cable from its last place to the first closes it to a ring."""
+        """True if it has a wrap-around cable."""
         return self.wrap and self.length > 2
 
     @property
     def graph(self) -> str | None:
-        """What its routers form: "rings", "lines" or "cliques"; None if it is neither."""
+        """ "rings", "lines", "cliques", or None if it is none of these."""
         if self.gap == 1 or self.length == 2:
             return "cliques"
         if self.gap is None:
@@ -54,19 +52,19 @@ class Dimension:
 
     @property
     def cables(self) -> int:
-        """Number of cables, parallel ones counted each."""
+        """Number of cables, counting parallel ones."""
         return (sum(self.length - span for span in self.spans) + self.is_closed) * self.parallel
 
     @property
     def ports(self) -> int:
-        """Most cables of a router."""
+        """Maximum number of cables of a router."""
         if self.graph == "cliques":
             return (self.length - 1) * self.parallel
         return int(np.bincount(np.concatenate(self.pairs())).max(initial=0)) * self.parallel
 
     @property
     def typical_hops(self) -> float:
-        """Mean distance of two coordinates, equal ones counted; with express links, about."""
+        """Mean hops between coordinates, equal ones included; approximate with express links."""
         length = self.length
         line = (length**2 - 1) / (3 * length)
         if self.gap is not None:
@@ -74,7 +72,7 @@ class Dimension:
         return (length**2 - length % 2) / (4 * length) if self.wrap else line
 
     def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return the lower and the higher coordinate of each two that are joined, shortest cables first.
+        """Return the lower and the higher coordinate of each joined pair, shortest cables first.
 
         Examples
         --------
@@ -88,30 +86,28 @@ class Dimension:
         return low.astype(np.int32), high.astype(np.int32)
 
     def joined(self) -> npt.NDArray[np.bool_]:
-        """Mark the pairs of coordinates that are joined, bool [length, length]."""
+        """Return the adjacency matrix, bool [length, length]."""
         low, high = self.pairs()
         joined = np.zeros((self.length, self.length), dtype=np.bool_)
         joined[low, high] = joined[high, low] = True
         return joined
 
     def hops(self) -> npt.NDArray[np.int16]:
-        """Hops between all coordinates, int16 [length, length]."""
+        """Return the hops between all coordinates, int16 [length, length]."""
         if self.graph is None:
             tail, head = np.nonzero(self.joined())
             return hops_between_all(starts(tail, self.length), head)
-        place = np.arange(self.length, dtype=np.int16)
-        along: npt.NDArray[np.int16] = np.abs(place[:, None] - place)
+        coordinate = np.arange(self.length, dtype=np.int16)
+        hops: npt.NDArray[np.int16] = np.abs(coordinate[:, None] - coordinate)
         if self.graph == "cliques":
-            along = np.minimum(along, 1)
-        elif self.is_closed:
-            along = np.minimum(along, np.int16(self.length) - along)
-        return along
+            return np.minimum(hops, 1)
+        return np.minimum(hops, np.int16(self.length) - hops) if self.is_closed else hops
 
     def cut(self, side: int | None = None) -> int:
-        """Count the cables across the middle of `side` consecutive routers, of all where left out.
+        """Return the number of cables across the middle of `side` consecutive routers (default: all).
 
-        Only cables between these routers count, so a ring counts twice only where they are all of it. The lower half
-        is the smaller one if one is.
+        Only cables between these routers count, so a ring is cut twice only if `side` is its length. If the halves
+        differ, the lower one is smaller.
 
         Examples
         --------
@@ -126,19 +122,19 @@ class Dimension:
         return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
 
     def is_convex(self, side: int) -> bool:
-        """Return whether shortest routes between `side` consecutive routers never leave them.
+        """Return True if shortest routes between `side` consecutive routers never leave them.
 
-        On a ring of k routers that holds for all k, and for at most (k + 1) / 2, where the way within is the shorter.
+        On a ring of k routers this holds for k, and up to (k + 1) / 2.
 
         Examples
         --------
-        >>> [side for side in range(1, 9) if Dimension(8, wrap=True).keeps_routes(side)]
+        >>> [side for side in range(1, 9) if Dimension(8, wrap=True).is_convex(side)]
         [1, 2, 3, 4, 8]
         """
         return not self.wrap or side == self.length or side <= (self.length + 1) // 2
 
     def longest_span(self, distance: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Return the longest of the `spans` that does not lead past a goal `distance` coordinates away, at least 1.
+        """Return the longest span of at most `distance` coordinates, and at least 1.
 
         Examples
         --------

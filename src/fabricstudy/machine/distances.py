@@ -1,4 +1,4 @@
-"""Distances between routers, and the links in the order in which searches walk them."""
+"""Distances between routers, and links by tail router."""
 
 from typing import Any, NamedTuple
 
@@ -10,10 +10,7 @@ from .search import hops_between_all, starts
 
 
 class Adjacency(NamedTuple):
-    """Directed links sorted by the router they leave; those of router r start at ``first[r]``.
-
-    `cables` counts the parallel ones.
-    """
+    """Directed links sorted by tail router; those of router r start at ``first[r]``; `cables` counts parallel ones."""
 
     first: npt.NDArray[np.int64]
     link: npt.NDArray[np.int64]
@@ -23,7 +20,7 @@ class Adjacency(NamedTuple):
 
 
 def adjacency(machine: Machine) -> Adjacency:
-    """Sort the directed links of `machine` by the router they leave."""
+    """Return the directed links sorted by tail router."""
     link = np.argsort(machine.link_tail, kind="stable")
     return Adjacency(
         first=starts(machine.link_tail, machine.routers),
@@ -35,28 +32,28 @@ def adjacency(machine: Machine) -> Adjacency:
 
 
 def distances(machine: Machine) -> npt.NDArray[np.int16]:
-    """Return the hops between all routers, int16 [routers, routers]: links on a shortest path, whatever their class.
+    """Return the hops between all routers, int16 [routers, routers].
 
-    Raises ValueError if some router cannot be reached.
+    Raises ValueError if the machine is not connected.
     """
     if machine.coordinates is None or not machine.dimensions:
         links = adjacency(machine)
         return hops_between_all(links.first, links.head)
     distance = np.zeros((machine.routers, machine.routers), dtype=np.int16)
-    for dimension, at in zip(machine.dimensions, machine.coordinates.T, strict=True):
-        distance += dimension.hops()[np.ix_(at, at)]
+    for dimension, coordinate in zip(machine.dimensions, machine.coordinates.T, strict=True):
+        distance += dimension.hops()[np.ix_(coordinate, coordinate)]
     return distance
 
 
 def longest_route(machine: Machine) -> int:
-    """Hops of the longest path of least `Machine.hop_weight` between two routers with nodes.
+    """Return the most hops of any path of least `Machine.hop_weight` between routers with nodes.
 
-    Raises ValueError if some router cannot be reached.
+    Raises ValueError if the machine is not connected.
     """
     ends = np.flatnonzero(machine.nodes_of_router)
     hops: npt.NDArray[np.signedinteger]
     if set(machine.hop_weight) != {1}:
-        # Just below the true weight, so that of equally heavy paths the one with most hops wins.
+        # Slightly below the true weight, so that the path with most hops wins among equally heavy ones.
         links = adjacency(machine)
         weight = 2 * machine.routers * np.array(machine.hop_weight, dtype=np.int64)[links.kind] - 1
         hops = -path_weights(links, weight) % (2 * machine.routers)
@@ -68,9 +65,9 @@ def longest_route(machine: Machine) -> int:
 
 
 def path_weights(links: Adjacency, weight: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the least total weight of a path, int64 [routers, routers]; `weight` has one above 0 for each of `links`.
+    """Return the least path weights, int64 [routers, routers]; `weight` is positive, one per link of `links`.
 
-    Raises ValueError if some router cannot be reached.
+    Raises ValueError if the machine is not connected.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
@@ -80,5 +77,5 @@ def path_weights(links: Adjacency, weight: npt.NDArray[np.int64]) -> npt.NDArray
     least_weight = dijkstra(graph)
     if not np.isfinite(least_weight).all():
         raise ValueError("the machine is not connected")
-    # Sums of whole numbers below 2**53, so exact.
+    # Exact: sums of integers below 2**53.
     return least_weight.astype(np.int64)

@@ -1,6 +1,6 @@
 """Dragonfly: fully connected groups of fully connected routers.
 
-Router `group * a + index` is number `index` of its group; nodes stand in the order of their routers. Each group
+Router `group * a + index` is number `index` of its group; nodes are numbered by router. Each group
 pair is joined by `links_per_group_pair` global cables; where they end is the *arrangement*, stated on virtual
 global ports k = 0 .. g-2 of group i (g groups, k div h is the router within the group, h global ports a router):
 
@@ -39,18 +39,18 @@ Ints = npt.NDArray[np.int64]
 
 
 def absolute(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Group and port at the other end: ports in the order of the groups' numbers."""
+    """Return group and port at the other end: ports in the order of group numbers."""
     below = port < group
     return np.where(below, port, port + 1), np.where(below, group - 1, group)
 
 
 def relative(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Group and port at the other end: ports in the order of the distance to the group."""
+    """Return group and port at the other end: ports in the order of the distance to the group."""
     return (group + port + 1) % groups, groups - 2 - port
 
 
 def circulant(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Group and port at the other end: neighbouring ports go the same distance up and down."""
+    """Return group and port at the other end: neighbouring ports span the same distance up and down."""
     step = port // 2 + 1
     even = port % 2 == 0
     return np.where(even, group + step, group - step) % groups, np.where(even, port + 1, port - 1)
@@ -67,18 +67,18 @@ class DragonflyConfig(Topology):
 
     kind: Literal["dragonfly"] = "dragonfly"
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
-    routers_per_group: Whole = Field(ge=1, le=100_000, description="routers in a group (a)")
+    routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     nodes_per_router: NodesPerRouter
     arrangement: Literal["absolute", "relative", "circulant"] = Field(
-        "absolute", description="which port of a group leads to which group; circulant needs an odd number of groups"
+        "absolute", description="assignment of global ports to groups; circulant needs an odd number of groups"
     )
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
-    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        """Return those that fit; between groups as many cables as the ports allow, or a half, quarter or eighth."""
+        # All free ports are global, or a half, a quarter or an eighth of them.
         for in_group in range(1, wanted.radix):
             for groups in range(2, min(wanted.max_nodes, wanted.most_routers) // in_group + 1):
                 for nodes in wanted.shares(groups * in_group, wanted.radix - in_group):
@@ -108,7 +108,7 @@ class DragonflyConfig(Topology):
 
     @property
     def global_ports_per_router(self) -> int:
-        """Global ports a router needs at most (h in the literature)."""
+        """Maximum number of global ports of a router (h in the literature)."""
         return -(-self.links_per_group_pair * (self.groups - 1) // self.routers_per_group)
 
     def _check(self) -> None:
@@ -118,11 +118,11 @@ class DragonflyConfig(Topology):
                 f"and an even number of global ports per router (here {self.groups} groups and "
                 f"{self.global_ports_per_router} ports)"
             )
-            remedy = "change groups or routers_per_group, or take 'relative'"
+            remedy = "change groups or routers_per_group, or use 'relative'"
             raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "invalid-machine")
 
     def build(self) -> Machine:
-        """Build a dragonfly: classes "local" and "global", local rows first; parallel cables share a row.
+        """Build a dragonfly with the link classes "local" and "global", local rows first.
 
         A global hop weighs 100 times a local one, so that minimal paths hold at most one.
         """
@@ -134,7 +134,7 @@ class DragonflyConfig(Topology):
         return assemble_groups(self, links, local, across, count, self.routers_per_group, hop_weight=(1, 100))
 
     def _global_cables(self) -> Ints:
-        """Router pairs of each global cable, lower group first, [cables, 2]."""
+        """Return the router pairs of global cables, lower group first, [cables, 2]."""
         groups, ports = self.groups, self.groups - 1
         group, port = np.divmod(np.arange(groups * ports), ports)
         peer_group, peer_port = ARRANGEMENTS[self.arrangement](group, port, groups)

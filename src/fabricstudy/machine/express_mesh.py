@@ -1,4 +1,4 @@
-"""Express mesh: a grid of lines with express links; `grid` says how routers are numbered and joined."""
+"""Express mesh: a grid of lines with express links (see `grid`)."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from .requirements import MachineRequirements
 
 @register
 class ExpressMeshConfig(ShapedGrid):
-    """Express mesh: a mesh with further cables along each dimension (Jain et al., IPDPS 2017)."""
+    """Express mesh: a mesh with express links along each dimension (Jain et al., IPDPS 2017)."""
 
     kind: Literal["express-mesh"] = "express-mesh"
     shape: Shape = Field(description="routers along each dimension")
@@ -25,7 +25,7 @@ class ExpressMeshConfig(ShapedGrid):
 
     @classmethod
     def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Return the grids that may fit; gaps are powers of two."""
+        # Gaps are powers of two.
         for shape in wanted.shapes(MOST_DIMENSIONS, least_length=4):
             for gap in (1 << power for power in range(1, (shape[0] - 2).bit_length())):
                 yield {"shape": list(shape), "gap": gap}, tuple(Dimension(length, gap=gap) for length in shape)
@@ -38,6 +38,6 @@ class ExpressMeshConfig(ShapedGrid):
         shortest = min(self.shape)
         if self.gap > max(1, shortest - 2):
             problem = f"a dimension of {shortest} routers has no express cable of length {self.gap + 1}"
-            remedy = f"take at most {max(1, shortest - 2)}, or a longer dimension"
+            remedy = f"use at most {max(1, shortest - 2)}, or a longer dimension"
             raise ConfigError(problem, remedy, ("gap",), self.gap, "invalid-machine")
         super()._check()

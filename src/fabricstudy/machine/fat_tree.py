@@ -1,8 +1,8 @@
-"""Fat tree: leaves, aggregation and core routers of one radix; `xgft` has any other tree, and builds this one.
+"""Fat tree: leaf, aggregation and core routers of one radix; see `xgft` for other trees.
 
 With radix k, h = k/2 and P pods, router `pod * h + i` is leaf i of a pod, `P h + pod * h + j` its aggregation router
 j, and the core routers follow: with c parallel cables, h/c of them join the aggregation routers number j of all
-pods. Nodes stand in the order of the leaves, h on each.
+pods. Nodes are numbered in the order of the leaves, h on each.
 
 Between leaves of a pod there are 2 hops, of different pods 4. The tree has full bisection: 1/2 of the nodes'
 bandwidth where all cables have the same (Leiserson 1985); with P = k pods it is the folded Clos network of
@@ -40,7 +40,7 @@ class TreeBandwidths(EachClass):
 
 
 class TreeLatencies(EachClass):
-    """Time a bit takes along one cable of each link class of a fat tree."""
+    """Propagation delay of one cable of each link class of a fat tree."""
 
     pod_ns: Latency = Field(
         "40 ns", alias="pod", validate_default=True, description="between a leaf and an aggregation router of its pod"
@@ -61,18 +61,18 @@ class FatTreeConfig(Topology):
     traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels", "pods"})
 
     kind: Literal["fat-tree"] = "fat-tree"
-    radix: Whole = Field(ge=2, le=10_000, description="ports of a router (k), an even number")
+    radix: Whole = Field(ge=2, le=10_000, description="ports per router (k), an even number")
     pods: Whole | None = Field(
-        None, ge=2, le=10_000, description="pods; where left out as many as the radix, half populated with half of it"
+        None, ge=2, le=10_000, description="pods; default: the radix, which fully populates the tree"
     )
     core_cables: Whole = Field(
         1,
         ge=1,
         le=5_000,
-        description="parallel cables from an aggregation to a core router; with half the pods, 2 need half as many "
-        "core routers, all of whose ports are used",
+        description="parallel cables from an aggregation to a core router; 2 with half the pods halve the number of "
+        "core routers, whose ports are then all in use",
     )
-    bandwidth: TreeBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: TreeBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: TreeLatencies = Field(default_factory=TreeLatencies, description=LATENCY)
 
     @model_validator(mode="before")
@@ -97,7 +97,7 @@ class FatTreeConfig(Topology):
 
     @property
     def half_radix(self) -> int:
-        """Half the ports of a router: leaves and aggregation routers of a pod, and nodes of a leaf."""
+        """Half the ports of a router: number of leaves and of aggregation routers per pod, and of nodes per leaf."""
         return self.radix // 2
 
     @property
@@ -119,34 +119,28 @@ class FatTreeConfig(Topology):
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers; as many lead up from the leaves as from the aggregation routers."""
+        # As many lead up from the leaves as from the aggregation routers.
         return 2 * self.pod_count * self.half_radix**2
 
     def _check(self) -> None:
         if self.radix % 2:
-            problem = "half the ports lead up and half down, so the radix must be even"
-            remedy = f"take {self.radix - 1} or {self.radix + 1}"
-            raise ConfigError(problem, remedy, ("radix",), self.radix, "invalid-machine")
+            remedy = f"use {self.radix - 1} or {self.radix + 1}"
+            raise ConfigError("the radix must be even", remedy, ("radix",), self.radix, "invalid-machine")
         if self.pod_count * self.core_cables > self.radix:
             problem = (
-                f"a core router of {self.radix} ports cannot take {self.core_cables} cables from each of "
-                f"{self.pod_count} pods"
+                f"{self.pod_count} pods of {self.core_cables} cables exceed the core routers' ports ({self.radix})"
             )
-            remedy = f"take at most {self.radix // self.core_cables} pods, or fewer core_cables"
+            remedy = f"use at most {self.radix // self.core_cables} pods, or fewer core_cables"
             raise ConfigError(problem, remedy, ("pods",), self.pod_count, "invalid-machine")
         if self.half_radix % self.core_cables:
-            problem = (
-                f"the {self.half_radix} upward cables of an aggregation router do not divide into bundles of "
-                f"{self.core_cables}"
-            )
-            remedy = f"take a divisor of {self.half_radix}"
+            problem = f"core_cables must divide the {self.half_radix} upward cables of an aggregation router"
+            remedy = f"use a divisor of {self.half_radix}"
             raise ConfigError(problem, remedy, ("core_cables",), self.core_cables, "invalid-machine")
 
     def build(self) -> Machine:
-        """Build a fat tree: classes "pod" and "core", pod rows first.
+        """Build a fat tree with the link classes "pod" and "core", pod rows first.
 
-        `level` is 0 for leaves, 1 for aggregation, 2 for core routers; core routers have a `group` of
-        their own behind those of the pods.
+        `level` is 0 for leaf, 1 for aggregation, 2 for core routers; core routers form the last `group`.
         """
         half = self.half_radix
         down, up = (half, half, self.pod_count), (half, half // self.core_cables)

@@ -31,7 +31,7 @@ class GaloisField:
 
 
 def galois_field(prime: int, degree: int) -> GaloisField:
-    """Make the field of ``prime ** degree`` elements; the first primitive polynomial in lexical order defines it.
+    """Return the field of ``prime ** degree`` elements, by the lexically first primitive polynomial.
 
     Examples
     --------
@@ -53,14 +53,14 @@ def galois_field(prime: int, degree: int) -> GaloisField:
 
 
 def galois_field_of_order(q: int) -> GaloisField:
-    """Make the field of `q` elements, a prime power."""
+    """Return the field of `q` elements, a prime power."""
     prime = prime_of(q)
     assert prime is not None  # checked by the study
     return galois_field(prime, next(degree for degree in range(1, q) if prime**degree == q))
 
 
 def prime_of(q: int) -> int | None:
-    """Return the prime of which `q` is a power, or None if it is no prime power.
+    """Return the prime of which `q` is a power, or None if `q` is not a prime power.
 
     Examples
     --------
@@ -76,21 +76,21 @@ def prime_of(q: int) -> int | None:
 
 
 def check_prime_power(q: int) -> None:
-    """Refuse a key `q` that is no prime power; raises ConfigError, with the next ones."""
+    """Raise ConfigError, with the nearest prime powers, if the key `q` is not one."""
     if prime_of(q) is None:
         below = next(number for number in range(q - 1, 2, -1) if prime_of(number))
         above = next(number for number in range(q + 1, 2 * q + 1) if prime_of(number))
-        raise ConfigError("q must be a prime power", f"take one of {below}, {above}", ("q",), q, "invalid-machine")
+        raise ConfigError("q must be a prime power", f"use {below} or {above}", ("q",), q, "invalid-machine")
 
 
 def _powers_of_x(tail: tuple[int, ...], prime: int) -> Ints | None:
-    """Powers of x modulo the polynomial x^n + tail; None if some element is none of them."""
+    """Return the powers of x modulo the polynomial x^n + tail, or None if x is not primitive."""
     q = prime ** len(tail)
     element = (1, *([0] * (len(tail) - 1)))
     powers = []
     for _ in range(q - 1):
-        powers.append(sum(digit * prime**place for place, digit in enumerate(element)))
+        powers.append(sum(digit * prime**power for power, digit in enumerate(element)))
         shifted = (0, *element)
-        element = tuple((shifted[place] - shifted[-1] * digit) % prime for place, digit in enumerate(tail))
+        element = tuple((shifted[power] - shifted[-1] * digit) % prime for power, digit in enumerate(tail))
     elements = np.array(powers)
     return elements if len(np.unique(elements)) == q - 1 and 0 not in powers else None

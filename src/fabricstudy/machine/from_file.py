@@ -1,4 +1,4 @@
-"""Machines from a file: any graph of routers, with what it says of cables and nodes."""
+"""Machines from files: any graph of routers, with cables and nodes."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -17,14 +17,13 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
 from .components import component_labels
-from .fabric import MAX_FABRIC_NODES, Cable, Fabric, Port, read_fabric
+from .fabric import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port, read_fabric
 from .graph import LinkClass
 from .named import NamedMachine
 
 HOST, ANY = "host", "any"
 LATENCY_NS = 40.0
-"""Where nobody says anything: light takes it for 8 m, as on our other machines."""
-
+"""Default, that of 8 m as for other machines."""
 
 _BY_CLASS = (
     BeforeValidator(lambda value: {ANY: value} if isinstance(value, str | int | float) else value),
@@ -34,41 +33,41 @@ _BY_CLASS = (
 
 
 class FabricRules(Model):
-    """What a study says of a fabric beside the file."""
+    """Keys of a study that complete the file."""
 
     bandwidth_Bps: Annotated[dict[str, Bandwidth], *_BY_CLASS] = Field(
         default_factory=dict,
         alias="bandwidth",
-        description="bandwidth of a cable in one direction: by link class instead of the file's, `host` for links to "
-        "nodes, `any` where neither says one; one value alone is for `any`",
+        description="bandwidth of a cable in one direction by link class, overriding the file; `host` for links to "
+        "nodes, `any` as the default; one value is for `any`",
     )
     latency_ns: Annotated[dict[str, Latency], *_BY_CLASS] = Field(
-        default_factory=dict, alias="latency", description="latency of a cable, likewise; `any` is 40 ns if left out"
+        default_factory=dict, alias="latency", description="latency of a cable, likewise; default of `any`: 40 ns"
     )
     nodes_per_router: NodesPerRouter | None = Field(
-        None, description="nodes on each router of whose nodes the file says nothing; left out: none"
+        None, description="nodes per router where the file has no nodes; default: 0"
     )
     host_ports: Literal["each", "first"] | None = Field(
         None,
-        description="of a host with several ports that lead to routers: each port is a node, or the first one alone "
-        "(by its name); left out: there is none",
+        description="for hosts with several ports that lead to routers: each port is a node, or only the first one by "
+        "name; default: such hosts are refused",
     )
 
 
 @register
 class GraphMachine(FromFile, FabricRules, Topology):
-    """Routers, cables and nodes as a file lists them: a fabric of your own.
+    """Routers, cables and nodes from a file.
 
-    The end of the file's name says its format:
+    The suffix of the file selects its format:
 
-    * `.csv`: an edge list with the head from,to and any of class,count,bandwidth,latency; a line of class host joins
-      the node under from with its router
-    * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; a vertex may say role
-      (router or node) and nodes (how many stand on it), an edge what a line of CSV may say
-    * `.txt`, `.topo` or `.ibnetdiscover`: what ibnetdiscover prints of an InfiniBand fabric
+    * `.csv`: an edge list with the header from,to and any of class,count,bandwidth,latency; a line of class host joins
+      the node under from to its router
+    * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; vertices may have role
+      (router or node) and nodes (their number), edges the attributes of a CSV line
+    * `.txt`, `.topo` or `.ibnetdiscover`: the output of ibnetdiscover for an InfiniBand fabric
 
-    Routers are numbered as the file first names them, nodes by their routers. Every hop weighs the same for minimal
-    routing. The point holds the digest of the file; a file that changes after planning is refused.
+    Routers are numbered in the order of the file, nodes in the order of their routers. All hops have the same weight
+    for minimal routing. The point includes the digest of the file; a file that changes after planning is refused.
     """
 
     kind: Literal["graph"] = "graph"
@@ -109,7 +108,7 @@ class GraphMachine(FromFile, FabricRules, Topology):
         return self.cable_count
 
     def build(self) -> NamedMachine:
-        """Build what the file lists: classes as it names them first, a row for parallel cables of a class."""
+        """Build the machine: classes in the order of the file, one row for parallel cables of a class."""
         return _assembled(self.content(), self, self.file, self.cores_per_node)
 
 
@@ -121,7 +120,7 @@ def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: in
 
 
 class _Node(NamedTuple):
-    """A node: its router, its names, and the port that it was read from."""
+    """A node and the port that defines it."""
 
     router: int
     name: str
@@ -130,14 +129,9 @@ class _Node(NamedTuple):
 
 
 def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int) -> NamedMachine:
-    """Make a machine of a fabric.
+    """Return the machine of a fabric.
 
-    Raises
-    ------
-    InputFileError
-        If what the file says cannot be a machine.
-    ConfigError
-        If the study gives quantities of a class that is not there.
+    Raises InputFileError if the fabric is invalid, ConfigError if the study has quantities for an unknown class.
     """
     numbers = {name: number for number, name in enumerate(fabric.routers)}
     nodes = _nodes(fabric, rules, numbers)
@@ -163,7 +157,7 @@ def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int)
         cores_per_node=cores_per_node,
         router_names=tuple(numbers),
         node_names=tuple(node.name for node in nodes),
-        router_of=numbers | {also: numbers[name] for also, name in fabric.aliases.items()},
+        router_of=numbers | {alias: numbers[name] for alias, name in fabric.aliases.items()},
         node_of={name: number for number, node in enumerate(nodes) for name in (*node.aliases, node.name)},
         link_of_port=_links_of_ports(fabric.cables, numbers, classes, list(rows)),
         node_of_port={
@@ -175,14 +169,14 @@ def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int)
 
 
 def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[_Node]:
-    """Return the nodes in the order of their routers."""
+    """Return the nodes in the order of routers."""
     ports = defaultdict(list)
     for port in fabric.ports:
         ports[port.host].append(port)
     nodes = []
     for host, ports_of_host in ports.items():
         if len(ports_of_host) > 1 and rules.host_ports is None:
-            remedy = "set host_ports: each (every port is a node) or first (one of them is)"
+            remedy = "set host_ports: each (every port is a node) or first (one port is)"
             raise InputFileError(f"a host with {len(ports_of_host)} ports", remedy, ports_of_host[1].where, host)
         for port in [min(ports_of_host, key=lambda port: port.name)] if rules.host_ports == "first" else ports_of_host:
             name = host if len(ports_of_host) == 1 or rules.host_ports == "first" else port.name
@@ -194,19 +188,18 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     }
     total = len(nodes) + sum(unnamed_of.values())
     if total > MAX_FABRIC_NODES:
-        raise InputFileError("too many nodes", f"stay at or below {MAX_FABRIC_NODES:,}", "", total)
+        raise InputFileError("too many nodes", f"use at most {MAX_FABRIC_NODES:,}", "", total)
     for router, unnamed in unnamed_of.items():
         nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(unnamed)]
     if not nodes:
-        remedy = "give the file nodes, as the reference says of its format, or set nodes_per_router"
-        raise InputFileError("the fabric has no node", remedy)
+        raise InputFileError("the fabric has no nodes", "add nodes to the file, or set nodes_per_router")
     if len({node.router for node in nodes}) == 1:
-        raise InputFileError("all nodes are on one router", "give a fabric with nodes on two routers or more")
+        raise InputFileError("all nodes are on one router", "attach nodes to two or more routers")
     return sorted(nodes, key=lambda node: node.router)
 
 
 class _Classes:
-    """The classes of the cables, in the order in which cables first have them."""
+    """Classes of the cables, in the order of the cables."""
 
     def __init__(self, rules: FabricRules) -> None:
         self.links: list[LinkClass] = []
@@ -222,74 +215,71 @@ class _Classes:
             self._numbers[name] = len(self.links)
             self.links.append(link)
         elif self.links[number] != link:
-            remedy = f"call one of them otherwise, or set bandwidth and latency of {name} in the study"
-            raise InputFileError("two bandwidths or latencies of one class", remedy, cable.where, name)
+            remedy = f"rename one of the classes, or set bandwidth and latency of {name} in the study"
+            raise InputFileError("different bandwidths or latencies of one class", remedy, cable.where, name)
         return self._numbers[name]
 
     def host(self, nodes: list[_Node]) -> LinkClass:
-        """Return the class of the links to nodes; there is one."""
+        """Return the class of the host links."""
         links: dict[LinkClass, str] = {}
         for node in nodes:
             names = (HOST,) if node.port is None else (HOST, node.port.link.name)
             link = self._link(HOST, names, node.port)
             if links and link not in links:
                 first = next(iter(links.values()))
-                remedy = "set bandwidth: {host: ...} in the study, and latency, if that differs"
-                problem = f"a node's link differs in bandwidth or latency from that of {first}, and all have one class"
+                remedy = "set bandwidth: {host: ...} in the study, and latency if it differs"
+                problem = f"the host link differs in bandwidth or latency from that of {first}"
                 raise InputFileError(problem, remedy, node.port.where if node.port else "", node.name)
             links[link] = node.name
         return next(iter(links))
 
-    def check_all_used(self, of_ports: set[str]) -> None:
-        """Refuse quantities of a class that is not there."""
-        names = {*self._numbers, *of_ports, HOST, ANY}
-        for key in ("bandwidth", "latency"):
-            for name in self._rules.bandwidth_Bps if key == "bandwidth" else self._rules.latency_ns:
+    def check_all_used(self, port_classes: set[str]) -> None:
+        """Reject quantities of unknown classes."""
+        names = {*self._numbers, *port_classes, HOST, ANY}
+        for key, quantities in (("bandwidth", self._rules.bandwidth_Bps), ("latency", self._rules.latency_ns)):
+            for name in quantities:
                 if name not in names:
                     problem = "the fabric has no links of this class"
                     raise ConfigError(problem, suggestion(name, names), (key, name), name, "unknown-value")
 
     def _link(self, name: str, names: tuple[str, ...], listed: Cable | Port | None) -> LinkClass:
-        """Take each quantity from the study by name, from the file, or from the study for any class."""
-        link = None if listed is None else listed.link
-        rules = self._rules
-        bandwidth_Bps = _first(
-            [*map(rules.bandwidth_Bps.get, names), link and link.bandwidth_Bps, rules.bandwidth_Bps.get(ANY)]
-        )
-        latency_ns = _first([*map(rules.latency_ns.get, names), link and link.latency_ns, rules.latency_ns.get(ANY)])
+        """Return the link: each quantity from the study by name, else from the file, else from the study's `any`."""
+
+        def quantity(rules: dict[str, float], from_file: float | None) -> float | None:
+            values = [*map(rules.get, names), from_file, rules.get(ANY)]
+            return next((value for value in values if value is not None), None)
+
+        link = listed.link if listed else LinkAttributes(name, None, None)
+        bandwidth_Bps = quantity(self._rules.bandwidth_Bps, link.bandwidth_Bps)
+        latency_ns = quantity(self._rules.latency_ns, link.latency_ns)
         if bandwidth_Bps is None:
-            remedy = f"give it in the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
-            raise InputFileError(f"no bandwidth of links of class {names[-1]}", remedy, listed.where if listed else "")
+            remedy = f"add it to the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
+            raise InputFileError(f"no bandwidth for link class {names[-1]}", remedy, listed.where if listed else "")
         return LinkClass(name, bandwidth_Bps, LATENCY_NS if latency_ns is None else latency_ns)
-
-
-def _first(values: Iterable[float | None]) -> float | None:
-    return next((value for value in values if value is not None), None)
 
 
 def _check_connected(names: list[str], rows: Iterable[tuple[int, int, int]]) -> None:
     tail, head, _ = np.array(list(rows), dtype=np.int64).reshape(-1, 3).T
-    part = component_labels(tail, head, len(names))
-    apart = np.flatnonzero(part != part[0])
-    if len(apart):
-        problem = (
-            f"no cables lead from {names[0]} to {len(apart)} of the {len(names)} routers, such as {names[apart[0]]}"
-        )
-        raise InputFileError(problem, "give a fabric that hangs together", "", names[apart[0]])
+    component = component_labels(tail, head, len(names))
+    unreached = np.flatnonzero(component != component[0])
+    if len(unreached):
+        name = names[unreached[0]]
+        problem = f"{len(unreached)} of {len(names)} routers, such as {name}, cannot be reached from {names[0]}"
+        raise InputFileError(problem, "the fabric must be connected", "", name)
 
 
 def _links_of_ports(
     cables: list[Cable], numbers: dict[str, int], classes: _Classes, rows: list[tuple[int, int, int]]
 ) -> dict[str, int]:
-    """Return the directed link that leaves each port of a router that the file names."""
-    place = {row: number for number, row in enumerate(rows)}
+    """Return the directed link that leaves each known router port."""
+    row_numbers = {row: number for number, row in enumerate(rows)}
     link_of_port = {}
     for cable in cables:
         if cable.ports is None:
             continue
         tail, head = numbers[cable.tail], numbers[cable.head]
-        row = place[(min(tail, head), max(tail, head), classes.number(cable))]
-        # Link 2 i leads from the row's tail, which is the lower router, to its head.
+        row = row_numbers[(min(tail, head), max(tail, head), classes.number(cable))]
+        # Link 2 i leads from the tail of row i, its lower router, to its head.
         link_of_port[f"{tail}:{cable.ports[0]}"] = 2 * row + (tail > head)
         link_of_port[f"{head}:{cable.ports[1]}"] = 2 * row + (head > tail)
     return link_of_port

@@ -13,7 +13,7 @@ IntArray = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class LinkClass:
-    """Links of one kind: bandwidth per direction of one cable, and latency of one cable."""
+    """Link class: bandwidth per direction and latency of one cable."""
 
     name: str
     bandwidth_Bps: float
@@ -25,67 +25,58 @@ class Machine:
     """Routers, links and nodes with bandwidths.
 
     A *row* of the cable arrays joins routers `cable_tail[i]` and `cable_head[i]` by `cable_count[i]` parallel
-    cables of class `cable_class[i]`; no two rows join the same routers with the same class. Row i carries two
-    directed links: 2i from tail to head and 2i+1 from head to tail; a directed link's capacity counts all its
-    parallel cables.
+    cables of class `cable_class[i]`; rows are unique by routers and class. Row i has two directed links: 2i from tail
+    to head and 2i+1 from head to tail; a directed link's capacity is that of all its parallel cables.
 
-    Raises
-    ------
-    ValueError
-        If array lengths, numbers or rows contradict each other.
+    Raises ValueError if array lengths, numbers or rows are inconsistent.
     """
 
     kind: str
-    """Topology, as in the study."""
+    """Kind of the topology."""
     node_router: IntArray
     """Router of each node; int32 [nodes]."""
     cable_tail: IntArray
     cable_head: IntArray
     cable_class: IntArray
     cable_count: IntArray
-    """The cables between routers; int32 [rows] each."""
+    """Router-to-router cables; int32 [rows] each."""
     classes: tuple[LinkClass, ...]
-    """Classes of the cables between routers; `cable_class` indexes it."""
+    """Classes of router-to-router cables, indexed by `cable_class`."""
     host: LinkClass
-    """The class of the links between a node and its router (one each way)."""
+    """Class of the links between a node and its router (one each way)."""
     routers: int
     cores_per_node: int = 1
-    """Cores, so ranks, a node has."""
     group: IntArray | None = None
-    """Group of each router (dragonfly group, Slim Fly sub-group, fat-tree pod; its core routers are one group more);
-    int32 [routers]."""
+    """Group of each router (dragonfly group, Slim Fly sub-group, fat-tree pod or core); int32 [routers]."""
     coordinates: IntArray | None = None
-    """Position of each router in a grid; the first coordinate of consecutive routers goes fastest; int32 [routers,
-    dimensions]."""
+    """Coordinates of each router in a grid, the first varying fastest; int32 [routers, dimensions]."""
     dimensions: tuple[Dimension, ...] = ()
-    """The dimensions of the grid."""
     level: IntArray | None = None
-    """Level of each router of a tree: 0 for leaves, which carry the nodes; int32 [routers]."""
+    """Level of each router of a tree: 0 for leaves, which have the nodes; int32 [routers]."""
     hop_weight: tuple[int, ...] = field(default=())
-    """Weight of a hop of each class for minimal routing; all 1 where left out."""
+    """Weight of a hop of each class for minimal routing; default: 1."""
 
     def __post_init__(self) -> None:
         if not self.hop_weight:
             object.__setattr__(self, "hop_weight", (1,) * len(self.classes))
         self._check_shapes()
-        self._check_ranges()
-        self._check_rows_are_distinct()
+        self._check_values()
 
     def _check_shapes(self) -> None:
         rows = len(self.cable_tail)
         if not (len(self.cable_head) == len(self.cable_class) == len(self.cable_count) == rows):
             raise ValueError("the cable arrays differ in length")
         if len(self.hop_weight) != len(self.classes):
-            raise ValueError("hop_weight needs one weight a link class")
+            raise ValueError("hop_weight needs one weight per link class")
         for name in ("group", "coordinates", "level"):
             array = getattr(self, name)
             if array is not None and len(array) != self.routers:
-                raise ValueError(f"{name} needs one row a router")
+                raise ValueError(f"{name} needs one row per router")
         lengths = [dimension.length for dimension in self.dimensions]
         if lengths and (self.coordinates is None or self.coordinates.shape != (self.routers, len(lengths))):
             raise ValueError("dimensions need coordinates of every router")
 
-    def _check_ranges(self) -> None:
+    def _check_values(self) -> None:
         for name, end in (
             ("node_router", self.routers),
             ("cable_tail", self.routers),
@@ -94,22 +85,20 @@ class Machine:
         ):
             array = getattr(self, name)
             if array.size and (array.min() < 0 or array.max() >= end):
-                raise ValueError(f"{name} holds a number outside 0..{end - 1}")
+                raise ValueError(f"{name} has a value outside 0..{end - 1}")
         if np.any(self.cable_count < 1):
             raise ValueError("a row needs at least one cable")
         if any(link.bandwidth_Bps <= 0 for link in (*self.classes, self.host)):
             raise ValueError("a bandwidth must be positive")
         if any(weight < 1 for weight in self.hop_weight):
             raise ValueError("a hop weighs at least 1")
-
-    def _check_rows_are_distinct(self) -> None:
         low = np.minimum(self.cable_tail, self.cable_head).astype(np.int64)
         high = np.maximum(self.cable_tail, self.cable_head)
         if np.any(low == high):
             raise ValueError("a cable joins a router with itself")
         key = (low * self.routers + high) * len(self.classes) + self.cable_class
         if len(np.unique(key)) != len(key):
-            raise ValueError("two rows join the same routers with the same class; give one row their count")
+            raise ValueError("two rows join the same routers with the same class; merge them into one row")
 
     @property
     def nodes(self) -> int:
@@ -118,22 +107,22 @@ class Machine:
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers, parallel ones counted each."""
+        """Number of router-to-router cables, counting parallel ones."""
         return int(self.cable_count.sum())
 
     @property
     def links(self) -> int:
-        """Number of directed links (two a row)."""
+        """Number of directed links (two per row)."""
         return 2 * len(self.cable_tail)
 
     @cached_property
     def link_tail(self) -> IntArray:
-        """Router each directed link leaves, int32 [links]."""
+        """Tail router of each directed link, int32 [links]."""
         return np.stack([self.cable_tail, self.cable_head], axis=1).reshape(-1)
 
     @cached_property
     def link_head(self) -> IntArray:
-        """Router each directed link enters, int32 [links]."""
+        """Head router of each directed link, int32 [links]."""
         return np.stack([self.cable_head, self.cable_tail], axis=1).reshape(-1)
 
     @cached_property
@@ -143,7 +132,7 @@ class Machine:
 
     @cached_property
     def link_capacity_Bps(self) -> npt.NDArray[np.float64]:
-        """Capacity of each directed link with all its parallel cables, float64 [links]."""
+        """Capacity of each directed link, all parallel cables together, float64 [links]."""
         bandwidth_Bps = np.array([link.bandwidth_Bps for link in self.classes], dtype=np.float64)
         return np.repeat(bandwidth_Bps[self.cable_class] * self.cable_count, 2)
 
@@ -154,7 +143,7 @@ class Machine:
 
     @property
     def radix(self) -> int:
-        """Ports of the largest router: cables and nodes."""
+        """Maximum number of ports of a router: cables and nodes."""
         ports = np.bincount(self.cable_tail, weights=self.cable_count, minlength=self.routers)
         ports += np.bincount(self.cable_head, weights=self.cable_count, minlength=self.routers)
         return int((ports + self.nodes_of_router).max())

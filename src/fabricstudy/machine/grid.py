@@ -1,18 +1,18 @@
 """Grids: torus, mesh, Blue Gene, hypercube, HyperX and express mesh.
 
-Router `sum_i c_i prod_{j<i} k_j` stands at coordinates c in a grid of lengths k: the first coordinate of
-consecutive routers goes fastest. Two routers are joined if they differ in one coordinate only, and there
+Router `sum_i c_i prod_{j<i} k_j` has the coordinates c in a grid of lengths k: the first coordinate varies fastest.
+Two routers are joined if they differ in one coordinate only, in which they
 
-* neighbour each other on the ring or line, or
+* are neighbours on the ring or line, or
 * with a gap g differ by 1 + m g, m >= 1; so g = 1 joins all routers of a line (HyperX, Hamming graph).
 
-The cables of a dimension are a link class; both cables of a pair that closes to a ring share a row.
+Each dimension is a link class; parallel cables share a row.
 
 With N routers, p nodes on each, and dimensions of lengths k:
 
 * degree: 2 for each dimension of a torus (k >= 3), at most 2 + floor((k - 3) / g) with gap g;
 * diameter: sum of floor(k/2) for rings, of k - 1 for lines, the number of dimensions with gap 1;
-* mean distance of two coordinates, equal ones counted: k/4 on a ring of even k, (k^2 - 1) / (4k) of odd k,
+* mean distance of two coordinates, equal ones included: k/4 on a ring of even k, (k^2 - 1) / (4k) of odd k,
   (k^2 - 1) / (3k) on a line, 1 - 1/k with gap 1; over dimensions they add up.
 
 References
@@ -42,9 +42,13 @@ from .requirements import MachineRequirements
 
 IntArray = npt.NDArray[np.int32]
 
-
 MOST_DIMENSIONS = range(1, 7)
-"""Of grids that are proposed."""
+"""Numbers of dimensions of proposed grids."""
+
+AXES = tuple("xyzwvutsrqponmlkjihgfedcba")
+"""Names of the link classes; their number limits the dimensions of a grid."""
+
+Midplanes = Annotated[Whole, Field(ge=1, le=64)]
 
 
 @cache
@@ -53,37 +57,22 @@ def _ports(dimension: Dimension) -> int:
 
 
 def coordinates(lengths: tuple[int, ...]) -> IntArray:
-    """Coordinates of each router, [routers, dimensions]."""
+    """Return the coordinates of each router, int32 [routers, dimensions]."""
     return np.indices(lengths[::-1], dtype=np.int32).reshape(len(lengths), -1)[::-1].T.copy()
 
 
-def _cables(grid: tuple[Dimension, ...], number: int) -> IntArray:
-    """Routers at both ends of the cables along a dimension, [2, cables]."""
-    lengths = [dimension.length for dimension in grid]
-    router = np.arange(math.prod(lengths), dtype=np.int32).reshape(lengths[::-1])
-    along = np.moveaxis(router, len(lengths) - 1 - number, 0)
-    return np.stack([along[ends].reshape(-1) for ends in grid[number].pairs()])
-
-
-Midplanes = Annotated[Whole, Field(ge=1, le=64)]
-
-
-# Names of the link classes; also the most dimensions a grid can have.
-AXES = tuple("xyzwvutsrqponmlkjihgfedcba")
-
-
 def scalar_or_tuple(kind: Any, words: str, example: Any, of: str = "dimension") -> Any:
-    """Return the type of a tuple of `kind`, one for all or one for each of `of`; one alone is no list."""
+    """Return the type of a tuple of `kind`: one value for all, or a list with one per `of`."""
     named = {bool: {"type": "boolean"}, int: {"type": "integer", "minimum": 1}}
     item = named.get(type(example), {"type": "string", "examples": [example]})
     return Annotated[
         tuple[kind, ...],
         Field(min_length=1, max_length=len(AXES)),
         BeforeValidator(lambda value: value if isinstance(value, list | tuple) else (value,)),
-        # One of equal values, so that both ways of writing get the same id.
+        # Equal values are written as one, so that both notations have the same id.
         PlainSerializer(lambda values: values[:1] if len(set(values)) == 1 else values),
         WithJsonSchema({"anyOf": [item, {"type": "array", "items": item, "minItems": 1}]}),
-        Written(f"{words}, or a list of one a {of}"),
+        Written(f"{words}, or a list with one per {of}"),
     ]
 
 
@@ -93,31 +82,31 @@ Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
 
 class GridBandwidths(EachClass):
-    """Bandwidth per direction of one cable of a grid, whose dimensions are its link classes."""
+    """Bandwidth per direction of one cable of each dimension of a grid."""
 
     links_Bps: scalar_or_tuple(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
-        alias="links", description="between routers; one value, or one a dimension"
+        alias="links", description="between routers; one value, or one per dimension"
     )
     host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
 
 
 class GridLatencies(EachClass):
-    """Time a bit takes along one cable of a grid, whose dimensions are its link classes."""
+    """Propagation delay of one cable of each dimension of a grid."""
 
     links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
-        "40 ns", alias="links", validate_default=True, description="between routers; one value, or one a dimension"
+        "40 ns", alias="links", validate_default=True, description="between routers; one value, or one per dimension"
     )
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
 
 
 def classes_in_turn(names: Iterable[str], count: int, bandwidth: Any, latency: Any) -> LinkClasses:
-    """Return the link classes of dimensions or levels, which have one quantity each or one for all."""
+    """Return the link classes of dimensions or levels, which have one quantity each, or one for all."""
     quantities = spread(bandwidth.links_Bps, count), spread(latency.links_ns, count)
     return tuple(map(LinkClass, names, *quantities)), LinkClass("host", bandwidth.host_Bps, latency.host_ns)
 
 
 class GridConfig(Topology):
-    """What all grids have; a member gives its `grid`."""
+    """Base class of grids; a subclass defines `grid`."""
 
     traits: ClassVar[frozenset[str]] = frozenset({"dimensions"})
 
@@ -125,23 +114,23 @@ class GridConfig(Topology):
     """Link class of each dimension."""
 
     block: ClassVar[tuple[int, ...] | None] = None
-    """Routers of the building block of partitions along the first dimensions, with all of the others; left out: 1."""
+    """Routers of a building block of partitions along the first dimensions; blocks span the others; default: 1."""
 
     partitions_wrap: ClassVar[bool] = False
-    """Whether a partition closes to the rings of the machine even where it does not span them."""
+    """True if partitions have the rings of the machine also in dimensions that they do not span."""
 
     nodes_per_router: NodesPerRouter = 1
-    bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        """Its dimensions."""
+        """Dimensions of the grid."""
         raise NotImplementedError
 
     @classmethod
     def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:
-        """Return what a study would write of the grids that may fit, without nodes, and their dimensions."""
+        """Return the study-file keys, without nodes, and the dimensions of grids that may fit."""
         return iter(())
 
     @classmethod
@@ -166,12 +155,12 @@ class GridConfig(Topology):
 
     @property
     def typical_hops(self) -> float:
-        """Hops between two routers drawn at random, about: the sum over the dimensions."""
+        """Approximate mean hops between routers: the sum over dimensions."""
         return sum(dimension.typical_hops for dimension in self.grid)
 
     @property
     def link_bandwidths_Bps(self) -> tuple[float, ...]:
-        """Bandwidth of a cable of each dimension."""
+        """Bandwidth of one cable of each dimension."""
         return spread(self.bandwidth.links_Bps, len(self.grid))
 
     def _check(self) -> None:
@@ -180,7 +169,7 @@ class GridConfig(Topology):
         check_length(self.latency.links_ns, dimensions, ("latency", "links"))
 
     def build(self) -> Machine:
-        """Build a grid: one class a dimension, rows by dimension.
+        """Build a grid with one link class per dimension, and rows by dimension.
 
         Examples
         --------
@@ -192,29 +181,34 @@ class GridConfig(Topology):
         [1, 1, 0]
         """
         grid = self.grid
-        cables = [_cables(grid, number) for number in range(len(grid))]
+        lengths = tuple(dimension.length for dimension in grid)
+        router = np.arange(math.prod(lengths), dtype=np.int32).reshape(lengths[::-1])
+        cables = []
+        for number, dimension in enumerate(grid):
+            along = np.moveaxis(router, len(grid) - 1 - number, 0)
+            cables.append(np.stack([along[ends].reshape(-1) for ends in dimension.pairs()]))
         rows = [cables_along.shape[1] for cables_along in cables]
         return self.assemble(
             np.concatenate(cables, axis=1),
             np.repeat(np.arange(len(rows)), rows),
             np.repeat([dimension.parallel for dimension in grid], rows),
             classes_in_turn(self.axis_names, len(grid), self.bandwidth, self.latency),
-            coordinates=coordinates(tuple(dimension.length for dimension in grid)),
+            coordinates=coordinates(lengths),
             dimensions=grid,
         )
 
 
 class ShapedGrid(GridConfig):
-    """What grids have whose dimensions are alike; a member says what a `line` is like, or gives its `grid`."""
+    """Base class of grids with dimensions of one kind; a subclass defines `line` or `grid`."""
 
     least_length: ClassVar[int] = 2
-    """Of a dimension of a grid that is proposed."""
+    """Minimum length of a dimension of proposed grids."""
 
     shape: Shape
 
     @staticmethod
     def line(length: int) -> Dimension:
-        """Return a dimension."""
+        """Return a dimension of this length."""
         return Dimension(length)
 
     @classmethod
@@ -228,19 +222,19 @@ class ShapedGrid(GridConfig):
 
 
 def rings(lengths: Sequence[int], wrap: tuple[bool, ...], pair_cables: int = 1) -> tuple[Dimension, ...]:
-    """Return the dimensions of these lengths, rings or lines as `wrap` says: one value for all, or one for each."""
+    """Return dimensions of these lengths; `wrap` selects rings or lines: one value for all, or one for each."""
     check_length(wrap, len(lengths), ("wrap",))
     closed = zip(lengths, spread(wrap, len(lengths)), strict=True)
     return tuple(Dimension(length, is_ring, pair_cables=pair_cables) for length, is_ring in closed)
 
 
 def spread(values: tuple[Any, ...], dimensions: int) -> tuple[Any, ...]:
-    """Repeat one value for all dimensions."""
+    """Return one value per dimension."""
     return values * dimensions if len(values) == 1 else values
 
 
 def check_length(values: tuple[Any, ...], wanted: int, path: tuple[str, ...], of: str = "dimensions") -> None:
-    """Refuse values that are neither one for all nor one for each."""
+    """Reject a number of values that is neither 1 nor `wanted`."""
     if len(values) not in (1, wanted):
         problem = f"{len(values)} values for {wanted} {of}"
-        raise ConfigError(problem, "give one for all, or one for each", path, list(values), "out-of-range")
+        raise ConfigError(problem, "write one for all, or one for each", path, list(values), "out-of-range")

@@ -1,4 +1,4 @@
-"""Hops between routers without a matrix over all pairs where the machine is a grid."""
+"""Hops between routers, on grids without a matrix over all pairs."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,20 +12,20 @@ from .graph import Machine
 
 @dataclass(frozen=True, eq=False)
 class HopDistances:
-    """Hops between routers: the sum, over the dimensions of their places, of what a table says of two places.
+    """Hops between routers: the sum of one distance table per dimension.
 
-    A grid has the tables of its dimensions, so 65,536 routers of a 3D torus need 10 kB; any other machine is one
-    dimension, whose table is the matrix over all pairs.
+    A grid has small tables: 65,536 routers of a 3D torus need 10 kB. Any other machine has one dimension, whose table
+    is the matrix over all pairs.
     """
 
     place: npt.NDArray[np.int32]
-    """Places of the routers; int32 [routers, dimensions]."""
+    """Coordinates of the routers; int32 [routers, dimensions]."""
     table: npt.NDArray[np.int16]
-    """The table of each dimension, row by row, one after the other; int16 [sum of squared lengths]."""
+    """Tables of all dimensions, flattened and concatenated; int16 [sum of squared lengths]."""
     first: npt.NDArray[np.int64]
-    """Where the table of each dimension begins; int64 [dimensions]."""
+    """Offset of each dimension's table; int64 [dimensions]."""
     length: npt.NDArray[np.int64]
-    """Places along each dimension; int64 [dimensions]."""
+    """Length of each dimension; int64 [dimensions]."""
 
     @property
     def routers(self) -> int:
@@ -33,7 +33,7 @@ class HopDistances:
         return len(self.place)
 
     def between(self, tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Hops from each router of `tail` to that of `head`; the arrays are broadcast against each other.
+        """Return the hops from routers `tail` to routers `head`; the arrays are broadcast.
 
         Examples
         --------
@@ -44,14 +44,13 @@ class HopDistances:
         """
         total = np.zeros(np.broadcast_shapes(np.shape(tail), np.shape(head)), dtype=np.int64)
         for k in range(len(self.length)):
-            at = self.place[:, k].astype(np.int64)
-            total += self.table[self.first[k] + at[tail] * self.length[k] + at[head]]
+            coordinate = self.place[:, k].astype(np.int64)
+            total += self.table[self.first[k] + coordinate[tail] * self.length[k] + coordinate[head]]
         return total
 
     def matrix(self) -> npt.NDArray[np.int16]:
-        """Hops between all routers, int16 [routers, routers]; large for large grids."""
-        every = np.arange(self.routers)
-        if len(self.length) == 1 and np.array_equal(self.place[:, 0], every):
+        """Return the hops between all routers, int16 [routers, routers]."""
+        if len(self.length) == 1 and np.array_equal(self.place[:, 0], np.arange(self.routers)):
             return self.table.reshape(self.routers, self.routers)
         total = np.zeros((self.routers, self.routers), dtype=np.int16)
         for k, length in enumerate(self.length):
@@ -62,13 +61,13 @@ class HopDistances:
 
 @lru_cache(maxsize=2)
 def hop_distances(machine: Machine) -> HopDistances:
-    """Return the hops of a machine; the last ones are kept. Raises ValueError if some router cannot be reached."""
+    """Return the hops of a machine, cached; raises ValueError if the machine is not connected."""
     if machine.coordinates is None or not machine.dimensions:
-        tables, place = [distances(machine)], np.arange(machine.routers, dtype=np.int32)[:, None]
+        tables, coordinates = [distances(machine)], np.arange(machine.routers, dtype=np.int32)[:, None]
     else:
-        tables, place = [dimension.hops() for dimension in machine.dimensions], machine.coordinates
+        tables, coordinates = [dimension.hops() for dimension in machine.dimensions], machine.coordinates
     length = np.array([len(table) for table in tables], dtype=np.int64)
     first = np.concatenate([[0], np.cumsum(length**2)[:-1]]).astype(np.int64)
     return HopDistances(
-        np.ascontiguousarray(place), np.concatenate([table.reshape(-1) for table in tables]), first, length
+        np.ascontiguousarray(coordinates), np.concatenate([table.reshape(-1) for table in tables]), first, length
     )

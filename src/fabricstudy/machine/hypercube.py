@@ -1,4 +1,4 @@
-"""Hypercube: a grid of two routers a dimension; `grid` says how they are numbered."""
+"""Hypercube: a grid of two routers per dimension (see `grid`)."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -18,7 +18,7 @@ class HypercubeConfig(GridConfig):
     """Hypercube: routers whose binary numbers differ in one digit are joined (Seitz, 1985)."""
 
     kind: Literal["hypercube"] = "hypercube"
-    dimensions: Whole = Field(ge=1, le=23, description="dimensions; there are two routers along each")
+    dimensions: Whole = Field(ge=1, le=23, description="number of dimensions, with two routers each")
 
     @classmethod
     def grids(cls, wanted: MachineRequirements) -> Iterator[tuple[dict[str, Any], tuple[Dimension, ...]]]:

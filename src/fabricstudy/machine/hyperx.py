@@ -1,4 +1,4 @@
-"""HyperX: a grid of cliques; `grid` says how routers are numbered."""
+"""HyperX: a grid of cliques (see `grid`)."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Published machines by name, written as a study would."""
+"""Published machines by name, as study-file keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Instance:
-    """A published machine: what a study would say about it, and one line about it, with the source."""
+    """A published machine: its study-file keys, and a line about it with the source."""
 
     description: dict[str, Any]
     about: str
@@ -17,13 +17,13 @@ def _bluegene(kind: str, midplanes: list[int], about: str) -> Instance:
 
 
 def _table_1(description: dict[str, Any], about: str) -> Instance:
-    """One of the five systems of Jain et al., whose nodes run four ranks; their links have 10 GB/s."""
+    """Return one of the systems of Jain et al.: four ranks per node, links of 10 GB/s."""
     common = {"cores_per_node": 4, "bandwidth": "10 GB/s"}
     return Instance(description | common, f"{about} (Jain et al., IPDPS 2017, Table I)")
 
 
 def _slingshot(groups: int, nodes: int, links: int, ports: int, cores: int, about: str) -> Instance:
-    """A dragonfly of groups of 32 Slingshot-11 switches; each link, and each of the ports of a node, has 200 Gb/s."""
+    """Return a dragonfly of groups of 32 Slingshot-11 switches; links and node ports have 200 Gb/s each."""
     bandwidth = {"local": "25 GB/s", "global": "25 GB/s", "host": f"{25 * ports} GB/s"}
     sizes = {"groups": groups, "routers_per_group": 32, "nodes_per_router": nodes, "links_per_group_pair": links}
     return Instance({"kind": "dragonfly", **sizes, "cores_per_node": cores, "bandwidth": bandwidth}, about)
@@ -31,7 +31,7 @@ def _slingshot(groups: int, nodes: int, links: int, ports: int, cores: int, abou
 
 _DRAGONFLY = {"kind": "dragonfly", "groups": 106, "routers_per_group": 15, "nodes_per_router": 7}
 
-# The ports of a node with several are all on one router here; on the machines they are on several.
+# A node with several ports has all of them on one router here; on the real machines they are on several.
 INSTANCES: dict[str, Instance] = {
     "mira": _bluegene("bluegene-q", [4, 4, 3, 2], "Argonne, 49,152 nodes"),
     "juqueen": _bluegene("bluegene-q", [7, 2, 2, 2], "Jülich, 28,672 nodes"),

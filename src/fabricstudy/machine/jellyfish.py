@@ -1,8 +1,8 @@
-"""Jellyfish: a random graph whose routers all have equally many cables.
+"""Jellyfish: a random regular graph.
 
-All ends of cables are shuffled and joined two by two. A cable that joins a router with itself, or two routers a second
-time, swaps an end with one drawn at random for which both are then right. Graphs that are not connected are drawn
-again. Of a dense graph, the pairs that are not joined are drawn so. The same seed gives the same graph.
+All cable ends are shuffled and joined in pairs. A self-loop or duplicate cable swaps an end with a random cable for
+which both become valid. Graphs that are not connected are redrawn. For a dense graph the complement is drawn. The same
+seed yields the same graph.
 
 References
 ----------
@@ -29,11 +29,11 @@ from .uniform import UniformTopology
 
 Ints = npt.NDArray[np.int64]
 TRIES = 1000
-"""Swaps that are tried for one cable before all are drawn again."""
+"""Swaps attempted for one cable before the graph is redrawn."""
 
 
 def random_regular(routers: int, degree: int, seed: int) -> tuple[Ints, Ints]:
-    """Draw a connected simple graph; give the routers at both ends of each cable, the lower one first.
+    """Return the ends of the cables of a random connected simple graph, the lower router first.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def random_regular(routers: int, degree: int, seed: int) -> tuple[Ints, Ints]:
     """
     rng = np.random.default_rng(seed)
     if 2 * degree >= routers:
-        # Swaps would hardly find a pair that is not joined; what is left out of a dense graph is as random.
+        # Swaps would rarely find an unjoined pair; the complement is equally random.
         joined = np.triu(np.ones((routers, routers), dtype=np.bool_), k=1)
         joined[_simple(routers, routers - 1 - degree, rng)] = False
         tail, head = np.nonzero(joined)
@@ -55,20 +55,20 @@ def random_regular(routers: int, degree: int, seed: int) -> tuple[Ints, Ints]:
 
 
 def _simple(routers: int, degree: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Draw a simple graph, cables in the order of their ends."""
+    """Draw a simple graph; return cables sorted by their ends."""
     while True:
         ends: list[list[int]] = rng.permutation(np.repeat(np.arange(routers), degree)).reshape(-1, 2).tolist()
-        if _mended(ends, routers, rng):
+        if _repair(ends, routers, rng):
             low, high = np.sort(np.array(ends, dtype=np.int64).reshape(-1, 2), axis=1).T
             tail, head = np.divmod(np.sort(low * routers + high), routers)
             return tail, head
 
 
-def _mended(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bool:
-    """Swap ends until no cable joins a router with itself or two a second time; tell whether that came to an end."""
+def _repair(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bool:
+    """Swap ends until the graph is simple; return False if `TRIES` swaps did not suffice for a cable."""
 
-    def key(one: int, other: int) -> int:
-        return min(one, other) * routers + max(one, other)
+    def key(tail: int, head: int) -> int:
+        return min(tail, head) * routers + max(tail, head)
 
     joined = Counter(itertools.starmap(key, ends))
     for cable in ends:
@@ -79,8 +79,8 @@ def _mended(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bo
             tries += 1
             partner = ends[int(rng.integers(len(ends)))]
             new = key(cable[0], partner[1]), key(partner[0], cable[1])
-            itself = cable[0] == partner[1] or partner[0] == cable[1]
-            if itself or new[0] == new[1] or joined[new[0]] or joined[new[1]]:
+            is_loop = cable[0] == partner[1] or partner[0] == cable[1]
+            if is_loop or new[0] == new[1] or joined[new[0]] or joined[new[1]]:
                 continue
             joined.subtract([key(*cable), key(*partner)])
             joined.update(new)
@@ -90,16 +90,16 @@ def _mended(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bo
 
 @register
 class JellyfishConfig(UniformTopology):
-    """Jellyfish: a random graph, connected, of routers with equally many cables (Singla et al., NSDI 2012)."""
+    """Jellyfish: a connected random regular graph (Singla et al., NSDI 2012)."""
 
     kind: Literal["jellyfish"] = "jellyfish"
     routers_total: Whole = Field(ge=4, le=1_000_000, alias="routers", description="routers (N)")
-    degree: Whole = Field(ge=3, le=10_000, description="cables of a router to others (r), fewer than routers")
-    graph_seed: Whole = Field(1, ge=0, le=2**31 - 1, description="which of the random graphs it is")
+    degree: Whole = Field(ge=3, le=10_000, description="cables per router (r), fewer than routers")
+    graph_seed: Whole = Field(1, ge=0, le=2**31 - 1, description="seed of the random graph")
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        """Return the one with fewest routers for each number of nodes on a router; all ports are in use but for one."""
+        # The smallest graph for each number of nodes per router, with at most one unused port.
         for nodes in range(1, wanted.radix - 2):
             degree = wanted.radix - nodes
             routers = max(-(-wanted.least_nodes // nodes), degree + 1)
@@ -116,11 +116,11 @@ class JellyfishConfig(UniformTopology):
 
     def _check(self) -> None:
         if self.degree >= self.routers:
-            remedy = f"take at most {self.routers - 1}"
+            remedy = f"use at most {self.routers - 1}"
             problem = f"{self.routers} routers are too few for {self.degree} neighbours"
             raise ConfigError(problem, remedy, ("degree",), self.degree, "invalid-machine")
         if self.routers * self.degree % 2:
-            problem = f"{self.routers} routers of {self.degree} cables have an odd number of ends"
+            problem = f"{self.routers} routers of {self.degree} cables have an odd number of cable ends"
             raise ConfigError(problem, "make one of them even", ("degree",), self.degree, "invalid-machine")
 
     def pairs(self) -> tuple[Ints, Ints]:

@@ -1,4 +1,4 @@
-"""Levels of a tree of routers, stated by the machine or derived from where its nodes are."""
+"""Levels of a tree of routers."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,10 +7,9 @@ from .graph import Machine
 
 
 def levels(machine: Machine) -> npt.NDArray[np.int64] | None:
-    """Return the level of each router of a tree, int64 [routers], or None if the machine is none.
+    """Return the level of each router of a tree, int64 [routers], or None if the machine is not a tree.
 
-    Levels are those that the machine states, else the hops to the nearest router with nodes. In a tree each cable joins
-    adjacent levels.
+    Levels are `Machine.level`, else the hops to the nearest router with nodes; each cable joins adjacent levels.
 
     Examples
     --------

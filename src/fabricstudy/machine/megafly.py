@@ -1,9 +1,9 @@
 """Megafly, or Dragonfly+: fully connected groups of leaves and spines.
 
 Routers of a group have consecutive numbers, its leaves first. Each pair of groups is joined by `links_per_group_pair`
-global cables. Group i numbers the other groups 0 .. g-2, in order; the c-th cable to number k takes its global port
-c (g-1) + k. Ports are dealt to the spines in blocks of h. With a cable from each spine to each other group, a spine has
-one to each, as in Dragonfly+.
+global cables. Group i numbers the other groups 0 .. g-2, in order; the c-th cable to number k uses global port
+c (g-1) + k. Each spine has h consecutive ports; with as many cables per group pair as spines, each spine has one to
+each group, as in Dragonfly+.
 
 References
 ----------
@@ -34,23 +34,23 @@ Ints = npt.NDArray[np.int64]
 class MegaflyConfig(Topology):
     """Megafly, or Dragonfly+: fully connected groups of leaves and spines (Shpiner et al. 2017, Flajslik et al. 2018).
 
-    Each leaf of a group is joined to each of its spines; nodes are on leaves, cables to other groups on spines.
+    Each leaf of a group is joined to each spine of the group; nodes attach to leaves, global cables to spines.
     """
 
     traits: ClassVar[frozenset[str]] = frozenset({"groups"})
 
     kind: Literal["megafly"] = "megafly"
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
-    leaves_per_group: Whole = Field(ge=1, le=10_000, description="leaves in a group")
-    spines_per_group: Whole = Field(ge=1, le=10_000, description="spines in a group")
-    nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes on a leaf (p)")
+    leaves_per_group: Whole = Field(ge=1, le=10_000, description="leaves per group")
+    spines_per_group: Whole = Field(ge=1, le=10_000, description="spines per group")
+    nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes per leaf (p)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
-    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        """Return those that fit with as many spines as leaves; global cables as ports allow, or a half, ..."""
+        # As many spines as leaves; all free ports are global, or a half, a quarter or an eighth of them.
         for leaves in range(1, wanted.radix):
             for groups in range(2, min(wanted.max_nodes, wanted.most_routers // 2) // leaves + 1):
                 for nodes in wanted.shares(groups * leaves, wanted.radix - leaves):
@@ -62,7 +62,7 @@ class MegaflyConfig(Topology):
 
     @property
     def routers_per_group(self) -> int:
-        """Leaves and spines of a group."""
+        """Leaves and spines per group."""
         return self.leaves_per_group + self.spines_per_group
 
     @property
@@ -84,24 +84,24 @@ class MegaflyConfig(Topology):
 
     @property
     def global_ports_per_spine(self) -> int:
-        """Global ports a spine needs at most (h)."""
+        """Maximum number of global ports of a spine (h)."""
         return -(-self.links_per_group_pair * (self.groups - 1) // self.spines_per_group)
 
     def build(self) -> Machine:
-        """Build a Megafly: classes "local" and "global", local rows first; parallel cables share a row."""
+        """Build a Megafly with the link classes "local" and "global", local rows first."""
         first = np.arange(self.groups)[:, None] * self.routers_per_group
         leaves = first + np.arange(self.leaves_per_group)
         spines = first + self.leaves_per_group + np.arange(self.spines_per_group)
         tail, head = np.repeat(leaves, self.spines_per_group, axis=1), np.tile(spines, self.leaves_per_group)
         local = np.stack([tail.ravel(), head.ravel()], axis=1)
         across, count = np.unique(self._global_cables(), axis=0, return_counts=True)
-        # With a global hop as heavy as this, minimal paths hold at most one.
+        # This weight limits minimal paths to one global hop.
         more = {"hop_weight": (1, 100), "node_router": np.repeat(leaves, self.nodes_per_leaf).astype(np.int32)}
         links = link_classes(self.bandwidth, self.latency)
         return assemble_groups(self, links, local, across, count, self.routers_per_group, **more)
 
     def _global_cables(self) -> Ints:
-        """Spines at both ends of each global cable, [cables, 2]."""
+        """Return the spines at both ends of global cables, [cables, 2]."""
         low, high = np.triu_indices(self.groups, k=1)
         copy = np.arange(self.links_per_group_pair)[:, None] * (self.groups - 1)
 
@@ -109,5 +109,5 @@ class MegaflyConfig(Topology):
             index = (copy + port) // self.global_ports_per_spine
             return (group * self.routers_per_group + self.leaves_per_group + index).ravel()
 
-        # To a group, those with lower numbers come first.
+        # The lower group has the port high - 1, the higher one the port low.
         return np.stack([spine(low, high - 1), spine(high, low)], axis=1)

@@ -1,4 +1,4 @@
-"""Mesh: a grid of lines; `grid` says how routers are numbered and joined."""
+"""Mesh: a grid of lines (see `grid`)."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Machines whose routers and nodes have names, which tables of routes go by."""
+"""Machines with named routers and nodes."""
 
 from dataclasses import dataclass, field
 
@@ -7,18 +7,18 @@ from .graph import Machine
 
 @dataclass(frozen=True, eq=False)
 class NamedMachine(Machine):
-    """A machine that was read from a file."""
+    """A machine from a file, with the names by which forwarding tables refer to it."""
 
     router_names: tuple[str, ...] = ()
     node_names: tuple[str, ...] = ()
-    """Names in the file, in the order of the numbers."""
+    """Names in the file, by number."""
     router_of: dict[str, int] = field(default_factory=dict)
     node_of: dict[str, int] = field(default_factory=dict)
-    """Router or node of each name, further ones as well."""
+    """Number of each name or alias."""
     link_of_port: dict[str, int] = field(default_factory=dict)
     node_of_port: dict[str, int] = field(default_factory=dict)
-    """By "router number:port number", where the file names ports: the directed link that leaves there, or the node."""
+    """Directed link or node at each "router number:port number", if the file has ports."""
 
 
 NAMES = ("router_names", "node_names", "router_of", "node_of", "link_of_port", "node_of_port")
-"""Fields of a machine from a file that others have not."""
+"""Fields that `Machine` does not have."""

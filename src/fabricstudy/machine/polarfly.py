@@ -1,10 +1,10 @@
 """PolarFly: the polarity graphs of Erdős and Rényi, of diameter 2.
 
-The routers are the q^2 + q + 1 points of the projective plane over the field of q elements, each written by its vector
-whose first element other than 0 is 1, in the order of these vectors: (0, 0, 1), (0, 1, z), (1, y, z). Two routers are
-joined if the dot product of their vectors is 0. The q + 1 routers whose own dot product is 0, the *quadrics*, have q
-cables, all others q + 1; so there are q (q + 1)^2 / 2 cables. Two lines of the plane meet in one point, so any two
-routers that are not joined have one common neighbour: the diameter is 2.
+The routers are the q^2 + q + 1 points of the projective plane over the field of q elements, represented by vectors
+whose first non-zero element is 1, in lexical order: (0, 0, 1), (0, 1, z), (1, y, z). Two routers are joined if the dot
+product of their vectors is 0. The q + 1 self-orthogonal routers, the *quadrics*, have q cables, all others q + 1; the
+total is q (q + 1)^2 / 2. Two lines of the plane meet in one point, so routers that are not joined have one common
+neighbour: the diameter is 2.
 
 References
 ----------
@@ -30,26 +30,25 @@ from .uniform import UniformTopology
 
 Ints = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 1024
-"""Bounds the memory of all dot products."""
+"""Limits the memory of the dot products."""
 
 
 def points(q: int) -> Ints:
-    """Vectors of the points of the projective plane, int64 [points, 3].
+    """Return the points of the projective plane, int64 [points, 3].
 
     Examples
     --------
     >>> points(2).tolist()
     [[0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]
     """
-    every = np.arange(q)
-    y, z = (plane.ravel() for plane in np.meshgrid(every, every, indexing="ij"))
+    y, z = np.indices((q, q)).reshape(2, -1)
     zero, one = np.zeros_like(z), np.ones_like(z)
-    line = np.stack([zero[:q], one[:q], every], axis=1)
+    line = np.stack([zero[:q], one[:q], np.arange(q)], axis=1)
     return np.concatenate([np.array([[0, 0, 1]]), line, np.stack([one, y, z], axis=1)])
 
 
 def polar_pairs(q: int) -> tuple[Ints, Ints]:
-    """Routers at both ends of each cable, the lower one first."""
+    """Return the routers at both ends of each cable, the lower one first."""
     elements, vectors = galois_field_of_order(q), points(q)
     tails, heads = [], []
     for start in range(0, len(vectors), ROWS_AT_ONCE):
@@ -64,11 +63,11 @@ def polar_pairs(q: int) -> tuple[Ints, Ints]:
 
 @register
 class PolarFlyConfig(UniformTopology):
-    """PolarFly: polarity graphs of diameter 2, of nearly as many routers as any can have (Lakhotia et al., SC 2022)."""
+    """PolarFly: polarity graphs of diameter 2, near the Moore bound (Lakhotia et al., SC 2022)."""
 
     kind: Literal["polarfly"] = "polarfly"
     q: Whole = Field(
-        ge=2, le=256, description="a prime power: 2, 3, 4, 5, 7, 8, ...; q^2 + q + 1 routers of q + 1 cables or q"
+        ge=2, le=256, description="a prime power: 2, 3, 4, 5, 7, 8, ...; q^2 + q + 1 routers of q or q + 1 cables"
     )
 
     @classmethod
@@ -87,12 +86,11 @@ class PolarFlyConfig(UniformTopology):
 
     @property
     def typical_hops(self) -> float:
-        """Mean hops between distinct routers: two unless they are joined."""
+        """Mean hops between distinct routers: 1 if joined, else 2."""
         return 2 - 2 * self.cables / (self.routers * (self.routers - 1))
 
     def _check(self) -> None:
         check_prime_power(self.q)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Join the points."""
         return polar_pairs(self.q)

@@ -1,4 +1,4 @@
-"""What is wanted of a machine that is to be chosen: so many nodes, on routers of so many ports."""
+"""Requirements of a machine to be selected."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,10 +8,7 @@ from math import prod
 
 @dataclass(frozen=True)
 class MachineRequirements:
-    """Least and most nodes, both included, most ports of a router, and most routers.
-
-    Without a limit on these there is no end to grids of many routers of which each has few nodes.
-    """
+    """Bounds, inclusive, on nodes, ports per router and routers; the latter keep the number of grids finite."""
 
     least_nodes: int
     max_nodes: int
@@ -19,7 +16,7 @@ class MachineRequirements:
     most_routers: int
 
     def shares(self, parts: int, most: int) -> range:
-        """Return the numbers of nodes, up to `most`, that each of `parts` routers may have.
+        """Return the numbers of nodes, at most `most`, that each of `parts` routers may have.
 
         Examples
         --------
@@ -31,7 +28,7 @@ class MachineRequirements:
         return range(-(-self.least_nodes // parts), min(self.max_nodes // parts, most) + 1)
 
     def shapes(self, dimensions: range, least_length: int = 2) -> Iterator[tuple[int, ...]]:
-        """Return the lengths of grids, never falling, with enough ports for the nodes and not too many routers.
+        """Return the non-decreasing lengths of grids with enough ports for the nodes and not too many routers.
 
         Examples
         --------
@@ -45,7 +42,7 @@ class MachineRequirements:
 
 
 def halvings(most: int) -> list[int]:
-    """Return a number, its half, quarter and eighth, each rounded down, while they are at least 1.
+    """Return a number, its half, quarter and eighth, rounded down, without zeros.
 
     Examples
     --------
@@ -57,7 +54,7 @@ def halvings(most: int) -> list[int]:
 
 @cache
 def _rising(count: int, least: int, most: int) -> tuple[tuple[int, ...], ...]:
-    """Tuples of `count` numbers from `least` on that never fall and whose product is at most `most`."""
+    """Return the non-decreasing tuples of `count` numbers, at least `least`, with a product of at most `most`."""
     if count == 1:
         return tuple((number,) for number in range(least, most + 1))
     tuples: list[tuple[int, ...]] = []

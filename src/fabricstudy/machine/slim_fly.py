@@ -1,7 +1,7 @@
 """Slim Fly: the graphs of McKay, Miller and Siran of diameter 2.
 
 Router `(s q + x) q + y` is element y of group x on side s, for elements x, y of the field of q elements and s in
-0, 1. With sets X, X' of elements, negative with each of theirs,
+0, 1. With sets X, X' of elements, closed under negation,
 
 * (0, x, y) is joined to (0, x, y') if y - y' is in X;
 * (1, m, c) is joined to (1, m, c') if c - c' is in X';
@@ -35,8 +35,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
-from .finite_field import GaloisField as FiniteField
-from .finite_field import check_prime_power, galois_field_of_order, prime_of
+from .finite_field import GaloisField, check_prime_power, galois_field_of_order, prime_of
 from .graph import Machine
 from .requirements import MachineRequirements
 
@@ -44,8 +43,8 @@ Ints = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
 
 
-def generator_sets(elements: FiniteField, delta: int) -> tuple[Ints, Ints]:
-    """Differences within the groups of either side: X and X'."""
+def generator_sets(elements: GaloisField, delta: int) -> tuple[Ints, Ints]:
+    """Return the generator sets X and X': differences within the groups of each side."""
     q = len(elements.plus)
     if delta == -1:
         w = (q + 1) // 4
@@ -55,8 +54,8 @@ def generator_sets(elements: FiniteField, delta: int) -> tuple[Ints, Ints]:
     return elements.powers[exponents], elements.powers[(exponents + 1) % (q - 1)]
 
 
-def _local(elements: FiniteField, members: Ints, side: int) -> Ints:
-    """Router pairs within the groups of a side, [cables, 2]."""
+def _local(elements: GaloisField, members: Ints, side: int) -> Ints:
+    """Return the router pairs within the groups of a side, [cables, 2]."""
     q = len(elements.plus)
     low = np.repeat(np.arange(q), len(members))
     high = elements.plus[low, np.tile(members, q)]
@@ -67,7 +66,7 @@ def _local(elements: FiniteField, members: Ints, side: int) -> Ints:
 
 
 def delta_of(q: int) -> int:
-    """Return the integer -1, 0 or 1 for which a prime power q above 2 is 4 w + delta.
+    """Return delta, -1, 0 or 1, of a prime power q = 4 w + delta above 2.
 
     Examples
     --------
@@ -78,13 +77,13 @@ def delta_of(q: int) -> int:
 
 
 def router_degree(q: int) -> int:
-    """Cables of a router to other routers in the Slim Fly of a prime power q."""
+    """Return the number of cables per router in the Slim Fly of a prime power q."""
     return (3 * q - delta_of(q)) // 2
 
 
 @register
 class SlimFlyConfig(Topology):
-    """Slim Fly: graphs of diameter 2 with nearly as many routers as any can have (Besta and Hoefler, SC 2014).
+    """Slim Fly: McKay-Miller-Siran graphs of diameter 2, near the Moore bound (Besta and Hoefler, SC 2014).
 
     Two sides of q groups of q routers; a router is joined to half the routers of its group and to one of each group
     of the other side.
@@ -95,7 +94,7 @@ class SlimFlyConfig(Topology):
     kind: Literal["slim-fly"] = "slim-fly"
     q: Whole = Field(ge=3, le=1_000, description="a prime power: 3, 4, 5, 7, 8, 9, 11, ...; there are 2 q^2 routers")
     nodes_per_router: NodesPerRouter
-    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
 
     @classmethod
@@ -106,12 +105,12 @@ class SlimFlyConfig(Topology):
 
     @property
     def delta(self) -> int:
-        """The integer -1, 0 or 1 for which q = 4 w + delta."""
+        """The number -1, 0 or 1 for which q = 4 w + delta."""
         return delta_of(self.q)
 
     @property
     def degree(self) -> int:
-        """Cables of a router to other routers."""
+        """Cables per router."""
         return router_degree(self.q)
 
     @property
@@ -134,7 +133,7 @@ class SlimFlyConfig(Topology):
         check_prime_power(self.q)
 
     def build(self) -> Machine:
-        """Build a Slim Fly: classes "local" (within a group) and "global", local rows first."""
+        """Build a Slim Fly with the link classes "local" (within a group) and "global", local rows first."""
         q = self.q
         elements = galois_field_of_order(q)
         sets = generator_sets(elements, self.delta)
@@ -142,5 +141,5 @@ class SlimFlyConfig(Topology):
         x, m, c = np.indices((q, q, q)).reshape(3, -1)
         y = elements.plus[elements.times[m, x], c]
         across = np.stack([x * q + y, (q + m) * q + c], axis=1)
-        links, once = link_classes(self.bandwidth, self.latency), np.ones(len(across), dtype=np.int64)
-        return assemble_groups(self, links, local, across, once, q)
+        links, count = link_classes(self.bandwidth, self.latency), np.ones(len(across), dtype=np.int64)
+        return assemble_groups(self, links, local, across, count, q)

@@ -5,5 +5,5 @@ from fabricstudy.machine.base import Topology
 
 
 def machine_code(config: Topology) -> str:
-    """Return the digest of the code that builds a machine, and of what writes and reads its definition."""
+    """Return the digest of the code that builds a machine, and writes and reads its definition."""
     return code_digest(type(config).__module__, "fabricstudy.machine.definitions")

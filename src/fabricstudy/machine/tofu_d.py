@@ -1,4 +1,4 @@
-"""Tofu interconnect D: a grid of six dimensions; `grid` says how routers are numbered and joined."""
+"""Tofu interconnect D: a grid of six dimensions (see `grid`)."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -11,14 +11,14 @@ from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, Length, Wrap, rings
 
 UNIT = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
-"""The dimensions a, b and c, which have the same lengths on all machines."""
+"""The dimensions a, b and c, the same on all machines."""
 
 
 @register
 class TofuDConfig(GridConfig):
     """Tofu interconnect D: a torus of units of 2x3x2 nodes, each its own router (Ajima et al., CLUSTER 2018).
 
-    The dimensions x, y and z join the units; within one, a and c are pairs and b is a ring of three.
+    The dimensions x, y and z join units; within a unit, a and c are pairs and b is a ring of three.
     (doi:10.1109/CLUSTER.2018.00090)
     """
 
@@ -29,13 +29,13 @@ class TofuDConfig(GridConfig):
     units: Annotated[tuple[Length, ...], Field(min_length=3, max_length=3)] = Field(
         description="units along the dimensions x, y and z"
     )
-    wrap: Wrap = Field((True,), description="whether x, y and z close to rings")
+    wrap: Wrap = Field((True,), description="true if x, y and z are rings; one value, or one per dimension")
     nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
-    cores_per_node: Whole = Field(48, ge=1, le=10_000, description="cores of a node; a rank needs one")
+    cores_per_node: Whole = Field(48, ge=1, le=10_000, description="cores per node; each rank needs one")
     bandwidth: GridBandwidths = Field(
         default_factory=lambda: GridBandwidths.model_validate({"links": "6.8 GB/s", "host": "40.8 GB/s"}),
-        description="bandwidth of a cable in one direction; 6.8 GB/s, and 40.8 GB/s (six interfaces; as we read them) "
-        "between a node and its router",
+        description="bandwidth of a cable in one direction: 6.8 GB/s, host links 40.8 GB/s (six interfaces, as we read "
+        "the source)",
     )
 
     @property

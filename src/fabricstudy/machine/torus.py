@@ -1,4 +1,4 @@
-"""Torus: a grid of rings; `grid` says how routers are numbered and joined."""
+"""Torus: a grid of rings (see `grid`)."""
 
 from typing import ClassVar, Literal
 
@@ -12,17 +12,15 @@ from .grid import Shape, ShapedGrid, Wrap, rings
 
 @register
 class TorusConfig(ShapedGrid):
-    """Torus: a ring along each dimension, or a line where it does not wrap (Dally and Seitz, 1987)."""
+    """Torus: a ring along each dimension; a line where `wrap` is false (Dally and Seitz, 1987)."""
 
     least_length: ClassVar[int] = 3
 
     kind: Literal["torus"] = "torus"
     shape: Shape = Field(description="routers along each dimension")
-    wrap: Wrap = Field(
-        (True,), description="whether a dimension closes to a ring; so a partition may be part torus, part mesh"
-    )
+    wrap: Wrap = Field((True,), description="true if a dimension is a ring, false for a line")
     pair_cables: Literal[1, 2] = Field(
-        1, description="cables between the two routers of a wrapped dimension of length 2, where both ways are one"
+        1, description="parallel cables between the two routers of a wrapped dimension of length 2"
     )
 
     @staticmethod

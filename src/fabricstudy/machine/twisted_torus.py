@@ -1,15 +1,15 @@
-"""Twisted tori: rings that close at another place of the other dimensions.
+"""Twisted tori: wrap-around cables shifted along the other dimensions.
 
-Router `sum_i c_i prod_{j<i} k_j` stands at coordinates c in a box of lengths k, as in a `grid`. A step from coordinate
-k_i - 1 of dimension i leads to coordinate 0, and `twist[i][j]` further along each dimension j > i; these wrap as they
-do. So routers are the points of space modulo the lattice of the rows k_i e_i - twist_i, and all of them see the same
-network. With lengths of 1 : 2 a twist makes it symmetric in all dimensions, which a torus of different lengths is not:
+Router `sum_i c_i prod_{j<i} k_j` has the coordinates c in a box of lengths k, as in a `grid`. A step from coordinate
+k_i - 1 of dimension i leads to coordinate 0, shifted by `twist[i][j]` along each dimension j > i. Routers are the
+points of space modulo the lattice of the rows k_i e_i - twist_i, so the graph is vertex-transitive. With lengths of
+1 : 2 a twist makes it symmetric in all dimensions, unlike a torus:
 
 * a x 2a, the rectangular twisted torus: the short ring closes a further along the long one;
 * a x a x 2a, face-centred cubic: both short rings close a further along the long one;
 * a x 2a x 2a, body-centred cubic: the short ring closes a further along both long ones.
 
-These are the twists where none are given; slices of a TPU v4 have such lengths (Jouppi et al. 2023).
+These are the default twists; slices of a TPU v4 have such lengths (Jouppi et al. 2023).
 
 References
 ----------
@@ -42,7 +42,7 @@ Rows = tuple[tuple[int, ...], ...]
 
 
 def symmetric_twist(shape: tuple[int, ...]) -> Rows | None:
-    """Twist that makes lengths of 1 : 2 symmetric in all dimensions; None for others.
+    """Return the twist that makes lengths of 1 : 2 symmetric in all dimensions; None for other lengths.
 
     Examples
     --------
@@ -53,12 +53,12 @@ def symmetric_twist(shape: tuple[int, ...]) -> Rows | None:
     long = [length == 2 * short for length in shape]
     if len(shape) not in (2, 3) or not any(long) or set(shape) != {short, 2 * short} or sorted(long) != long:
         return None
-    return tuple(tuple(0 if is_long else short * other for other in long) for is_long in long)
+    return tuple(tuple(0 if is_long else short * target for target in long) for is_long in long)
 
 
-def modulo(place: Ints, shape: tuple[int, ...], twist: Rows) -> Ints:
-    """Coordinates within the box of points of space, both int64 [points, dimensions]."""
-    inside = place.copy()
+def modulo(points: Ints, shape: tuple[int, ...], twist: Rows) -> Ints:
+    """Return the coordinates within the box of points of space, both int64 [points, dimensions]."""
+    inside = points.copy()
     for along, length in enumerate(shape):
         turns, inside[:, along] = np.divmod(inside[:, along], length)
         inside += turns[:, None] * np.array(twist[along])
@@ -67,25 +67,25 @@ def modulo(place: Ints, shape: tuple[int, ...], twist: Rows) -> Ints:
 
 @register
 class TwistedTorusConfig(Topology):
-    """Twisted torus: a torus whose rings close at a shifted place (Cámara et al. 2010; Camarero et al. 2015)."""
+    """Twisted torus: a torus with shifted wrap-around cables (Cámara et al. 2010; Camarero et al. 2015)."""
 
     kind: Literal["twisted-torus"] = "twisted-torus"
     shape: Annotated[Shape, Field(min_length=2)] = Field(
-        description="routers along each dimension; those that are shifted stand last"
+        description="routers along each dimension; cables are shifted along later dimensions"
     )
     twist: tuple[tuple[Whole, ...], ...] | None = Field(
         None,
         max_length=len(AXES),
-        description="for each dimension, how far a step round its ring leads along all dimensions; 0 up to its own. "
-        "Left out: the symmetric twist of lengths a, 2a or a, a, 2a or a, 2a, 2a",
+        description="for each dimension, the shift of its wrap-around cables along all dimensions, 0 except for later "
+        "ones; default: the symmetric twist of lengths a, 2a or a, a, 2a or a, 2a, 2a",
     )
     nodes_per_router: NodesPerRouter = 1
-    bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        """Return those with a symmetric twist that fit, with all numbers of nodes on a router."""
+        # Those with a symmetric twist.
         for short in range(2, wanted.max_nodes):
             for shape in ([short, 2 * short], [short, short, 2 * short], [short, 2 * short, 2 * short]):
                 for nodes in wanted.shares(math.prod(shape), wanted.radix - 2 * len(shape)):
@@ -93,7 +93,7 @@ class TwistedTorusConfig(Topology):
 
     @property
     def rows(self) -> Rows:
-        """The twist, given or symmetric."""
+        """The twist, as written or symmetric."""
         rows = self.twist or symmetric_twist(self.shape)
         assert rows is not None  # checked when it was made
         return rows
@@ -108,12 +108,12 @@ class TwistedTorusConfig(Topology):
 
     @property
     def cables(self) -> int:
-        """Number of cables between routers: each router has one upwards along each dimension."""
+        # Each router has one upwards along each dimension.
         return self.routers * len(self.shape)
 
     @property
     def typical_hops(self) -> float:
-        """Hops between two routers drawn at random, about: a quarter of the length of a cube of as many routers."""
+        """Approximate mean hops between routers: those of a cubic torus of as many routers."""
         return float(len(self.shape) * self.routers ** (1 / len(self.shape)) / 4)
 
     def _check(self) -> None:
@@ -122,29 +122,29 @@ class TwistedTorusConfig(Topology):
         check_length(self.latency.links_ns, dimensions, ("latency", "links"))
         if self.twist is None:
             if symmetric_twist(self.shape) is None:
-                problem = "no twist is known that makes these lengths symmetric"
-                remedy = "give a twist, or lengths a, 2a or a, a, 2a or a, 2a, 2a in this order"
+                problem = "no symmetric twist is known for these lengths"
+                remedy = "add a twist, or use lengths a, 2a or a, a, 2a or a, 2a, 2a in this order"
                 raise ConfigError(problem, remedy, ("shape",), list(self.shape), "invalid-machine")
             return
         if len(self.twist) != dimensions or any(len(row) != dimensions for row in self.twist):
             problem = f"not {dimensions} rows of {dimensions} numbers"
-            raise ConfigError(problem, "give one row a dimension", ("twist",), self.twist, "out-of-range")
+            raise ConfigError(problem, "write one row per dimension", ("twist",), self.twist, "out-of-range")
         for along, row in enumerate(self.twist):
-            for other, shift in enumerate(row):
-                most = self.shape[other] - 1 if other > along else 0
+            for target, shift in enumerate(row):
+                most = self.shape[target] - 1 if target > along else 0
                 if not 0 <= shift <= most:
-                    problem = f"a step round {AXES[along]} cannot lead {shift} along {AXES[other]}"
-                    path = ("twist", str(along), str(other))
-                    raise ConfigError(problem, f"take 0 to {most}", path, shift, "invalid-machine")
+                    problem = f"wrap-around cables of {AXES[along]} cannot be shifted by {shift} along {AXES[target]}"
+                    path = ("twist", str(along), str(target))
+                    raise ConfigError(problem, f"use 0 to {most}", path, shift, "invalid-machine")
 
     def build(self) -> Machine:
-        """Build a twisted torus: one class a dimension, rows by dimension; parallel cables share a row."""
+        """Build a twisted torus with one link class per dimension, and rows by dimension."""
         dimensions = len(self.shape)
-        place = coordinates(self.shape).astype(np.int64)
+        points = coordinates(self.shape).astype(np.int64)
         stride = np.cumprod([1, *self.shape[:-1]])
         rows = []
         for along, step in enumerate(np.eye(dimensions, dtype=np.int64)):
-            ends = np.stack([place @ stride, modulo(place + step, self.shape, self.rows) @ stride], axis=1)
+            ends = np.stack([points @ stride, modulo(points + step, self.shape, self.rows) @ stride], axis=1)
             pairs, count = np.unique(np.sort(ends, axis=1), axis=0, return_counts=True)
             rows.append(np.column_stack([pairs, np.full(len(pairs), along), count]))
         tail, head, kind, count = np.concatenate(rows).T

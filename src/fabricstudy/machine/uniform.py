@@ -1,4 +1,4 @@
-"""Machines whose routers are all alike: equally many nodes on each, and single cables of one class between them."""
+"""Machines with the same number of nodes on each router, and single cables of one class."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +11,10 @@ Ints = npt.NDArray[np.int64]
 
 
 class UniformTopology(Topology):
-    """What such a machine has; a subclass says how many routers there are, and which are joined."""
+    """Base class of such machines; a subclass defines `routers` and `pairs`."""
 
     nodes_per_router: NodesPerRouter
-    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY)
 
     def pairs(self) -> tuple[Ints, Ints]:
@@ -26,8 +26,5 @@ class UniformTopology(Topology):
         return self.routers * self.nodes_per_router
 
     def build(self) -> Machine:
-        """Build the machine: one class, "links"."""
-        ends = self.pairs()
-        return self.assemble(
-            ends, np.zeros_like(ends[0]), np.ones_like(ends[0]), link_classes(self.bandwidth, self.latency)
-        )
+        """Build the machine with the link class "links"."""
+        return self.assemble(self.pairs(), 0, 1, link_classes(self.bandwidth, self.latency))

@@ -3,12 +3,12 @@
 With `down` m_1 .. m_L and `up` w_1 .. w_{L-1}, a leaf has m_1 nodes, a router of level l > 1 joins m_l routers of the
 level below, and each router below the top has w_l parents, joined by c_l parallel cables each. A *subtree* of level l
 holds m_1 .. m_l nodes, and has W_l = w_1 .. w_{l-1} routers on its top level; there are m_{l+1} .. m_L of them.
-Router j on top of subtree s of level l has number s W_l + j among those of its level, and levels follow each other,
-leaves first. Its k-th parent is number j w_l + k on top of the subtree above. Nodes stand in the order of the leaves.
+Router j on top of subtree s of level l has number s W_l + j within its level; levels are numbered consecutively, leaves
+first. Its k-th parent is number j w_l + k on top of the subtree above. Nodes are numbered in the order of the leaves.
 
 * routers of level l: W_l m_{l+1} .. m_L; ports: m_l c_{l-1} + w_l c_l;
 * two leaves whose smallest common subtree is of level l are 2 (l - 1) hops apart;
-* taper of level l: what goes up over what comes from below, W_l w_l c_l over the nodes of a subtree at equal bandwidth.
+* taper of level l, at equal bandwidths: W_l w_l c_l upward cables over the nodes of a subtree.
 
 References
 ----------
@@ -41,28 +41,28 @@ Count = Annotated[Whole, Field(ge=1, le=100_000)]
 
 
 class LevelBandwidths(EachClass):
-    """Bandwidth per direction of one cable of a tree, whose levels are its link classes."""
+    """Bandwidth per direction of one cable of each level of a tree."""
 
     links_Bps: scalar_or_tuple(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s", "level") = Field(  # type: ignore[valid-type]
-        alias="links", description="upwards from a level, leaves first; one value, or one a level below the top"
+        alias="links", description="upwards from a level, leaves first; one value, or one per level below the top"
     )
     host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
 
 
 class LevelLatencies(EachClass):
-    """Time a bit takes along one cable of a tree, whose levels are its link classes."""
+    """Propagation delay of one cable of each level of a tree."""
 
     links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns", "level") = Field(  # type: ignore[valid-type]
         "40 ns",
         alias="links",
         validate_default=True,
-        description="upwards from a level, leaves first; one value, or one a level below the top",
+        description="upwards from a level, leaves first; one value, or one per level below the top",
     )
     host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
 
 
 def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
-    """Routers of each level, leaves first.
+    """Return the number of routers of each level, leaves first.
 
     Examples
     --------
@@ -75,20 +75,17 @@ def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
 def build_tree(
     config: Topology, links: LinkClasses, down: tuple[int, ...], up: tuple[int, ...], parallel: tuple[int, ...]
 ) -> Machine:
-    """Return the machine of a tree, its rows by level, with `group` and `level`.
-
-    The group is the subtree below the top, and one more for the routers of the top.
-    """
+    """Return a tree with rows by level; groups are the subtrees below the top, and the routers of the top."""
     count = members(down, up)
     first = np.cumsum([0, *count])
     tails, heads, above = [], [], 1
     for level, parents in enumerate(up):
         child = np.repeat(np.arange(count[level]), parents)
-        subtree, place = np.divmod(child, above)
+        subtree, index = np.divmod(child, above)
         above *= parents
         parent = np.tile(np.arange(parents), count[level])
         tails.append(first[level] + child)
-        heads.append(first[level + 1] + subtree // down[level + 1] * above + place * parents + parent)
+        heads.append(first[level + 1] + subtree // down[level + 1] * above + index * parents + parent)
     rows = [len(part) for part in tails]
     groups = down[-1]
     inside = [np.repeat(np.arange(groups), routers // groups) for routers in count[:-1]]
@@ -108,30 +105,28 @@ class XgftConfig(Topology):
     """Generalised fat tree (XGFT): any levels, children, parents and parallel cables (Öhring et al., 1995).
 
     With two levels it is a leaf-spine network; with fewer cables up than down it is tapered. The groups are the
-    subtrees below the top, such as the pods of three levels.
+    subtrees below the top, such as pods.
     """
 
     traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
 
     kind: Literal["xgft"] = "xgft"
     down: Annotated[tuple[Count, ...], Field(min_length=2, max_length=MAX_LEVELS)] = Field(
-        description="nodes of a leaf, then routers below a router of each higher level"
+        description="nodes per leaf, then children of a router of each higher level"
     )
     up: Annotated[tuple[Count, ...], Field(min_length=1, max_length=MAX_LEVELS - 1)] = Field(
-        description="parents of a router of each level but the highest, leaves first"
+        description="parents of a router of each level below the top, leaves first"
     )
     parallel: scalar_or_tuple(Count, "whole number", 1, "level") = Field(  # type: ignore[valid-type]
-        (1,), description="cables to each of these parents; one value, or one a level below the top"
+        (1,), description="parallel cables to each parent; one value, or one per level below the top"
     )
-    bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
+    bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        """Give trees of two and three levels, with all ports of the leaves in use, or half, a quarter or an eighth up.
-
-        Those of three levels have all ports of the middle in use, of which one in two to one in five leads up.
-        """
+        # Two levels: all free ports of a leaf lead up, or a half, a quarter or an eighth of them. Three levels: one in
+        # two to one in five ports of leaves and of the middle lead up.
         radix = wanted.radix
         for nodes in range(1, radix):
             for leaves in range(max(2, -(-wanted.least_nodes // nodes)), min(wanted.max_nodes // nodes, radix) + 1):
@@ -158,7 +153,7 @@ class XgftConfig(Topology):
 
     @property
     def cables_of_class(self) -> tuple[int, ...]:
-        """Number of cables that lead up from each level."""
+        """Number of upward cables of each level."""
         upward = zip(members(self.down, self.up), self.up, spread(self.parallel, len(self.up)), strict=False)
         return tuple(prod(counts) for counts in upward)
 
@@ -168,7 +163,7 @@ class XgftConfig(Topology):
 
     @property
     def typical_hops(self) -> float:
-        """Hops between two leaves drawn at random, equal ones counted: twice the levels up to a common router."""
+        """Mean hops between leaves, equal ones included: twice the levels up to a common router."""
         leaves = prod(self.down[1:])
         below = [prod(self.down[1 : level + 1]) for level in range(len(self.down))]
         return sum(2.0 * (1 - leaves_below / leaves) for leaves_below in below[:-1])
@@ -177,20 +172,16 @@ class XgftConfig(Topology):
         levels = len(self.down) - 1
         if len(self.up) != levels:
             problem = f"{len(self.up)} numbers of parents for {levels} levels below the top"
-            remedy = "give one for each level but the highest"
-            raise ConfigError(problem, remedy, ("up",), list(self.up), "out-of-range")
+            raise ConfigError(problem, "write one per level below the top", ("up",), list(self.up), "out-of-range")
         check_length(self.parallel, levels, ("parallel",), "levels below the top")
         check_length(self.bandwidth.links_Bps, levels, ("bandwidth", "links"), "levels below the top")
         check_length(self.latency.links_ns, levels, ("latency", "links"), "levels below the top")
         if prod(self.down[1:]) < 2:
-            problem = "the tree has one leaf"
-            raise ConfigError(problem, "join two or more", ("down",), list(self.down), "invalid-machine")
+            remedy = "use two or more"
+            raise ConfigError("the tree has one leaf", remedy, ("down",), list(self.down), "invalid-machine")
 
     def build(self) -> Machine:
-        """Build the tree: classes "up1" from the leaves, "up2" from the level above, ...; rows stand by level.
-
-        `level` is 0 for leaves; `group` is the subtree below the top, and one more for the routers of the top.
-        """
+        """Build the tree with the link classes "up1" from the leaves, "up2" from the level above, ..."""
         levels = len(self.up)
         names = (f"up{level}" for level in range(1, levels + 1))
         links = classes_in_turn(names, levels, self.bandwidth, self.latency)

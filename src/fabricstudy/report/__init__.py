@@ -1,9 +1,9 @@
 """Figures and the page of a study.
 
-In: a study and its tables. Out: ``figures/<id>.svg`` and ``.pdf`` for papers, and ``index.html``, one file that
-needs nothing else: what was found, figures, claims, machines, agreement between engines, failures, what was asked,
-provenance and how to run it again. Every figure states how many points and seeds it shows, what its bars mean
-and which points are missing. All text from a study is escaped. The same tables give the same files.
+In: a study, its plan and its tables. Out: ``figures/<id>.svg`` and ``.pdf`` for papers, and the self-contained page
+``index.html``: key findings, figures, claims, study setup, machines, bounds, interference, agreement between engines,
+failures, provenance and how to reproduce it. Every figure states points, seeds, meaning of the whiskers and missing
+points. All text from a study is escaped. Equal tables give equal files.
 """
 
 from fabricstudy.report.figures import RenderedFigure, draw

@@ -1,4 +1,4 @@
-"""Lines, bars and boxes: a column of a table against an axis of the study."""
+"""Line charts, bar charts and box plots of a column of a table against an axis of the study."""
 
 import itertools
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from fabricstudy.table.select import VALUE, Observations, label_text, observe
 from . import figure_style
 
 _BAR = 0.84
-"""Width of all bars at one label, over the distance of two labels."""
+"""Width of all bars at one label, as a share of the distance between labels."""
 
 EDGE = "#222222"
 _DOTTED = (0, (1, 1.6))
@@ -27,10 +27,9 @@ _DOTTED = (0, (1, 1.6))
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """What is drawn: columns x, y, hue, style, column, row, seed and, where asked for, low, high, bound and parts.
+    """Data of a figure: columns x, y, hue, style, column, row, seed and optionally low, high, bound and parts.
 
-    Of a bar's parts, columns 0, 1, ..., each holds the sum up to and with it; so medians of sums lie above one another.
-    `family` gives for each hue the label of its first axis.
+    Columns 0, 1, ... are cumulative sums of the parts of a bar. `family` maps each hue to the label of its first axis.
     """
 
     frame: pd.DataFrame
@@ -71,12 +70,13 @@ def _data(figure: Figure, tables: Tables) -> _Data:
             **figure_style.panel_labels(frame, figure),
         }
     )
-    beside = dict(zip(("low", "high"), figure.interval or (), strict=False))
-    beside |= {str(level): column for level, column in enumerate(figure.parts)}
-    for name, column in (beside | {"bound": "bound_ns"} if figure.show_bound else beside).items():
-        other = observe(tables, figure, column)
-        values = other.frame.set_index([*other.keys, "seed"])[VALUE]
-        drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*other.keys, "seed"]])).to_numpy() * scale
+    further = dict(zip(("low", "high"), figure.interval or (), strict=False))
+    further |= {str(level): column for level, column in enumerate(figure.parts)}
+    further |= {"bound": "bound_ns"} if figure.show_bound else {}
+    for name, column in further.items():
+        observed = observe(tables, figure, column)
+        values = observed.frame.set_index([*observed.keys, "seed"])[VALUE]
+        drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*observed.keys, "seed"]])).to_numpy() * scale
     levels = [str(level) for level in range(len(figure.parts))]
     drawn[levels] = drawn[levels].cumsum(axis=1)
     if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
@@ -91,22 +91,22 @@ def _data(figure: Figure, tables: Tables) -> _Data:
 
 
 def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Return how many points and seeds a figure shows, what its bars mean and what is missing."""
+    """Return points, seeds, meaning of the whiskers and missing points of a figure."""
     parts = [figure_style.sample_text(seen, frame)]
     over = figure_style.merged_axes(
         figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")]
     )
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
-        parts.append(f"whiskers: interval of {wide} values" if wide else "all values exact")
+        parts.append(f"whiskers: bounds of {wide} values" if wide else "all values exact")
     elif figure.kind == "box":
-        parts.append("box: quartiles and median, whiskers: least and largest")
+        parts.append("box: quartiles and median, whiskers: min and max")
     elif over:
-        parts.append(f"median over {' and '.join(over)}, whiskers: least to largest")
+        parts.append(f"median over {' and '.join(over)}, whiskers: min to max")
     if figure.show_bound:
         marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
-        of_seeds = ", the least of the seeds" * bool((marks.nunique() > 1).any())
-        parts.append(f"dotted: lower bound on the time, from the links{of_seeds}")
+        seeds = " (min over seeds)" * bool((marks.nunique() > 1).any())
+        parts.append(f"dotted: lower bound on the runtime{seeds}")
     parts += figure_style.dropped_note(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     parts.append(seen.note())
@@ -123,11 +123,11 @@ def _drawing(figure: Figure, data: _Data) -> figure_style.Drawing:
         grid.canvas.set_figwidth(width)
     for axes, _, part in grid.panels:
         _panel(axes, figure, data, part)
-    # Panels may share a scale, which has to fit what all of them show.
+    # Panels may share a scale, so that it is set after all are drawn.
     for axes in grid.axes.flat:
         _scales(axes, figure, data, width / wide - 0.6)
     handles, families = _handles(figure, data), len(set(data.family.values()))
-    # Each family of colours gets its own column.
+    # One legend column for each family of colours.
     columns = families if families < len(data.hues) == len(handles) else None
     y_label = figure_style.with_unit(figure.y, figure.y_label, figure.unit)
     return grid.finished(_alt(figure, data, y_label), data.basis, figure.x_label or figure.x, y_label, handles, columns)
@@ -151,14 +151,15 @@ def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
 
 
 def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
-    """Put a tick at each value, unless they would stand too close, and a number where it has room."""
+    """Put a tick at each value unless they are too close, and a label where there is room."""
     if data.x_log:
         axes.set_xscale("log", base=10 if max(data.xs) > 1000 * min(data.xs) else 2)
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
-    at = np.log(data.xs) if data.x_log else np.array(data.xs)
-    if len(at) <= 12 and (len(at) == 1 or np.diff(at).min() > 0.05 * (at[-1] - at[0])):
-        places = 0.9 * width * (at - at[0]) / max(at[-1] - at[0], 1e-9)
+    ticks = np.log(data.xs) if data.x_log else np.array(data.xs)
+    span = ticks[-1] - ticks[0]
+    if len(ticks) <= 12 and (len(ticks) == 1 or np.diff(ticks).min() > 0.05 * span):
+        places = 0.9 * width * (ticks - ticks[0]) / max(span, 1e-9)
         axes.set_xticks(data.xs, figure_style.thin_labels([label_text(x) for x in data.xs], list(places)))
         axes.xaxis.set_minor_locator(NullLocator())
 
@@ -184,20 +185,20 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     middle = by_x["y"].median()
     order = [x for x in data.xs if x in middle.index]
     middle = middle[order]
-    at = order if data.numeric_x else [data.xs.index(x) for x in order]
+    positions = order if data.numeric_x else [data.xs.index(x) for x in order]
     low = by_x["low" if figure.interval else "y"].min()[order]
     high = by_x["high" if figure.interval else "y"].max()[order]
     place = data.hues.index(hue)
     drawn_as: dict[str, Any] = {"color": figure_style.colour(data.family, hue), "zorder": 2 + place * 0.01}
     dashes = None if data.styles == [""] else figure_style.DASHES[data.styles.index(style) % len(figure_style.DASHES)]
     axes.errorbar(
-        at, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
+        positions, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
         markerfacecolor="white" if place == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * place, 1.5),
         **figure_style.line_style(place, len(data.hues), dashes), **drawn_as,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].min()[order]
-        axes.plot(at, bound, linestyle=_DOTTED, linewidth=1.3, **drawn_as)
+        axes.plot(positions, bound, linestyle=_DOTTED, linewidth=1.3, **drawn_as)
 
 
 def _shade(base: Any, level: int, parts: int) -> Any:
@@ -209,11 +210,11 @@ def _shade(base: Any, level: int, parts: int) -> Any:
     ((0.0, 0.5, 1.0), (0.65, 0.825, 1.0))
     """
     white = 0.65 * level / max(1, parts - 1)
-    return tuple(float(one + (1 - one) * white) for one in base)
+    return tuple(float(channel + (1 - channel) * white) for channel in base)
 
 
 def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -> None:
-    """Draw bars up to a part of y, which stand before those up to the next one; whiskers are those of the whole."""
+    """Draw bars up to a part of y, in front of those up to the next part; whiskers are those of the sum."""
     ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts
     sns.barplot(
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
@@ -228,14 +229,13 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
-    """Mark in each bar how high the bound is."""
+    """Mark the lower bound in each bar."""
     width = _BAR / len(data.hues)
     bounds = part.groupby(["x", "hue"], sort=False)["bound"].min().dropna().reset_index()
     for x, hue, bound in bounds.itertuples(index=False):
-        at = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
-        axes.plot(
-            [at - 0.42 * width, at + 0.42 * width], [bound, bound], linestyle=(0, (1, 1)), color=EDGE, linewidth=1.6
-        )
+        middle = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
+        ends = [middle - 0.42 * width, middle + 0.42 * width]
+        axes.plot(ends, [bound, bound], linestyle=(0, (1, 1)), color=EDGE, linewidth=1.6)
 
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -252,7 +252,7 @@ def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
                 boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE},
                 whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
             )  # fmt: skip
-            # Steps of the golden ratio spread the points evenly, and the same way each time.
+            # Steps of the golden ratio spread the points evenly and deterministically.
             aside = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.6 * width
             axes.plot(at + aside, values, ".", color=shade, markersize=4, zorder=3, rasterized=len(values) > 200)
 

@@ -1,4 +1,4 @@
-"""Empirical distribution functions: the share of values of a column that are no larger than x."""
+"""Empirical distribution functions of a column of a table."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from . import figure_style
 from .text import number
 
 MAX_STEPS = 1000
-"""Of one line: the height of each step is then less than the width of the line."""
+"""Most steps of a line; each is then lower than the line is wide."""
 
 
 def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
@@ -39,7 +39,7 @@ def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
 
 
 def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Return columns x, hue, family, column and row, one row a value, and what they rest on."""
+    """Return columns x, hue, family, column and row, one row a value, and the footnote."""
     seen = observe(tables, figure, str(figure.x))
     frame = seen.frame
     if frame.empty:
@@ -54,16 +54,16 @@ def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     )
     over = figure_style.merged_axes(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
     parts = [f"{count_noun(len(values), 'value')} of {figure_style.sample_text(seen, frame)}"]
-    parts += [f"those of all {' and '.join(over)} together"] * bool(over)
+    parts += [f"pooled over {' and '.join(over)}"] * bool(over)
     lost = int((values["x"] <= 0).sum()) if figure.x_log else 0
-    parts += [f"{count_noun(lost, 'value')} not above zero lie left of the picture"] * bool(lost)
+    parts += [f"{count_noun(lost, 'value')} not above zero not shown"] * bool(lost)
     if figure.x_log and lost == len(values):
         raise figure_style.NothingToDraw("no value is above zero, as a logarithmic scale needs")
     return values, "; ".join([*parts, seen.note()]) + "."
 
 
 def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return where an empirical distribution function steps up, and the shares from there on.
+    """Return the steps of an empirical distribution function and the shares from there on.
 
     Examples
     --------
@@ -73,8 +73,9 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     shares = np.cumsum(counts) / counts.sum()
     if len(distinct) > MAX_STEPS:
-        kept = np.unique(np.append(np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1]), len(distinct) - 1))
-        distinct, shares = distinct[kept], shares[kept]
+        steps = np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1])
+        steps = np.unique(np.append(steps, len(distinct) - 1))
+        distinct, shares = distinct[steps], shares[steps]
     return distinct, shares
 
 
@@ -92,9 +93,8 @@ def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str,
         values = part.loc[part["hue"] == hue, "x"]
         if values.empty:
             continue
-        at, shares = steps(values)
-        # The line comes from nothing at the least value.
-        axes.step(np.append(at[0], at), np.append(0.0, shares), where="post", **_look(family, hue))
+        edges, shares = steps(values)
+        axes.step(np.append(edges[0], edges), np.append(0.0, shares), where="post", **_look(family, hue))
         half, most = values.median(), values.max()
         lines.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
     axes.set_ylim(0, 1.02)

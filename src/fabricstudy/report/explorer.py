@@ -1,4 +1,4 @@
-"""Tables -> what the page's explorer needs: its data as one JSON text, and Vega-Lite as one script."""
+"""Explorer of the page: the tables as JSON, and Vega-Lite as one script."""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
 DATA_BYTES = 1_000_000
-"""Most bytes of data in a page; with 0.9 MB of scripts and the pictures it stays below 5 MB."""
-
+"""Most bytes of data in a page; with 0.9 MB of scripts and the figures it stays below 5 MB."""
 
 _LEFT_OUT = frozenset({"scheduled_jobs"})
-"""Tables of which no page could hold the rows."""
+"""Tables too large for any page."""
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """What the explorer of a page needs: data, Vega with all its parts, and our own script, which draws.
+    """Data, Vega and our script for the explorer of a page.
 
     Parameters
     ----------
     data : str
-        JSON text that may stand inside a script element:
+        JSON text, safe inside a script element:
         ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``.
     reduced, left_out : list of str
-        Tables of which only medians over seeds are in the data, and those that would make the page too large.
+        Tables reduced to medians over seeds, and tables left out, to limit the size of the page.
     """
 
     data: str
@@ -52,7 +51,7 @@ class Explorer:
 
 
 class _Source(NamedTuple):
-    """Rows of a table, the columns that tell them apart and those that hold numbers to draw."""
+    """Rows of a table, its key columns and its metrics."""
 
     name: str
     rows: pd.DataFrame
@@ -61,10 +60,9 @@ class _Source(NamedTuple):
 
 
 def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
-    """Return the explorer of a study, or None if its tables hold nothing that could be drawn.
+    """Return the explorer of a study, or None if there is nothing to draw.
 
-    Each table in turn is put in with all its rows, else with medians over seeds, else not at all, as the room
-    that is left of `data_bytes` allows.
+    Each table has all its rows, else medians over seeds, else is left out, as the rest of `data_bytes` allows.
     """
     texts: list[str] = []
     reduced: list[str] = []
@@ -86,7 +84,7 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
 
 
 def as_choices(figure: AnyFigure) -> dict[str, Any]:
-    """Return what the reader would choose to see what a figure shows, as far as the explorer can show it."""
+    """Return the choices of the explorer that reproduce a figure, as far as possible."""
     if not isinstance(figure, Figure) or figure.table not in METRICS:
         return {}
     only = {axis: label for axis, label in figure.where.items() if isinstance(label, str | int | float)}
@@ -98,54 +96,51 @@ def as_choices(figure: AnyFigure) -> dict[str, Any]:
 
 
 def _libraries() -> str:
-    """Vega's scripts. A JavaScript engine bundles them in two seconds, so the user's cache keeps them."""
+    """Return the scripts of Vega, from the user's cache since bundling them takes two seconds."""
     release = version("vl-convert-python")
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    kept = cache / "fabricstudy" / f"vega-{release}.js"
-    if kept.is_file():
-        return kept.read_text(encoding="utf-8")
+    cached = cache / "fabricstudy" / f"vega-{release}.js"
+    if cached.is_file():
+        return cached.read_text(encoding="utf-8")
     import vl_convert
 
     origin = f"Vega, Vega-Lite and Vega-Embed (BSD-3-Clause), from vl-convert-python {release}"
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     script = f"/* {origin} */\n{bundle}".replace("</script", "<\\/script")
-    # A home that cannot be written to costs those seconds each time, and nothing else.
-    with contextlib.suppress(OSError), atomic_text(kept) as file:
+    # Without a writable home the scripts are bundled each time.
+    with contextlib.suppress(OSError), atomic_text(cached) as file:
         file.write(script)
     return script
 
 
 def _sources(tables: Tables) -> Iterator[_Source]:
-    """Tables that hold something to draw; that of the jobs, which most readers want, is given room first."""
-    for name in sorted((one for one in METRICS if one not in _LEFT_OUT), key="jobs".__ne__):
+    """Yield the tables with something to draw, that of the jobs first."""
+    for name in sorted((table for table in METRICS if table not in _LEFT_OUT), key="jobs".__ne__):
         rows = _drawable(name, tables)
         metrics = [metric for metric in METRICS[name] if len(rows) and rows[metric].notna().any()]
         if metrics:
-            yield _Source(name, rows, _keys(name, rows), metrics)
+            columns = list(rows.columns)
+            if name == "machines":
+                keys = ["experiment", *columns[columns.index("machine_id") + 1 : columns.index("kind") + 1]]
+            else:
+                keys = [columns[0], *axes_of(rows), *KEYS[name], *NAMES.get(name, ()), "seed"]
+            yield _Source(name, rows, list(dict.fromkeys(keys)), metrics)
 
 
 def _drawable(name: str, tables: Tables) -> pd.DataFrame:
-    """Rows that can be drawn: simulations that are done, jobs that communicate, machines of each experiment."""
+    """Return the rows to draw: finished simulations, jobs that communicate, machines of each experiment."""
     frame: pd.DataFrame = getattr(tables, name)
     if name == "points":
         return frame[frame["status"] == DONE]
     if name == "machines":
-        # Two experiments may use machines of different sizes, which no axis tells apart.
+        # Machines of two experiments may differ without an axis.
         used = tables.points.loc[~tables.points["experiment"].isin(ADDED_EXPERIMENTS), ["experiment", "machine_id"]]
         return used.drop_duplicates().merge(frame, on="machine_id")
     return frame[(frame["messages"] > 0) & ~frame["background"]] if name == "jobs" else frame
 
 
-def _keys(name: str, rows: pd.DataFrame) -> list[str]:
-    """Columns that tell the rows of a table apart."""
-    columns = list(rows.columns)
-    if name == "machines":
-        return ["experiment", *columns[columns.index("machine_id") + 1 : columns.index("kind") + 1]]
-    return list(dict.fromkeys((rows.columns[0], *axes_of(rows), *KEYS[name], *NAMES.get(name, ()), "seed")))
-
-
 def _medians(source: _Source) -> _Source:
-    """Medians over seeds of the numbers of otherwise equal rows."""
+    """Return medians over seeds."""
     keys = [key for key in source.keys if key != "seed"]
     numbers = source.rows[keys].assign(**{metric: source.rows[metric].astype(float) for metric in source.metrics})
     rows: pd.DataFrame = numbers.groupby(keys, sort=False, dropna=False).median().reset_index()
@@ -160,14 +155,14 @@ def _table(source: _Source) -> str:
     axes = [_axis(key, source.rows[key]) for key in source.keys]
     facts = {"rows": len(source.rows), "axes": axes, "metrics": metrics}
     text = f"{json.dumps(source.name)}:{json.dumps(facts, separators=(',', ':'))}"
-    # So that no label of a study ends the script element.
+    # No label of a study can end the script element.
     return text.replace("<", "\\u003c")
 
 
 def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
-    """Return an axis' labels, numbers sorted and texts as in the study, and which of them each row has.
+    """Return the labels of an axis, numbers sorted and text in the order of the study, and the code of each row.
 
-    Rows of experiments that do not have the axis are labelled "none", also between numbers.
+    Rows of experiments without the axis are labelled "none".
     """
     numeric = bool(pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column))
     codes, labels = pd.factorize(column, sort=numeric, use_na_sentinel=False)
@@ -176,7 +171,7 @@ def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Round to five digits; what is missing is null, and whole numbers need no decimal point.
+    """Round to five digits; missing values are null, integers have no decimal point.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the figures of tables have in common: style, colours, labels, ticks, legends and notes on the marks."""
+"""Style, colours, labels, ticks, legends and footnotes of all figures of tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STYLE = {
     "grid.color": "#dddddd",
     "axes.edgecolor": "#666666",
     "axes.linewidth": 0.8,
-    # Labels of a study are text, never formulas.
+    # Labels are text, never formulas.
     "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "fabricstudy",
@@ -45,24 +45,25 @@ MARKERS = "osD^vPX*<>"
 DASHES: tuple[Any, ...] = ("-", "--", "-.", (0, (1, 1.2)))
 HATCHES = ("", "///", "\\\\\\", "xx", "..", "--", "||", "++", "oo", "**")
 PLAIN_HUES = 4
-"""Bars of more hues are hatched."""
+"""Bars are hatched if there are more hues."""
 
 _OF_ROWS = {name for table in KEYS for name in (*KEYS[table], *NAMES.get(table, ()))} - set(names_of("points"))
 """Columns that identify the rows of one point."""
 
 SEEDED = ("points", "runs")
-"""What is selected that has seeds."""
+"""Kinds of rows that have seeds."""
 
 MAX_SHARED_SCALE_RATIO = 10.0
 """Panels whose largest values differ by more have separate scales."""
 
 CHARACTER_INCHES = 0.09
-"""Width of a character of the labels of ticks."""
+"""Width of a character of a tick label."""
+
 PLAIN_NUMBERS = FuncFormatter(lambda value, _: f"{value:.9g}")
 
 
 class Drawing(NamedTuple):
-    """A canvas, its words for those who cannot see it, what it rests on, and how many panels stand side by side."""
+    """A canvas, its alternative text, its footnote and the number of panels side by side."""
 
     canvas: Canvas
     words: str
@@ -83,17 +84,17 @@ NOTHING_MADE = Made()
 
 
 class NothingToDraw(Exception):
-    """A figure has no rows or runs, or too much in its window; the message is the reason."""
+    """A figure has no rows or runs, or too many; the message is the reason."""
 
 
 def no_rows(figure: TableFigure, *seen: Observations) -> NothingToDraw:
-    """Say that a figure selects nothing that has a number."""
-    gap = next((one.gap() for one in seen if one.gap()), "")
+    """Return the error of a figure that selects no row with a value."""
+    gap = next((observed.gap() for observed in seen if observed.gap()), "")
     return NothingToDraw(f"table {figure.table} has no such rows{'; ' * bool(gap)}{gap}")
 
 
 def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
-    """Labels of an axis; jobs go by their names where these tell them apart.
+    """Return the labels of an axis, for jobs their names if these are unique.
 
     Examples
     --------
@@ -109,16 +110,16 @@ def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     return frame[name]
 
 
-def shares_scale(asked: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
-    """Return whether panels share a scale: as asked, else unless their largest values differ by more than ten times."""
-    if asked is not None:
-        return asked
+def shares_scale(setting: bool | None, drawn: pd.DataFrame, column: str, log: bool) -> bool:
+    """Return whether panels share a scale: by the setting, else unless their maxima differ by more than ten times."""
+    if setting is not None:
+        return setting
     largest = drawn[column].abs().groupby([drawn["row"], drawn["column"]]).max()
     return log or bool(largest.max() <= MAX_SHARED_SCALE_RATIO * largest.min())
 
 
 def joint_labels(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
-    """Labels of one axis or several, as one text."""
+    """Return the joint labels of one or several axes as text."""
     texts = [labelled(frame, name).map(label_text) for name in names]
     if not texts:
         return pd.Series("", index=frame.index)
@@ -126,20 +127,20 @@ def joint_labels(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
 
 
 def panel_labels(frame: pd.DataFrame, figure: TableFigure) -> dict[str, pd.Series[Any]]:
-    """Columns `column` and `row`: the panel of each row of a table."""
+    """Return columns `column` and `row`: the panel of each row of a table."""
     named = {"column": figure.columns, "row": figure.rows}
     return {side: joint_labels(frame, (name,) if name else ()) for side, name in named.items()}
 
 
 class Panel(NamedTuple):
-    """The axes of a panel, the labels that it is of, and its rows of a frame."""
+    """Axes of a panel, its labels and its rows of a frame."""
 
     axes: Axes
     labels: tuple[str, str]
     rows: pd.DataFrame
 
     def describe(self, words: str) -> str:
-        """Put the labels before what a panel shows."""
+        """Return the labels followed by `words`."""
         return ": ".join(text for text in (*self.labels, words) if text)
 
 
@@ -153,7 +154,7 @@ class PanelGrid(NamedTuple):
     def finished(
         self, words: str, basis: str, x_label: str, y_label: str, handles: Sequence[Any], columns: int | None = None
     ) -> Drawing:
-        """Label both axes at the edges, put a legend above the panels, and write below them what they rest on."""
+        """Add axis labels at the edges, a legend above the panels and the footnote."""
         for axes in self.axes[-1]:
             axes.set_xlabel(x_label)
         for axes in self.axes[:, 0]:
@@ -164,64 +165,61 @@ class PanelGrid(NamedTuple):
 
 
 def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share_y: bool = True) -> PanelGrid:
-    """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame.
-
-    One panel, or two, take the whole width of a page.
-    """
+    """Return titled panels, one for each pair of labels in the columns ``row`` and ``column`` of a frame."""
     rows, columns = (list(dict.fromkeys(frame[name])) for name in ("row", "column"))
     wide, high = len(columns), len(rows)
     canvas = Canvas(figsize=(7.6 if wide < 3 else 3.1 * wide, 2.75 * high + 1.0), layout="constrained")
     grid = canvas.subplots(high, wide, sharex=share_x, sharey=share_y, squeeze=False)
-    found = []
+    filled = []
     for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
         titles = [
             f"{axis}: {truncate_label(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis
         ]
         axes.set_title(", ".join(titles))
-        found.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
-    return PanelGrid(canvas, grid, found)
+        filled.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
+    return PanelGrid(canvas, grid, filled)
 
 
 def axis_values(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Labels along an axis: numbers if all are, else texts."""
+    """Return the labels along an axis as numbers if all are, else as text."""
     numeric = pd.api.types.is_numeric_dtype(column) and not (pd.api.types.is_bool_dtype(column) or column.hasnans)
     return column.astype(float) if numeric else column.map(label_text)
 
 
 def in_order(labels: pd.Series[Any]) -> list[Any]:
-    """Distinct labels of an axis: numbers sorted, texts as in the study."""
+    """Return the distinct labels of an axis: numbers sorted, text in the order of the study."""
     distinct = list(dict.fromkeys(labels))
     return sorted(distinct) if pd.api.types.is_numeric_dtype(labels) else distinct
 
 
 def colour(family: Mapping[str, str], hue: str) -> Any:
-    """Colour of a hue; of two axes the first one chooses the colour and the second one how light it is."""
+    """Return the colour of a hue; of two axes the first sets the colour and the second its lightness."""
     hues, firsts = list(family), list(dict.fromkeys(family.values()))
     if len(firsts) == len(hues) or len(firsts) > 10:
         name = "colorblind" if len(hues) <= 10 else "viridis"
         return sns.color_palette(name, len(hues))[hues.index(hue)]
-    members = [other for other in hues if family[other] == family[hue]]
+    members = [member for member in hues if family[member] == family[hue]]
     base = np.array(sns.color_palette("colorblind", len(firsts))[firsts.index(family[hue])])
     white = 0.7 * members.index(hue) / max(len(members) - 1, 1)
     return tuple(base * (1 - white) + white)
 
 
 def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]) -> pd.DataFrame:
-    """Divide by the median over seeds of the base points; values without one are left out."""
-    others = [name for name in keys if name not in to]
-    both = join(frame, medians(frame[mask(frame, to)], others), others)
-    return both.assign(**{VALUE: both[VALUE] / both[AGAINST]})
+    """Divide by the median over seeds of the reference points; values without one are left out."""
+    shared = [name for name in keys if name not in to]
+    joined = join(frame, medians(frame[mask(frame, to)], shared), shared)
+    return joined.assign(**{VALUE: joined[VALUE] / joined[AGAINST]})
 
 
 def sample_text(seen: Observations, frame: pd.DataFrame) -> str:
-    """Return how many points and seeds `frame`, which is drawn, holds."""
+    """Count the points and seeds of the rows drawn."""
     seeds = f", {count_noun(frame['seed'].nunique(), 'seed')}" * (seen.noun in SEEDED)
     noun = "pair" if "pair" in seen.keys else seen.noun[:-1]
     return f"n = {count_noun(drawn_count(seen, frame), noun)}{seeds}"
 
 
 def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
-    """Return how many points, machines, runs or rows a frame holds; a point has several rows of a table of jobs."""
+    """Return the number of points, machines, runs or rows of a frame."""
     if seen.noun == "rows":
         return len(frame)
     ids = [name for name in ("point_id", "machine_id", "run_id") if name in frame][:1]
@@ -230,16 +228,13 @@ def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
 
 
 def dropped_note(values: pd.Series[Any], log: bool) -> list[str]:
-    """Return a note on the values that a logarithmic scale cannot show, if there are any."""
+    """Return a note on the values that a logarithmic scale cannot show, if any."""
     count = int((values <= 0).sum()) if log else 0
     return [f"{count_noun(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
 
 
 def line_style(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
-    """Return marker, dashes and width of a line, the wider the earlier it is drawn: lines that coincide are all seen.
-
-    It is that of hue number `place` of so many; dashes are those of the hue, unless an axis has its own.
-    """
+    """Return marker, dashes and width of the line of hue number `place`; earlier lines are wider, so all are seen."""
     width = 1.4 + 1.6 * (of - 1 - place) / max(of - 1, 1) if of > 1 else 1.4
     dashes = DASHES[place % len(DASHES)] if dashes is None else dashes
     return {"marker": MARKERS[place % len(MARKERS)], "linestyle": dashes, "linewidth": width,
@@ -247,28 +242,25 @@ def line_style(place: int, of: int, dashes: str | None = None) -> dict[str, Any]
 
 
 def hatch(place: int, of: int) -> str:
-    """Return the hatch of a bar of one of so many hues, none if there are few."""
+    """Return the hatch of the bars of hue number `place`, none if there are few hues."""
     return HATCHES[place % len(HATCHES)] if of > PLAIN_HUES else ""
 
 
 def merged_axes(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
-    """Name what the figure does not tell apart, so that medians are taken over it; the seeds first.
-
-    What varies between marks alone, as the message with the pattern, is no part of their median.
-    """
+    """Return the axes over which each mark is a median, the seeds first."""
     groups = frame[[name for name in seen.keys if name not in figure.axes()]].groupby(marks, dropna=False)
     over = [str(name) for name, most in groups.nunique(dropna=False).max().items() if most > 1]
     return ["seeds"] * (seen.noun in SEEDED and frame["seed"].nunique() > 1) + over
 
 
 def pair_note(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
-    """Count the points, seeds apart, that have a partner to be divided by; the others are left out."""
-    pairs, asked = (len(some.loc[~mask(some, to), seen.keys].drop_duplicates()) for some in (frame, seen.frame))
-    return f"{pair_count_text(pairs, asked)}{'; what has no partner is left out' if pairs < asked else ''}"
+    """Count the points with a reference point, and note that others are left out."""
+    pairs, planned = (len(rows.loc[~mask(rows, to), seen.keys].drop_duplicates()) for rows in (frame, seen.frame))
+    return pair_count_text(pairs, planned) + "; points without reference left out" * (pairs < planned)
 
 
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
-    """The label of the study, or the column, whose own unit goes where another one is drawn.
+    """Return the label of the study or the column, with the unit drawn.
 
     Examples
     --------
@@ -281,7 +273,7 @@ def with_unit(column: str, label: str | None, unit: str | None) -> str:
 
 
 def column_text(column: str) -> str:
-    """A column in words, without its unit.
+    """Return a column in words, without its unit.
 
     Examples
     --------
@@ -292,12 +284,12 @@ def column_text(column: str) -> str:
 
 
 def add_footnote(canvas: Canvas, text: str) -> None:
-    """Write what a figure rests on below it."""
+    """Add a footnote."""
     canvas.supxlabel(wrap_text(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
 
 
 def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = None) -> None:
-    """Put a legend above all panels, in so many columns or as few lines as fit, evenly filled."""
+    """Add a legend above the panels, in `columns` or in as few lines as fit."""
     if not handles:
         return
     longest = max(len(handle.get_label()) for handle in handles)
@@ -307,12 +299,12 @@ def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = Non
 
 
 def wrap_text(text: str, width: int) -> str:
-    """Break a text into lines."""
+    """Wrap a text."""
     return "\n".join(textwrap.wrap(text, width))
 
 
 def log_ticks(axes: Axes) -> None:
-    """Make the vertical scale logarithmic, with as many ticks a decade as have room."""
+    """Make the vertical scale logarithmic, with as many ticks per decade as fit."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     steps = (1, 1.5, 2, 3, 4, 5, 7) if high < 8 * low else (1, 2, 5) if high < 1000 * low else (1,)
@@ -322,9 +314,9 @@ def log_ticks(axes: Axes) -> None:
 
 
 def thin_labels(labels: list[str], places: list[float]) -> list[str]:
-    """Leave out labels that would run into others; `places` are the middles, in inches.
+    """Blank labels that would overlap; `places` are their centres in inches.
 
-    The last one stays, then the first one, then as many as have room, from the last.
+    The last label is kept, then the first, then as many as fit, from the last.
 
     Examples
     --------
@@ -336,15 +328,15 @@ def thin_labels(labels: list[str], places: list[float]) -> list[str]:
     halves = [CHARACTER_INCHES * (len(label) + 1) / 2 for label in labels]
     ranges = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
     last = len(labels) - 1
-    kept: list[int] = []
-    for one in (last, 0, *range(last - 1, 0, -1)):
-        if all(ranges[one][1] <= ranges[other][0] or ranges[other][1] <= ranges[one][0] for other in kept):
-            kept.append(one)
-    return [label if number in kept else "" for number, label in enumerate(labels)]
+    shown: list[int] = []
+    for i in (last, 0, *range(last - 1, 0, -1)):
+        if all(ranges[i][1] <= ranges[j][0] or ranges[j][1] <= ranges[i][0] for j in shown):
+            shown.append(i)
+    return [label if i in shown else "" for i, label in enumerate(labels)]
 
 
 def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
-    """Put labels side by side if they fit into `width` inches, else slanted."""
+    """Set tick labels, slanted if they do not fit into `width` inches."""
     slanted = CHARACTER_INCHES * sum(len(label) + 1 for label in labels) > width
     axes.set_xticks(range(len(labels)), labels)
     axes.set_xlim(-0.5, len(labels) - 0.5)
@@ -355,17 +347,17 @@ def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
 
 
 def legend_label(label: str) -> str:
-    """Return a label as a legend shows it: matplotlib leaves out those that begin with an underscore."""
+    """Return a label for a legend; matplotlib omits those that begin with an underscore."""
     return f" {truncate_label(label)}" if label.startswith("_") else truncate_label(label)
 
 
 def grouping_text(figure: Figure | ScatterFigure, style: str) -> list[str]:
-    """Return what tells the marks of a figure apart; `style` is what it calls the axis of styles."""
+    """Describe the grouping of the marks; `style` names the axis of styles."""
     split = [f"coloured by {' and '.join(figure.hue)}"] * bool(figure.hue)
     split += [f"{style} by {figure.style}"] * bool(figure.style)
     return split + [f"one panel for each {name}" for name in (figure.columns, figure.rows) if name]
 
 
 def truncate_label(label: str) -> str:
-    """Cut a label that would leave no room for the picture; the alt text has the whole of it."""
+    """Truncate a long label; the alternative text has all of it."""
     return label if len(label) <= 32 else f"{label[:31]}…"

@@ -1,24 +1,28 @@
-"""One declared figure and the tables -> a picture, its alt text and what it rests on."""
+"""Drawing of one declared figure: picture, alternative text, sample size and what is missing."""
 
 import io
 from dataclasses import dataclass
 
 import matplotlib as mpl
 
+from fabricstudy.machine.graph import Machine
 from fabricstudy.study.figures import AnyFigure, EcdfFigure, HeatmapFigure, JobsFigure, MachineFigure, ScatterFigure
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
 
-from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, scatter
+from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, machine_picture, scatter
 from .figure_style import NOTHING_MADE, STYLE, Drawing, Made, NothingToDraw
+
+MAX_SMALL_BYTES = 120_000
+"""A larger SVG of the machine at the top of the page becomes a PNG."""
 
 
 @dataclass(frozen=True)
 class RenderedFigure:
-    """A figure as drawn: the picture in two formats, empty where there is nothing to draw, and what it shows in words.
+    """A figure as SVG and PDF, both empty if there is nothing to draw.
 
-    `basis` has points, seeds, meaning of the bars and what is missing; it also stands in the picture. `panels` are
-    those side by side.
+    `alt` describes the picture. `basis`, also its footnote, has points, seeds, meaning of the whiskers and what is
+    missing. `panels` is the number of panels side by side.
     """
 
     figure: AnyFigure
@@ -30,7 +34,7 @@ class RenderedFigure:
 
 
 def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made = NOTHING_MADE) -> RenderedFigure:
-    """Draw a figure; say why if there is nothing. Those of machines and of jobs in time need the plan and files."""
+    """Draw a figure; `basis` has the reason if there is nothing to draw. Machines and jobs need the plan and files."""
     with mpl.rc_context(STYLE):
         try:
             canvas, words, basis, panels = _drawing(figure, tables, plan, made)
@@ -42,6 +46,24 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made
         canvas.set_layout_engine("none")
         canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
     return RenderedFigure(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
+
+
+def draw_small_machine(machine: Machine) -> tuple[bytes, str]:
+    """Draw a machine for the top of a page, as SVG or, where that is large, as PNG; return its size in words, too.
+
+    Raises
+    ------
+    ConfigError
+        If the machine is too large to be drawn.
+    """
+    with mpl.rc_context(STYLE):
+        canvas, words = machine_picture.small_picture(machine)
+        image = io.BytesIO()
+        canvas.savefig(image, format="svg", metadata={"Date": None, "Title": words})
+        if image.tell() > MAX_SMALL_BYTES:
+            image = io.BytesIO()
+            canvas.savefig(image, format="png", dpi=200, metadata={"Software": None})
+    return image.getvalue(), words
 
 
 def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, made: Made) -> Drawing:

@@ -1,4 +1,4 @@
-"""What a study found, in a few sentences that are written from its numbers."""
+"""Key findings of a study as sentences, computed from its tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,9 +34,9 @@ _MOST_AXES, _MOST_CLAIMS = 3, 6
 
 @dataclass(frozen=True)
 class Metric:
-    """The number by which the labels of an axis are ranked: a column of a table, and how jobs become one number.
+    """The column by which the labels of an axis are ranked, and the reduction of the jobs of a point to one number.
 
-    Less is better, but of rates. Times are compared between points that send equally many bytes.
+    Smaller is better, except for rates. Times are compared between points that send equally many bytes.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -44,21 +44,21 @@ class Metric:
 
     @property
     def noun(self) -> str:
-        """The number in a sentence."""
+        """Return the metric as a noun."""
         return "mean wait" if self.column == "wait_mean_s" else column_text(self.column)
 
     @property
     def needs_equal_work(self) -> bool:
-        """Whether it grows with the bytes of a point."""
+        """Return whether the metric grows with the bytes of a point."""
         return column_unit(self.column) in ("nanosecond", "byte")
 
 
 def metric_of(figures: Sequence[AnyFigure]) -> Metric:
-    """Return what the first figure of jobs shows; the runtime of the slowest job of each point if there is none."""
+    """Return the metric of the first figure of jobs; by default the runtime of the slowest job of each point."""
     for figure in figures:
         if figure.of_points and figure.table in ("jobs", "interference") and figure.numbers():
-            of_jobs = {name: wanted for name, wanted in figure.where.items() if name in ("job", "job_name")}
-            selection = Selection(table=figure.table, reduce_jobs=figure.reduce_jobs, where=of_jobs)
+            where = {name: wanted for name, wanted in figure.where.items() if name in ("job", "job_name")}
+            selection = Selection(table=figure.table, reduce_jobs=figure.reduce_jobs, where=where)
             column = figure.y if isinstance(figure, ScatterFigure) else figure.numbers()[0]
             return Metric(selection, column)
     return Metric()
@@ -66,23 +66,23 @@ def metric_of(figures: Sequence[AnyFigure]) -> Metric:
 
 @dataclass(frozen=True)
 class Effect:
-    """How far the labels of one axis differ where all else is equal, each by its median over seeds.
+    """Difference between the labels of one axis, all else equal, each label by its median over seeds.
 
     Parameters
     ----------
     median, largest : float
-        Largest over least value among its labels: of the comparisons, the median and the largest.
+        Largest over smallest value among the labels: median and maximum over the comparisons.
     where : str
-        The other axes' labels at the largest.
+        Labels of the other axes at the maximum.
     comparisons : int
-        How many there are: one for each combination of the other axes' labels.
+        Number of combinations of the other axes' labels.
     times_best : dict of str to int
-        In how many comparisons each label is best, or ties with the best: its range over the seeds overlaps that of the
-        best one, or their medians differ by no more than the range of one of the two.
+        In how many comparisons each label is best or tied with the best: their ranges over the seeds overlap, or their
+        medians differ by no more than the range of one of the two.
     by_rate : bool
         Whether labels are ranked by time per byte, since their points send different numbers of bytes.
     left_out : int
-        Further combinations of the other axes' labels, whose points send different numbers of bytes.
+        Further combinations, whose points send different numbers of bytes.
     """
 
     axis: str
@@ -96,18 +96,18 @@ class Effect:
 
     @property
     def best_in(self) -> int:
-        """In how many comparisons the labels that are best most often are."""
+        """Return the number of comparisons in which the label that is best most often is best."""
         return max(self.times_best.values())
 
     @property
     def best(self) -> tuple[str, ...]:
-        """All labels that are best most often."""
+        """Return all labels that are best most often."""
         return tuple(label for label, times in self.times_best.items() if times == self.best_in)
 
 
 @dataclass(frozen=True)
 class Unranked:
-    """Labels of an axis that were not ranked, or all of them if `labels` is empty, and the reason."""
+    """Labels of an axis that are not ranked, all if `labels` is empty, and the reason."""
 
     axis: str
     reason: str
@@ -116,9 +116,9 @@ class Unranked:
 
 @dataclass(frozen=True)
 class Growth:
-    """What becomes of the value from the least to the largest label of an axis of sizes, all else equal.
+    """Growth of the metric from the smallest to the largest label of an axis of sizes, all else equal.
 
-    `factors` are the value at `most` over that at `least`: of the comparisons, the least, the median and the largest.
+    `factors` are min, median and max of the value at `most` over that at `least`.
     """
 
     axis: str
@@ -130,11 +130,11 @@ class Growth:
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of what a study chooses, the largest first, and what chance does to the same numbers.
+    """Effects of the design axes, the largest first, and run-to-run variation.
 
-    Each chosen axis has an effect, or is unranked; each other axis of sizes has a growth. `noise` is the largest over
-    the least value among the seeds of a point, its median and its largest; None with one seed. `jobs` says how the jobs
-    of a point become one number; "" where a point has one job.
+    Each design axis has an effect or is unranked; each other axis of sizes has a growth. `noise` is the largest over
+    the smallest value among the seeds of a point, its median and its maximum; None with one seed. `jobs` describes
+    the reduction of the jobs of a point; "" where points have one job.
     """
 
     metric: Metric
@@ -146,14 +146,16 @@ class Effects:
 
     @property
     def grid(self) -> TextTable:
-        """All of them as a table."""
+        """Return effects and run-to-run variation as a table."""
         rows = []
-        for one in self.axes:
-            best = ", ".join(f"{label}: {times}" for label, times in one.times_best.items())
-            numbers = (str(one.comparisons), number(one.median, 3), number(one.largest, 3))
-            rows.append([one.axis, *numbers, one.where, best])
-        head = ["varied", "comparisons", "median factor", "largest factor", "which is at"]
-        return TextTable([*head, "times best, or tied with it"], rows, frozenset((1, 2, 3)))
+        for effect in self.axes:
+            best = ", ".join(f"{label}: {times}" for label, times in effect.times_best.items())
+            numbers = (number(effect.median, 3), number(effect.largest, 3), str(effect.comparisons))
+            rows.append([effect.axis, *numbers, effect.where, best])
+        if rows and self.noise:
+            rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), "", "", ""])
+        head = ["choice", "factor, median", "max", "comparisons", "max at", "comparisons won or tied"]
+        return TextTable(head, rows, frozenset((1, 2, 3)))
 
 
 _CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
@@ -161,7 +163,7 @@ _GIVEN = {"jobs", "pattern", "trace", "engine"}
 
 
 def design_axes(study: Study) -> set[str]:
-    """Return the axes that whoever designs or runs a machine chooses: neither the workload nor the simulator."""
+    """Return the axes of machine, routing, placement and scheduling: neither the workload nor the simulator."""
     sections_of: dict[str, set[str]] = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
@@ -172,14 +174,14 @@ def design_axes(study: Study) -> set[str]:
 
 
 def size_axes(study: Study) -> dict[str, tuple[str, str]]:
-    """Return the axes whose labels are sizes (of messages, jobs, machines), with the least and the largest label."""
-    found = {}
+    """Return the axes whose labels are sizes (of messages, jobs, machines), with the smallest and the largest label."""
+    ends = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
             if axis.magnitudes and len(axis) > 1:
                 ordered = sorted(zip(axis.magnitudes, axis.labels, strict=True))
-                found[name] = (label_text(ordered[0][1]), label_text(ordered[-1][1]))
-    return found
+                ends[name] = (label_text(ordered[0][1]), label_text(ordered[-1][1]))
+    return ends
 
 
 def effects(
@@ -188,11 +190,10 @@ def effects(
     sized: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     metric: Metric | None = None,
 ) -> Effects | None:
-    """Compare the numbers of a study's simulations or the waits of its schedules, whichever there are more of.
+    """Compare the simulations of a study or the waits of its schedules, whichever are more.
 
-    Only chosen axes are compared: no pattern or size of messages is better than another. Points are compared only if
-    they send equally many bytes, else by their time per byte, and never across engines. Along the other axes of `sized`
-    the value is given at both ends.
+    Only `chosen` axes are ranked. Points are compared if they send equally many bytes, else by time per byte, and never
+    across engines. Growth is computed along the other axes of `sized`.
     """
     metric = metric or Metric()
     rows, keys = _observed(tables, metric)
@@ -216,13 +217,13 @@ def effects(
     none = label_text(None)
     varied = [axis for axis in keys[1:] if axis in chosen and len(set(rows[axis]) - {none}) > 1]
     ranked = [_effect(rows, axis, keys, metric) for axis in varied]
-    of_axes = sorted((one for one in ranked if isinstance(one, Effect)), key=lambda one: -one.median)
-    known = {one.axis for one in of_axes}
+    axis_effects = sorted((one for one in ranked if isinstance(one, Effect)), key=lambda effect: -effect.median)
+    known = {effect.axis for effect in axis_effects}
     growths = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known]
     noise = (spread.median(), spread.max()) if len(spread) else None
     unranked = [one for one in ranked if isinstance(one, Unranked)] + _without_number(tables.points, rows, chosen)
-    jobs = "" if metric.column == "wait_mean_s" else _of_jobs(tables.jobs, metric)
-    return Effects(metric, of_axes, [one for one in growths if one], noise, unranked, jobs)
+    jobs = "" if metric.column == "wait_mean_s" else _job_reduction(tables.jobs, metric)
+    return Effects(metric, axis_effects, [growth for growth in growths if growth], noise, unranked, jobs)
 
 
 def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
@@ -253,18 +254,18 @@ def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) 
     return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
 
 
-_OVER_JOBS = {"max": "that of its slowest job", "mean": "the mean over its jobs", "sum": "the sum over its jobs"}
+_REDUCTIONS = {"max": "that of its slowest job", "mean": "the mean over its jobs", "sum": "the sum over its jobs"}
 
 
-def _of_jobs(jobs: pd.DataFrame, metric: Metric) -> str:
+def _job_reduction(jobs: pd.DataFrame, metric: Metric) -> str:
     jobs = jobs[~jobs["background"] & ~jobs["experiment"].isin(ADDED_EXPERIMENTS) & (jobs["runtime_ns"] > 0)]
     of_points = jobs.drop_duplicates(["experiment", "point_id", "job"]).groupby(["experiment", "point_id"], sort=False)
     if jobs.empty or of_points.size().max() == 1:
         return ""
     over, noun = metric.selection.reduce_jobs, metric.noun
     if over == "each" or metric.selection.table != "jobs":
-        return f"The {noun} of each job is compared by itself."
-    sentence = f"The {noun} of a point is {_OVER_JOBS[over]}"
+        return f"Each job is compared by its own {noun}."
+    sentence = f"The {noun} of a point is {_REDUCTIONS[over]}"
     if over != "max" or metric.column != "runtime_ns":
         return f"{sentence.replace('slowest job', 'job with the largest')}."
     slowest = jobs.loc[of_points["runtime_ns"].idxmax(), "job_name"].astype(str)
@@ -313,17 +314,19 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
 
 
 def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:
-    """Return for each comparison which labels are best, or tie with the best within run-to-run variation.
+    """Return for each comparison which labels are best or tied with the best within run-to-run variation.
 
-    The frames have a row each comparison and a column each label: median, least and largest value over the seeds.
-    Ranges of labels that tie overlap, or the ratio of their medians is within the range of one of the two; times that
-    differ by less than `MIN_DIFFERENCE` are equal.
+    The frames have a row for each comparison and a column for each label: median, min and max over the seeds. Labels
+    tie if their ranges overlap, if the ratio of their medians is within the range of one of the two, or if they differ
+    by less than `MIN_DIFFERENCE`.
     """
-    at, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
-    first = np.nanargmin(at, axis=1)[:, None]
-    best, best_low, best_high = (np.take_along_axis(one, first, axis=1) for one in (at, low, high))
+    middle, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
+    first = np.nanargmin(middle, axis=1)[:, None]
+    best, best_low, best_high = (np.take_along_axis(array, first, axis=1) for array in (middle, low, high))
     range_of_two = np.fmax(np.fmax(high / low, best_high / best_low), 1 + MIN_DIFFERENCE)
-    return pd.DataFrame((low <= best_high) | (at / best <= range_of_two), index=values.index, columns=values.columns)
+    return pd.DataFrame(
+        (low <= best_high) | (middle / best <= range_of_two), index=values.index, columns=values.columns
+    )
 
 
 def sentences(
@@ -332,133 +335,120 @@ def sentences(
     meanings: Mapping[str, str] = MappingProxyType({}),
     fronts: Sequence[str] = (),
 ) -> list[str]:
-    """Return the key findings: claims, fronts, the choices with the largest effects, engines' differences, runs.
+    """Return the key findings: claims, fronts, largest effects, computing, slowdowns, engines, simulations.
 
-    Axes of which `meanings` holds what they set are given with it.
+    `meanings` maps axes to the keys that they set.
     """
-    parts = (
-        _of_claims(tables),
-        *fronts,
-        _of_effects(changes, meanings),
-        _of_computing(tables.jobs),
-        _of_slowdowns(tables.interference),
-        _of_engines(tables),
-        _basis(tables),
-    )
-    return [part for part in parts if part]
+    return [sentence for sentence in (
+        _claim_sentence(tables), *fronts, *_effect_sentences(changes, meanings), _computing_sentence(tables.jobs),
+        _slowdown_sentence(tables.interference), _engine_sentence(tables), _basis(tables),
+    ) if sentence]  # fmt: skip
 
 
-def _of_claims(tables: Tables) -> str:
+_VERDICT_WORDS = {
+    REPRODUCED: ("is reproduced", "are reproduced"),
+    IN_PART: ("is reproduced in part", "are reproduced in part"),
+    UNDECIDED: ("is undecided", "are undecided"),
+    DIFFERS: ("differs", "differ"),
+    NOT_RUN: ("could not be tested", "could not be tested"),
+}
+
+
+def _claim_sentence(tables: Tables) -> str:
     claims = tables.claims.drop_duplicates("claim")
-    ids = {str(name): part["claim"].astype(str).tolist() for name, part in claims.groupby("claim_verdict")}
-    words = {REPRODUCED: ("is reproduced", "are reproduced"), IN_PART: ("is reproduced in part",
-             "are reproduced in part"), UNDECIDED: ("is undecided", "are undecided"), DIFFERS: ("differs", "differ"),
-             NOT_RUN: ("could not be tested", "could not be tested")}  # fmt: skip
-    parts = []
-    for verdict in (name for name in words if name in ids):
-        named = verdict == UNDECIDED and len(ids[verdict]) <= _MOST_CLAIMS
-        parts.append(f"{len(ids[verdict])} {words[verdict][len(ids[verdict]) > 1]}")
-        parts[-1] += f" ({', '.join(ids[verdict])})" if named else ""
-    sentence = f"Of {count_noun(len(claims), 'claim')}, {join_words(parts)}." if parts else ""
-    differ = claims[claims["claim_verdict"] == DIFFERS]
-    first = differ.head(_MOST_CLAIMS).to_dict("records")
-    shown = [f"{one['claim']}, \u201c{one['statement'].rstrip('.')}\u201d" for one in first]
-    shown += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
-    return f"{sentence} Not as expected: {'; '.join(shown)}." if shown else sentence
-
-
-def _of_effects(changes: Effects | None, meanings: Mapping[str, str]) -> str:
-    if changes is None or not (changes.axes or changes.growths or changes.unranked):
+    if claims.empty:
         return ""
-    noun = changes.metric.noun
-    parts = [_of_choices(changes, meanings)] if changes.axes else []
-    parts += [_of_growth(noun, one, meanings) for one in changes.growths[:_MOST_AXES]]
-    parts += [changes.jobs] * bool(changes.jobs)
-    for one in changes.unranked:
-        labels = f"{one.axis} {join_words(one.labels)}" if one.labels else one.axis
-        parts.append(f"Not ranked: {labels} ({one.reason}).")
+    parts = []
+    for verdict, words in _VERDICT_WORDS.items():
+        ids = claims.loc[claims["claim_verdict"] == verdict, "claim"].astype(str).tolist()
+        named = f" ({', '.join(ids)})" if verdict == UNDECIDED and len(ids) <= _MOST_CLAIMS else ""
+        parts += [f"{len(ids)} {words[len(ids) > 1]}{named}"] * bool(ids)
+    sentence = f"Of {count_noun(len(claims), 'claim')}, {join_words(parts)}."
+    differ = claims[claims["claim_verdict"] == DIFFERS]
+    if differ.empty:
+        return sentence
+    rows = differ.head(_MOST_CLAIMS).to_dict("records")
+    quoted = [f"{row['claim']}, \u201c{row['statement'].rstrip('.')}\u201d" for row in rows]
+    quoted += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
+    return f"{sentence} Differing: {'; '.join(quoted)}."
+
+
+def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each of the largest effects and growths, and one on the run-to-run variation."""
+    if changes is None or not (changes.axes or changes.growths or changes.unranked):
+        return []
+    noun, parts = changes.metric.noun, []
+    for place, effect in enumerate(changes.axes[:_MOST_AXES]):
+        largest = "Largest effect: " if place == 0 and len(changes.axes) > 1 else ""
+        within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
+        factor = f"{number(effect.median, 3)}{within}"
+        if effect.comparisons > 1:
+            median = f"{number(effect.median, 3)} in the median{within}{',' * bool(within)}"
+            factor = f"{median} and {number(effect.largest, 3)} at most"
+        parts.append(
+            f"{largest}{_named(effect.axis, meanings)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
+            f"{factor}, all else equal. {_best(effect)}."
+        )
+    for growth in changes.growths[:_MOST_AXES]:
+        least, middle, most = (number(factor, 3) for factor in growth.factors)
+        spread = f" in the median ({least} to {most}, {growth.comparisons} comparisons)" * (growth.comparisons > 1)
+        ends = f"from {_named(growth.axis, meanings)} {growth.least} to {growth.most}"
+        parts.append(f"The {noun} grows by a factor of {middle}{spread} {ends}.")
+    for unranked in changes.unranked:
+        labels = f"{unranked.axis} {join_words(unranked.labels)}" if unranked.labels else unranked.axis
+        parts.append(f"Not ranked: {labels} ({unranked.reason}).")
     if changes.noise is None:
-        return " ".join([*parts, "With one seed, the run-to-run variation is unknown."])
-    middle, largest = (number(factor, 3) for factor in changes.noise)
-    noise = f"The run-to-run variation of the {noun} is a factor of {middle} in the median, at most {largest}."
-    return " ".join([*parts, noise])
-
-
-def _of_choices(changes: Effects, meanings: Mapping[str, str]) -> str:
-    first, *others = changes.axes[:_MOST_AXES]
-    noun = changes.metric.noun
-    sentence = (
-        f"Of the choices varied, {_named(first.axis, meanings)} changes the {noun} most: all else equal, the largest "
-        f"is {number(first.median, 3)} times the least in the median, and {number(first.largest, 3)} times at most. "
-        f"{_best(first, start=True)}."
-    )
-    rest = []
-    for one in others:
-        meant = f"{meanings[one.axis]}; " if one.axis in meanings else ""
-        factors = f"{number(one.median, 3)}, at most {number(one.largest, 3)}"
-        rest.append(f"{one.axis} ({meant}{factors}; {_best(one)})")
-    if rest:
-        sentence += f" Then {'comes' if len(rest) == 1 else 'come'} {join_words(rest)}."
-    by_rate = [one.axis for one in changes.axes if one.by_rate]
-    if by_rate:
-        sentence += f" Ranked by {noun} per byte, since points send different numbers of bytes: {join_words(by_rate)}."
-    return sentence
-
-
-def _of_growth(of: str, one: Growth, meanings: Mapping[str, str]) -> str:
-    least, middle, most = (number(factor, 3) for factor in one.factors)
-    spread = f" in the median ({least} to {most}, {one.comparisons} comparisons)" if one.comparisons > 1 else ""
-    return f"From {_named(one.axis, meanings)} {one.least} to {one.most} the {of} grows {middle} times{spread}."
+        return [*parts, " ".join([changes.jobs, "With one seed, the run-to-run variation is unknown."]).strip()]
+    middle, most = (number(factor, 3) for factor in changes.noise)
+    variation = f"Run-to-run variation of the {noun}: a factor of {middle} in the median and {most} at most."
+    return [*parts, f"{variation} {changes.jobs}".strip()]
 
 
 def _named(axis: str, meanings: Mapping[str, str]) -> str:
     return f"{axis} ({meanings[axis]})" if axis in meanings else axis
 
 
-def _best(one: Effect, start: bool = False) -> str:
-    """Return which labels are best, all that tie; capitalised at the start of a sentence."""
-    if len(one.best) == len(one.times_best) and one.best_in == one.comparisons:
-        text = "no label is better than another beyond run-to-run variation"
+def _best(effect: Effect) -> str:
+    """Name the best labels, all that tie."""
+    if len(effect.best) == len(effect.times_best) and effect.best_in == effect.comparisons:
+        text = "No label is better than another beyond run-to-run variation"
     else:
-        among = f"{one.best_in} of {count_noun(one.comparisons, 'comparison')}"
-        tie = ", tied within run-to-run variation," * (len(one.best) > 1)
-        text = f"best{tie} {'is' if len(one.best) == 1 else 'are'} {join_words(one.best)} in {among}"
-        text += " each" * (len(one.best) > 1)
-    if one.left_out:
-        text += f" ({one.left_out} more left out: their points send different numbers of bytes)"
-    return text[0].upper() + text[1:] if start else text
+        tie = ", tied within run-to-run variation," * (len(effect.best) > 1)
+        among = f"{effect.best_in} of {count_noun(effect.comparisons, 'comparison')}{' each' * (len(effect.best) > 1)}"
+        text = f"Best{tie or ' or tied:'} {join_words(effect.best)} in {among}"
+    if effect.left_out:
+        text += f" ({effect.left_out} more left out: their points send different numbers of bytes)"
+    return text
 
 
-def _of_computing(jobs: pd.DataFrame) -> str:
+def _computing_sentence(jobs: pd.DataFrame) -> str:
     share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
     if share.empty:
         return ""
     low, middle, high = (number(100 * value, 2) for value in share.quantile([0, 0.5, 1]))
-    sentence = (
-        f"{count_noun(len(share), 'job')} computed for {middle} % of the runtime in the median ({low} to {high} %)"
-    )
-    return f"{sentence}; the rest is communication and waiting."
+    count = count_noun(len(share), "job")
+    return f"Computation is {middle} % of the runtime in the median ({low} to {high} %, {count})."
 
 
-def _of_slowdowns(rows: pd.DataFrame) -> str:
+def _slowdown_sentence(rows: pd.DataFrame) -> str:
     compared = rows[rows["slowdown"].notna()]
     if compared.empty:
         return ""
     low, middle, high = (number(value, 3) for value in compared["slowdown"].quantile([0, 0.5, 1]))
-    text = f"{count_noun(len(compared), 'job')} took {middle} times as long as in their baseline runs in the median"
-    return f"Beside others, {text} ({low} to {high})."
+    count = count_noun(len(compared), "job")
+    return f"Slowdown by other jobs, over the baseline run: {middle} in the median ({low} to {high}, {count})."
 
 
-def _of_engines(tables: Tables) -> str:
+def _engine_sentence(tables: Tables) -> str:
     pairs = []
     for pair, part in tables.agreement.groupby("pair", sort=False):
         low, middle, high = (number(value, 3) for value in part["ratio"].quantile([0, 0.5, 1]))
         rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
         pairs.append(
-            f"Times by {pair} have the ratio {middle} in the median ({low} to {high}, {count_noun(len(part), 'job')}), "
-            f"are ordered alike with a rank correlation of {rank}."
+            f"Ratio of the runtimes by {pair}: {middle} in the median ({low} to {high}, "
+            f"{count_noun(len(part), 'job')}); rank correlation {rank}."
         )
-    return " ".join([*pairs, _of_verdicts(tables.verdicts)] if pairs else [])
+    return " ".join([*pairs, _verdict_sentence(tables.verdicts)] if pairs else [])
 
 
 def _basis(tables: Tables) -> str:
@@ -468,45 +458,42 @@ def _basis(tables: Tables) -> str:
     if len(points):
         done = points[points["status"] == DONE]
         engines = join_words(sorted(done["engine"].unique())) if len(done) else "no engine"
-        parts.append(
-            f"{_of_all(len(done), len(points), 'simulation')} of "
-            f"{count_noun(points['machine_id'].nunique(), 'machine')} "
-            f"by {engines} ({cpu_time(points['cpu_s'].sum())}, {count_noun(points['seed'].nunique(), 'seed')})"
-        )
+        machines = count_noun(points["machine_id"].nunique(), "machine")
+        seeds = count_noun(points["seed"].nunique(), "seed")
+        simulations = _done_text(len(done), len(points), "simulation")
+        parts.append(f"{simulations} of {machines} by {engines} ({cpu_time(points['cpu_s'].sum())}, {seeds})")
     if len(runs):
-        done_runs = int((runs["status"] == DONE).sum())
-        parts.append(
-            f"{_of_all(done_runs, len(runs), 'run')} of schedules ({count_noun(runs['seed'].nunique(), 'seed')})"
-        )
+        scheduled = _done_text(int((runs["status"] == DONE).sum()), len(runs), "run")
+        parts.append(f"{scheduled} of schedules ({count_noun(runs['seed'].nunique(), 'seed')})")
     if tables.analyses:
         noun = "analysis" if len(tables.analyses) == 1 else "analyses"
         parts.append(f"{len(tables.analyses)} {noun} without simulation")
-    return f"The report rests on {join_words(parts)}." if parts else ""
+    return f"Based on {join_words(parts)}." if parts else ""
 
 
-def _of_all(done: int, count: int, noun: str) -> str:
+def _done_text(done: int, count: int, noun: str) -> str:
     return count_noun(count, noun) if done == count else f"{done:,} of {count_noun(count, noun)}"
 
 
-def _of_verdicts(verdicts: pd.DataFrame) -> str:
+def _verdict_sentence(verdicts: pd.DataFrame) -> str:
     ran = verdicts[verdicts["verdict"] != NOT_RUN].groupby(["claim", "part"])["verdict"].agg(list)
-    both = [set(part) for part in ran if len(part) > 1]
-    same, opposite = sum(len(part) == 1 for part in both), sum({REPRODUCED, DIFFERS} <= part for part in both)
-    text = f"They give the same verdict on {same} of {count_noun(len(both), 'number')} behind the claims"
-    return f"{text}{f' and opposite ones on {opposite}' if opposite else ''}." if both else ""
+    compared = [set(part) for part in ran if len(part) > 1]
+    same, opposite = sum(len(part) == 1 for part in compared), sum({REPRODUCED, DIFFERS} <= part for part in compared)
+    text = f"The engines give the same verdict on {same} of {count_noun(len(compared), 'number')} behind the claims"
+    return f"{text}{f' and opposite ones on {opposite}' if opposite else ''}." if compared else ""
 
 
 def leading(figures: Sequence[AnyFigure | None], changes: Effects | None) -> int | None:
-    """Return the place of the figure with the largest effect that any figure shows; else that of the first one drawn.
+    """Return the index of the figure that shows the largest effect; else that of the first figure drawn.
 
-    Figures of the compared column go first, before those of other numbers of simulations or schedules.
+    Figures of the compared metric go before those of other metrics.
     """
     drawn = {place: figure for place, figure in enumerate(figures) if figure}
     measured = [place for place, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
     compared = [place for place in measured if changes and changes.metric.column in drawn[place].numbers()]
     for places in (compared, measured):
-        for one in changes.axes if changes else ():
+        for effect in changes.axes if changes else ():
             for place in places:
-                if one.axis in drawn[place].axes():
+                if effect.axis in drawn[place].axes():
                     return place
     return min(drawn, default=None)

@@ -1,4 +1,4 @@
-"""Heat maps: a number for each pair of labels of two axes, as text and as colour."""
+"""Heat maps: a value for each pair of labels of two axes, as colour and as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import figure_style
 from .text import number
 
 _MOST_NUMBERS = 400
-"""In more cells of a panel numbers could not be read."""
+"""Panels with more cells have no numbers."""
 
 
 def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
@@ -49,7 +49,7 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
 
 
 def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Return columns x, y, column, row and value, one row a cell, and what they rest on."""
+    """Return columns x, y, column, row and value, one row a cell, and the footnote."""
     seen = observe(tables, figure, figure.value)
     frame = figure_style.normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
     if frame.empty:
@@ -74,7 +74,7 @@ def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
 
 
 def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:
-    """Return the scale of colours: about 1 for ratios, about 0 for what may be negative, else from least to largest."""
+    """Return the colour scale: centred at 1 for ratios and at 0 for signed values, else from min to max."""
     norm: Normalize
     if figure.log:
         above = values[values > 0]
@@ -109,11 +109,11 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
 
 
 def _words(field: pd.DataFrame) -> str:
-    """Write the least and the largest number of a panel, and their labels."""
+    """Describe min and max of a panel."""
     numbers = field.to_numpy(dtype=np.float64)
     ends = []
-    for word, place in (("least", np.nanargmin(numbers)), ("largest", np.nanargmax(numbers))):
+    for word, place in (("min", np.nanargmin(numbers)), ("max", np.nanargmax(numbers))):
         i, j = divmod(int(place), len(field.columns))
-        at = f"{label_text(field.columns[j])}, {label_text(field.index[i])}"
-        ends.append(f"{word} {number(numbers[i, j], 3)} at {at}")
+        labels = f"{label_text(field.columns[j])}, {label_text(field.index[i])}"
+        ends.append(f"{word} {number(numbers[i, j], 3)} at {labels}")
     return "; ".join(ends)

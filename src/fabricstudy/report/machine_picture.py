@@ -1,4 +1,4 @@
-"""A machine as a picture: routers with the jobs of their nodes, cables by class or by what a simulation put on them."""
+"""Pictures of machines: routers with the jobs of their nodes, cables coloured by class or load."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,16 +34,16 @@ Floats = npt.NDArray[np.float64]
 IDLE, BARE, EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
 ROUTER = "#8c8c8c"
 LOAD_COLOURS = ListedColormap(colormaps["magma_r"](np.linspace(0.12, 1.0, 256)))
-"""Without the lightest ones, which could not be seen on white."""
+"""Without the lightest colours, invisible on white."""
 
 _WIDEST = 4.0
-"""Of the widest line over the thinnest one; between them widths go by the number of cables."""
+"""Ratio of the widest to the thinnest line; widths are proportional to cable counts in between."""
 
 _DENSE = 600
-"""With more lines they are translucent."""
+"""More lines are translucent."""
 
 MOST_LEVEL = 6
-"""With more routers side by side labels are upright."""
+"""With more routers in a row labels are vertical."""
 
 SOLID = {"capstyle": "round"}
 DASHED = {"capstyle": "butt", "linestyles": [(0, (3.0, 1.5))]}
@@ -54,16 +54,16 @@ _WORDS = {"bytes": "bytes on a link", "stall": "time for which a link was stalle
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What one panel shows: a machine, and the names of the jobs on it, if there are any.
+    """Content of one panel: a machine and the names of its jobs.
 
     Parameters
     ----------
     holder : int32 array [nodes], optional
-        The job of each node, `NO_JOB` where it is idle; left out where there are no jobs.
+        Job of each node, `NO_JOB` if idle.
     load : float64 array [links], optional
         Bytes, or stall in ns, of each directed link.
     labels : bool
-        Whether each router has its name, and how many nodes it has, below it.
+        Whether routers are labelled with name and node count.
     """
 
     machine: Machine
@@ -80,7 +80,7 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, rests_on: s
     Returns
     -------
     tuple
-        The canvas, its words for those who cannot see it, and what it shows, after what it rests on.
+        Canvas, alternative text and footnote; the footnote begins with `rests_on`.
 
     Raises
     ------
@@ -117,6 +117,19 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, rests_on: s
     return canvas, "; ".join(words), basis
 
 
+def small_picture(machine: Machine) -> tuple[Canvas, str]:
+    """Draw a machine alone on a small canvas; return it and the machine's size in words."""
+    scene, layout = Scene(machine), lay_out(machine)
+    shape = np.divide(*np.subtract(*_corners(layout)[::-1])[::-1])
+    inks = _inks([scene], by_class=True)
+    handles = _handles([scene], [layout], inks)
+    height = 3.2 * min(max(float(shape), 0.3), 1.1) + 0.22 * len(handles)
+    canvas = Canvas(figsize=(3.2, height), layout="constrained")
+    _panel(canvas.subplots(), scene, layout, inks, None)
+    canvas.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
+    return canvas, join_words([count_noun(getattr(machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")])
+
+
 @dataclass(frozen=True)
 class _Scale:
     colours: ScalarMappable
@@ -136,31 +149,31 @@ def _scale(scenes: Sequence[Scene], load: Load | None) -> _Scale | None:
 
 
 def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list[Any]]:
-    """Return a colour for each class of links, by name, and for each job; all differ."""
+    """Return distinct colours for link classes, by name, and for jobs."""
     names = list(dict.fromkeys(link.name for scene in scenes for link in scene.machine.classes)) if by_class else []
     count = len(names) + max(len(scene.jobs) for scene in scenes)
     distinct = sns.color_palette("colorblind", 10)
-    # Without its grey, which idle nodes have.
+    # Grey is for idle nodes.
     palette = [*distinct[:7], *distinct[8:]] if count < 10 else list(sns.color_palette("viridis", count))
     return dict(zip(names, palette, strict=False)), palette[len(names) : count]
 
 
 def _corners(layout: Layout) -> tuple[Floats, Floats]:
-    """Return the lower left and the upper right corner of a picture."""
+    """Return the lower left and upper right corner."""
     names = np.array([word[:2] for word in layout.words]).reshape(-1, 2)
     points = np.concatenate([layout.place, names, *(stroke for _, stroke in layout.paths)])
     return points.min(axis=0) - 1.4 * layout.radius, points.max(axis=0) + 1.4 * layout.radius
 
 
 def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
-    """Count the cables that each line stands for, [lines]."""
+    """Return the number of cables of each line, [lines]."""
     drawn = layout.line_of_row != WITHIN
     counts = np.bincount(layout.line_of_row[drawn], weights=machine.cable_count[drawn], minlength=layout.lines)
     return counts.astype(np.int64)
 
 
 def load_of_lines(load: Floats, layout: Layout) -> Floats:
-    """Return the load of the fullest directed link that each line stands for, [lines]."""
+    """Return the largest load of a directed link of each line, [lines]."""
     of_row = load.reshape(-1, 2).max(axis=1)
     drawn = layout.line_of_row != WITHIN
     most = np.zeros(layout.lines)
@@ -169,7 +182,7 @@ def load_of_lines(load: Floats, layout: Layout) -> Floats:
 
 
 def shares_of_spots(scene: Scene, layout: Layout) -> Floats:
-    """Return how many nodes of each job a spot has, the idle ones last, [spots, jobs + 1]."""
+    """Return the nodes of each job in each spot, idle nodes last, [spots, jobs + 1]."""
     spot = layout.spot_of_router[scene.machine.node_router]
     holder = np.full(scene.machine.nodes, NO_JOB) if scene.holder is None else scene.holder
     shares = np.zeros((len(layout.place), len(scene.jobs) + 1))
@@ -196,7 +209,7 @@ def _panel(
 
 
 def _draw_labels(axes: Axes, scene: Scene, layout: Layout) -> None:
-    """Write below each spot its nodes and, if it is one router, its name; above the highest ones, where no cable is."""
+    """Label each spot with node count and router name, below it, or above it in the top row."""
     machine = scene.machine
     names = machine.router_names if isinstance(machine, NamedMachine) else range(machine.routers)
     name_of = dict(zip(layout.spot_of_router.tolist(), names, strict=True)) if layout.spot == "router" else {}
@@ -216,7 +229,7 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, inks: dict[str, Any], 
     machine = scene.machine
     line = np.array([number for number, _ in layout.paths])
     cables = cables_of_lines(machine, layout)
-    # Lines are thinner the more there are; where they would fill the picture they also let others through.
+    # Many lines are thin, and translucent if they cross.
     thinnest = float(np.clip(24 / np.sqrt(len(cables)), 0.3, 1.0)) if layout.crosses else 0.9
     widest = thinnest * min(cables.max() / cables.min(), _WIDEST)
     widths = np.maximum(widest * cables / cables.max(), 0.25)[line]
@@ -266,7 +279,7 @@ def _draw_spots(axes: Axes, scene: Scene, layout: Layout, inks: list[Any], scale
 
 
 def _load_within(scene: Scene, layout: Layout) -> Floats | None:
-    """Load of the fullest link between routers of each spot; None where each spot is one router."""
+    """Return the largest load of a link within each spot; None if each spot is one router."""
     inside = layout.line_of_row == WITHIN
     if scene.load is None or not inside.any():
         return None
@@ -289,7 +302,7 @@ def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], inks: tuple[dic
 
 
 def _class_handle(scenes: Sequence[Scene], layouts: Sequence[Layout], name: str, ink: Any) -> Any:
-    """Return the entry of a class of links, with its cables and bandwidth in each machine that has it."""
+    """Return the legend entry of a link class, with cables and bandwidth in each machine."""
     counts, bandwidths, drawn, all_slow = [], [], False, True
     for scene, layout in zip(scenes, layouts, strict=True):
         machine = scene.machine
@@ -320,7 +333,7 @@ def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
     notes += [layout.says] if layout.says else []
     if load is not None:
         bundled = (layout.line_of_row == WITHIN).any()
-        notes.append("colour: the fuller direction" + ", of several links the fullest" * bool(bundled))
-        notes += ["ring of a spot: the fullest link inside"] if bundled else []
+        notes.append("colour: the direction with the higher load" + ", of several links the highest" * bool(bundled))
+        notes += ["ring of a spot: the highest load inside"] if bundled else []
         notes.append("light grey: nothing")
     return notes

@@ -1,4 +1,4 @@
-"""The page of a study: everything that its tables say, in one file."""
+"""The report page of a study, in one file."""
 
 import base64
 import hashlib
@@ -21,7 +21,9 @@ from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import DONE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
+from fabricstudy.core.model import ConfigError
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.machine.definitions import read_machine
 from fabricstudy.report import agreement, study_setup, times
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
@@ -32,7 +34,7 @@ from fabricstudy.table.select import label_text
 
 from .explorer import as_choices, explorer
 from .figure_style import NOTHING_MADE, Made
-from .figures import RenderedFigure, draw
+from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
 from .schedules import schedule_summaries
@@ -40,48 +42,54 @@ from .spot_check import judged_unchecked, resolution_check_summary, spot_check_s
 from .text import NO_NUMBER, TextTable, claimed, format_number, number, pair_count_text, range_text
 
 LEAST_PX, PANEL_PX = 660, 300
-"""Widths at which the labels of a figure can still be read; a narrower window scrolls sideways."""
+"""Smallest readable width of a figure, in all and a panel; a narrower window scrolls sideways."""
 
 EMBEDDED_BYTES = 1_800_000
-"""Pictures up to this total stand in the page itself; the others stay beside it."""
+"""Figures up to this total are embedded in the page; the others are linked files."""
 
 _LIBRARIES = (
     *("numpy", "scipy", "pandas", "pyarrow", "pandera", "pydantic"),
     *("seaborn", "matplotlib", "vl-convert-python", "snakemake"),
 )
+MAX_ROUTERS_DRAWN = 5_000
+"""A larger machine has no picture at the top of the page."""
+
 _MOST_REASONS = 50
 _EXAMPLE = "(example)"
 _MOST_ANALYSIS_ROWS = 120
 
 
-def _again(name: str) -> str:
-    """Give the command that makes this page again, in a clone or with an installed wheel."""
-    study = Path(name).stem if Path(name).resolve().parent == CONFIGS.resolve() else name
-    return f"fabricstudy run {shlex.quote(study)} --cores all"
-
-
-def render(plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: bytes, name: str) -> str:
+def render(
+    plan: Plan,
+    tables: Tables,
+    drawn: Sequence[RenderedFigure],
+    source: bytes,
+    name: str,
+    made: Made = NOTHING_MADE,
+) -> str:
     """Return the page's HTML.
 
     Parameters
     ----------
-    drawn : sequence of Drawn
-        The figures, as `draw` gave them.
+    drawn : sequence of RenderedFigure
+        The figures of the study, from `draw`.
     source : bytes
-        The study file.
+        Content of the study file.
     name : str
-        What stands after ``study=`` on the command line.
+        Path of the study file, as on the command line.
     """
     study = plan.study
     changes = effects(tables, design_axes(study), size_axes(study), metric_of(study.report_figures))
     skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
-    pictures = _pictures(drawn)
-    shown_first = leading([one.figure if one.svg else None for one in drawn], changes)
+    lead = leading([one.figure if one.svg else None for one in drawn], changes)
+    order = list(range(len(drawn))) if lead is None else [lead, *(i for i in range(len(drawn)) if i != lead)]
+    pictures = _pictures([drawn[i] for i in order])
+    bundled = Path(name).resolve().parent == CONFIGS.resolve()
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("fabricstudy.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    # What stands between backticks, as in Markdown, is code.
+    # Text between backticks is code, as in Markdown.
     environment.filters["code"] = lambda text: Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
     return environment.get_template("page.html.j2").render(
         study=study,
@@ -104,10 +112,11 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: 
             *spot_check_summary(tables),
             *resolution_check_summary(tables),
         ],
-        lead=None if shown_first is None else pictures[shown_first],
-        figures=[picture for place, picture in enumerate(pictures) if place != shown_first],
+        machine=_machine_picture(plan, made),
+        lead=None if lead is None else pictures[0],
+        figures=pictures if lead is None else pictures[1:],
         explorer=explorer(tables),
-        explorer_start={} if shown_first is None else as_choices(drawn[shown_first].figure),
+        explorer_start={} if lead is None else as_choices(drawn[lead].figure),
         jobs=study_setup.jobs(plan, tables.jobs),
         interference=times.interference(tables.interference),
         below_one=times.below_one(tables.interference),
@@ -124,19 +133,19 @@ def render(plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: 
         missing_engines=[f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")],
         provenance=_provenance(study, tables),
         fingerprints=_fingerprints(study, tables, source),
-        command=_again(name),
+        command=f"fabricstudy run {shlex.quote(Path(name).stem if bundled else name)} --cores all",
     )
 
 
 def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
-    """Claims with their parts, ready to print."""
-    found = []
+    """Return the claims with their parts as text."""
+    claim_texts = []
     for _, part in claims.groupby("claim", sort=False):
         rows = part.to_dict("records")
         facts = {name: _text(rows[0][name]) for name in ("statement", "source", "note", "scope")}
         verdict, parts = rows[0]["claim_verdict"], [_part(row) for row in rows]
-        found.append({"id": rows[0]["claim"], "verdict": verdict, "parts": parts, **facts})
-    return found
+        claim_texts.append({"id": rows[0]["claim"], "verdict": verdict, "parts": parts, **facts})
+    return claim_texts
 
 
 def _text(value: Any) -> Any:
@@ -147,7 +156,7 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     how = row["show"]
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
     pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_planned'])}"
-    what = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
+    noun = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
     interval = (
         f"{format_number(row['low'], how)} to {format_number(row['high'], how)} ({row['interval']})"
         if row["seeds"]
@@ -163,19 +172,19 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
         "measured": claimed(row),
         "at": "" if pd.isna(row["at_labels"]) else f"at {row['at_labels']}",
         "interval": interval,
-        "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {what}{'s' * (row['points'] > 1)}{seeds}{pairs}",
+        "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {noun}{'s' * (row['points'] > 1)}{seeds}{pairs}",
         "verdict": row["verdict"],
         "reason": _text(row["reason"]),
     }
 
 
 def _machines(tables: Tables) -> TextTable:
-    """The machines with their labels on the axes that have one for each, and on those that have several."""
+    """Return the machines with their labels on all axes."""
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
     others = study_setup.machine_labels(tables.points.drop(columns=axes))
     first = [*axes, *["label"] * bool(others)]
-    head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "found by"]
+    head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "method"]
     rows = []
     for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
@@ -188,40 +197,58 @@ def _machines(tables: Tables) -> TextTable:
 
 
 def _analyses(tables: Tables) -> list[dict[str, Any]]:
-    """Every analysis; a short one with its rows, without empty columns."""
-    found = []
+    """Return every analysis, with its rows if they are few, without empty columns."""
+    analyses = []
     for name, frame in tables.analyses.items():
         kind = frame["kind"].iloc[0] if len(frame) else None
         about = inspect.getdoc(Analysis.FAMILY.members[kind]) if kind else ""
-        grid = _analysis_grid(frame.drop(columns="kind").dropna(axis="columns", how="all"))
-        found.append({"name": name, "rows": len(frame), "kind": kind or "no rows", "about": about, "grid": grid})
-    return found
-
-
-def _analysis_grid(frame: pd.DataFrame) -> TextTable:
-    rows = frame.itertuples(index=False) if len(frame) <= _MOST_ANALYSIS_ROWS else ()
-    return TextTable(
-        [str(column).replace("_", " ") for column in frame],
-        [[value if isinstance(value, str) else number(value) for value in row] for row in rows],
-        frozenset(i for i, kind in enumerate(frame.dtypes) if pd.api.types.is_numeric_dtype(kind)),
-    )
+        shown = frame.drop(columns="kind").dropna(axis="columns", how="all")
+        rows = shown.itertuples(index=False) if len(shown) <= _MOST_ANALYSIS_ROWS else ()
+        grid = TextTable(
+            [str(column).replace("_", " ") for column in shown],
+            [[value if isinstance(value, str) else number(value) for value in row] for row in rows],
+            frozenset(i for i, dtype in enumerate(shown.dtypes) if pd.api.types.is_numeric_dtype(dtype)),
+        )
+        analyses.append({"name": name, "rows": len(frame), "kind": kind or "no rows", "about": about, "grid": grid})
+    return analyses
 
 
 def _pictures(drawn: Sequence[RenderedFigure]) -> list[dict[str, Any]]:
-    """Pictures and their sources: the page itself, up to `EMBEDDED_BYTES` in all, then files beside it."""
+    """Return the figures with their sources: embedded up to `EMBEDDED_BYTES` in all, then files."""
     pictures, embedded = [], 0
-    for one in drawn:
-        svg, pdf = (f"figures/{one.figure.id}.{suffix}" for suffix in ("svg", "pdf"))
-        embedded += len(one.svg)
-        inside = "data:image/svg+xml;base64," + base64.b64encode(one.svg).decode()
-        # The picture itself says what it rests on; only where there is none do words have to.
-        missing = "" if one.svg else one.basis
+    for place, picture in enumerate(drawn, start=1):
+        figure, svg = picture.figure, f"figures/{picture.figure.id}.svg"
+        embedded += len(picture.svg)
         pictures.append({
-            "id": one.figure.id, "title": one.figure.title, "caption": one.figure.caption, "missing": missing,
-            "alt": f"{one.alt} {one.basis}", "drawn": bool(one.svg), "width": max(LEAST_PX, PANEL_PX * one.panels),
-            "src": inside if embedded <= EMBEDDED_BYTES else svg, "svg": svg, "pdf": pdf,
+            "number": place, "id": figure.id, "title": figure.title.rstrip("."), "caption": figure.caption,
+            # A picture has its sample size and what is missing as a footnote.
+            "missing": "" if picture.svg else picture.basis, "alt": f"{picture.alt} {picture.basis}",
+            "drawn": bool(picture.svg), "width": max(LEAST_PX, PANEL_PX * picture.panels), "spans": picture.panels > 2,
+            "src": _embedded(picture.svg, "svg+xml") if embedded <= EMBEDDED_BYTES else svg,
+            "svg": svg, "pdf": f"figures/{figure.id}.pdf",
         })  # fmt: skip
     return pictures
+
+
+def _embedded(content: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _machine_picture(plan: Plan, made: Made) -> dict[str, str] | None:
+    """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
+    configs = list(plan.machines.values())
+    if not configs or configs[0].routers > MAX_ROUTERS_DRAWN:
+        return None
+    try:
+        first = next(iter(plan.machines))
+        machine = read_machine(made.machines, first) if made.machines else configs[0].build()
+        content, words = draw_small_machine(machine)
+    except ConfigError:
+        return None
+    caption = f"{str(configs[0].kind).capitalize()}: {words}"
+    caption += f"; the first of {len(configs)} machines." if len(configs) > 1 else "."
+    kind = "png" if content.startswith(b"\x89PNG") else "svg+xml"
+    return {"src": _embedded(content, kind), "alt": f"Picture of the machine. {caption}", "caption": caption}
 
 
 def _statuses(points: pd.DataFrame) -> TextTable:
@@ -233,7 +260,7 @@ def _statuses(points: pd.DataFrame) -> TextTable:
 
 
 def _reasons(points: pd.DataFrame) -> TextTable:
-    """Why points are not done, the most frequent reasons first, with one point as an example."""
+    """Return why points are not done, the most frequent reasons first, with one point as an example."""
     lost = points[points["status"] != DONE].drop_duplicates("point_id").fillna({"reason": "no reason given"})
     lost = lost.assign(**{_EXAMPLE: lost.index})
     keys = ["status", "engine", "reason"]
@@ -255,14 +282,14 @@ def _reasons(points: pd.DataFrame) -> TextTable:
 def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
     started, memory = points["started"].dropna(), points["memory_bytes"].max()
-    seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} around them"
+    seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} overhead"
     engines, hosts = (", ".join(sorted(points[name].dropna().unique())) or "none" for name in ("version", "host"))
     of_points = [
         ("engines", engines),
         ("hosts of the simulations", hosts),
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
         ("CPU seconds", seconds),
-        ("largest memory of a simulation", NO_NUMBER if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
+        ("peak memory of a simulation", NO_NUMBER if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
     ]
     return [
         ("fabricstudy", fabricstudy.__version__),
@@ -273,13 +300,12 @@ def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
 
 
 def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str, list[str]]]:
-    """Digests of what the page rests on; those of code and programs with the number of their points."""
+    """Return digests of inputs, programs and code, the latter with the number of their points."""
     points = tables.points.drop_duplicates("point_id")
     ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
-    made_by = [
-        f"{one} ({count_noun(n, 'point')})" for one, n in points["fingerprint"].value_counts().sort_index().items()
-    ]
-    of_points = [("our code, our reader of results, the engine", made_by), ("SHA-256 of the sorted point ids", [ids])]
+    counts = points["fingerprint"].value_counts().sort_index()
+    programs = [f"{digest} ({count_noun(count, 'point')})" for digest, count in counts.items()]
+    of_points = [("input code, output reader, engine", programs), ("SHA-256 of the sorted point ids", [ids])]
     return [
         *(of_points if study.simulates else ()),
         ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),
@@ -288,15 +314,15 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
 
 
 def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path, made: Made = NOTHING_MADE) -> None:
-    """Draw all figures of a study and write them and the page into `folder`; the page comes last."""
+    """Draw the figures of a study and write them and then the page into `folder`."""
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
     drawn = [draw(figure, tables, plan, made) for figure in plan.study.report_figures]
-    for one in drawn:
-        for suffix, content in (("svg", one.svg), ("pdf", one.pdf)):
+    for picture in drawn:
+        for suffix, content in (("svg", picture.svg), ("pdf", picture.pdf)):
             if content:
-                (pictures / f"{one.figure.id}.{suffix}").write_bytes(content)
+                (pictures / f"{picture.figure.id}.{suffix}").write_bytes(content)
     with atomic_text(folder / "index.html") as page:
-        page.write(render(plan, tables, drawn, source, name))
+        page.write(render(plan, tables, drawn, source, name, made))

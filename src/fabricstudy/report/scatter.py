@@ -1,4 +1,4 @@
-"""Scatter plots: one column against another, how far both put the marks in the same order, and which are best."""
+"""Scatter plots of one column against another, with rank correlations or Pareto fronts."""
 
 import contextlib
 import itertools
@@ -54,7 +54,7 @@ def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
 
 
 def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Observations, list[str]]:
-    """Return the values of x, and the columns that match them with those of y."""
+    """Return the values of x, and the columns that match them with y."""
     selection = figure.across()
     if selection is None:
         return observe(tables, figure, figure.x), keys
@@ -62,7 +62,7 @@ def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Obs
     shared = [key for key in keys if key in across.keys]
     if group_by(across.frame, shared).size().gt(1).any():
         raise figure_style.NothingToDraw(
-            f"several rows of the analysis {figure.x_analysis} fit one mark; say in x_where which"
+            f"several rows of the analysis {figure.x_analysis} fit one mark; select one with `x_where`"
         )
     return across, shared
 
@@ -70,7 +70,7 @@ def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Obs
 class _Marks(NamedTuple):
     """Columns x, y, low, high, hue, family, style, column, row and front, one row a mark; seeds from low to high.
 
-    `lost` names the marks that have a y and no x, and are not drawn; `basis` says what the others rest on.
+    `lost` names the marks without x, which are not drawn; `basis` is the footnote.
     """
 
     frame: pd.DataFrame
@@ -111,7 +111,7 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     without_x = figure_style.drawn_count(up, up.frame) - figure_style.drawn_count(up, up.frame[has_x])
     if without_x:
         up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
-    of_seeds = ["medians over seeds", *["whiskers: least to largest"] * figure.front]
+    of_seeds = ["medians over seeds", *["whiskers: min to max"] * figure.front]
     parts = [figure_style.sample_text(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
     parts += figure_style.dropped_note(marks["x"], figure.x_log) + figure_style.dropped_note(marks["y"], figure.y_log)
@@ -121,13 +121,13 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
 
 
 def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] = MappingProxyType({})) -> list[Any]:
-    """Return the labels of each row as text, which match those of another table; `names` replaces some."""
+    """Return the labels of each row as text; `names` replaces some by those of another table."""
     texts = [[names.get(label, label) for label in frame[key].map(label_text)] for key in keys]
     return list(zip(*texts, strict=True)) if keys else [()] * len(frame)
 
 
 def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
-    """Return whether x, and whether y, has one scale for all panels."""
+    """Return whether all panels share the scale of x, and of y."""
     share_x = figure_style.shares_scale(figure.share_x, marks, "x", figure.x_log)
     return share_x, figure_style.shares_scale(figure.share_y, marks, "y", figure.y_log)
 
@@ -139,12 +139,10 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
         mark = _mark(place if styles == [""] else shape, figure_style.colour(family, hue))
         axes.plot(marks["x"], marks["y"], **mark, **edge)
     if figure.front:
-        # Each point right of and above the line is beaten by a mark on it.
         front = part[part["front"]].sort_values(["x", "y"])
         line: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
         axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **line)
         axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **line)
-    # Numbers with many digits need room.
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:
         axes.set_xscale("log")
@@ -161,7 +159,7 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
 
 
 def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
-    """Name the marks on the Pareto front of each figure that has one."""
+    """Return a sentence on the marks on the Pareto front of each figure that has one."""
     sentences = []
     for figure in (one for one in figures if isinstance(one, ScatterFigure) and one.front):
         with contextlib.suppress(figure_style.NothingToDraw):
@@ -176,13 +174,12 @@ def _of_front(figure: ScatterFigure, marks: _Marks) -> str:
         of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
     best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
-    without = f" Not ranked, since without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
-    brackets = "; ".join(_axis_labels(figure))
-    return f"{figure.title}: on the Pareto front are {best}.{without} In brackets: {brackets}."
+    without = f" Not ranked, without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
+    return f"{figure.title}: Pareto front ({'; '.join(_axis_labels(figure))}): {best}.{without}"
 
 
 def _best(part: pd.DataFrame) -> str:
-    """Name the marks of a panel that are on its front: with both numbers, or how many have one name."""
+    """Name the marks on the front of a panel, with both numbers, or count those of one name."""
     front = part[part["front"]].sort_values("x", kind="stable")
     named = front.groupby(figure_style.joint_labels(front, ("hue", "style")).str.strip(", "), sort=False)
     best = [
@@ -195,7 +192,7 @@ def _best(part: pd.DataFrame) -> str:
 
 
 def _correlation_text(figure: ScatterFigure, part: pd.DataFrame) -> str:
-    """Write the rank correlation of a panel, or why it has none."""
+    """Return the rank correlation of a panel, or why there is none."""
     count = f"n = {len(part)}"
     if len(part) < MIN_ROWS:
         return f"{count}, too few to rank"

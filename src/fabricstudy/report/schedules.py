@@ -1,4 +1,4 @@
-"""What the page says of schedules: what varied, who waited for what, and why midplanes stood idle."""
+"""Summaries of schedules for the page: use of the machine, waits by job size, reasons of idle midplanes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _SHARES = ("utilisation", "useful_utilisation", "idle_no_cables", "idle_reserved
 
 @dataclass(frozen=True)
 class ScheduleSummary:
-    """What the page says of one schedule: of its runs, those that are done and those that are saturated.
+    """Summary of one schedule, with the numbers of its runs that are done and saturated.
 
-    `waits` has a row for each combination of labels: how the machine was used, and the mean wait of each size class,
-    medians over seeds. `lists` has the lists of partitions, by size class; `reasons` tells why runs were not done, and
-    `mended` which oddities of the log were mended.
+    `waits` has a row for each combination of labels: use of the machine and mean wait of each size class, medians over
+    seeds. `lists` has the partition lists by size class, `reasons` why runs are not done, `repairs` the trace clean-up.
     """
 
     name: str
@@ -38,21 +37,21 @@ class ScheduleSummary:
     waits: TextTable
     lists: TextTable
     reasons: list[str]
-    mended: list[str]
+    repairs: list[str]
 
     @property
     def row(self) -> tuple[str, int, int, list[VaryingAxis]]:
-        """Name, runs, seeds and what varies, as of experiments."""
+        """Name, runs, seeds and varying axes, as of an experiment."""
         return self.name, self.runs, self.seeds, self.varies
 
 
 def schedule_summaries(study: Study, tables: Tables) -> list[ScheduleSummary]:
-    """Sum up each schedule of a study."""
+    """Summarise each schedule of a study."""
     schedules = tables.schedules.groupby("schedule", sort=False) if len(tables.schedules) else ()
-    return [_words(str(name), part, tables, study.meanings) for name, part in schedules]
+    return [_summary(str(name), part, tables, study.meanings) for name, part in schedules]
 
 
-def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str, str]) -> ScheduleSummary:
+def _summary(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str, str]) -> ScheduleSummary:
     axes = [axis for axis in axes_of(runs) if runs[axis].notna().any()]
     done = runs[runs["status"] == DONE]
     return ScheduleSummary(
@@ -65,7 +64,7 @@ def _words(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[str,
         waits=_waits(name, done, axes, tables.size_classes),
         lists=_lists(name, axes, tables.partition_lists),
         reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),
-        mended=_counted(runs["trace_repairs"].dropna()),
+        repairs=_counted(runs["trace_repairs"].dropna()),
     )
 
 
@@ -88,7 +87,7 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
         each = [NO_NUMBER if pd.isna(medians.get(size)) else number(medians[size] / HOUR_S, 3) for size in sizes]
         rows.append([*labels, *shares, *hours, *each])
     head = [
-        *axes, "busy %", "useful %", "no cables %", "held %", "scattered %", "empty %", "mean wait (h)",
+        *axes, "busy %", "useful %", "no cables %", "reserved %", "fragmented %", "empty %", "mean wait (h)",
         "mean response (h)", *(f"wait of {size:,}" for size in sizes),
     ]  # fmt: skip
     return TextTable(head, rows, frozenset(range(len(axes), len(head))))
@@ -98,13 +97,8 @@ def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> TextTable:
     of_schedule = lists[lists["schedule"] == name]
     shown = [axis for axis in axes if of_schedule[axis].notna().any()]
     facts = (
-        "class_nodes",
-        "partitions",
-        "concurrent_max",
-        "concurrent_share",
-        "cables",
-        "conflicts",
-        "bisection_links",
+        *("class_nodes", "partitions", "concurrent_max", "concurrent_share"),
+        *("cables", "conflicts", "bisection_links"),
     )
     rows = [
         [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in facts)]

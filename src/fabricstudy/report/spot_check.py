@@ -1,4 +1,4 @@
-"""What the page says of an engine whose times need a check by another one."""
+"""Findings on engines whose runtimes are checked by another engine or at a finer resolution."""
 
 from fabricstudy.core.columns import DONE, RESOLUTION_CHECK, SPOT_CHECK
 from fabricstudy.core.phrasing import count_noun, join_words
@@ -10,18 +10,18 @@ from fabricstudy.table.files import Tables
 from .text import number
 
 LARGE_ERROR = 0.05
-"""Error of the resolution above which points are named."""
+"""Relative resolution error above which points are named."""
 
 
 def _checked_engines(tables: Tables) -> dict[str, str]:
-    """Name each engine of the points that asks for a check, and the one that checks it."""
+    """Return the engines of the points that need a check, each with the engine that checks it."""
     kinds = {name: EngineSettings.FAMILY.find(name) for name in sorted(tables.points["engine"].unique())}
     checked_by = {name: kind.checked_by for name, kind in kinds.items() if kind and issubclass(kind, EngineSettings)}
     return {name: by for name, by in checked_by.items() if by is not None}
 
 
 def spot_check_summary(tables: Tables) -> list[str]:
-    """Return for each engine that asks for a check how its times compare with those of the other one."""
+    """Return a sentence for each engine that needs a check: its runtimes relative to the checking engine."""
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
     return [
         f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_checked(tables, name, by)}"
@@ -30,30 +30,30 @@ def spot_check_summary(tables: Tables) -> list[str]:
 
 
 def _checked(tables: Tables, name: str, by: str) -> str:
-    """Return the ratio of the times on the points of the spot check."""
-    rows, both = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
-    both = both[(both["engine_a"] == by) | (both["engine_b"] == by)]
-    if both.empty:
+    """Return the ratio of the runtimes on the points of the spot check."""
+    rows, pairs = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
+    pairs = pairs[(pairs["engine_a"] == by) | (pairs["engine_b"] == by)]
+    if pairs.empty:
         drawn = rows.loc[rows["engine"] == by, "point_id"].nunique()
-        return f"Of {drawn} drawn for {by} none was done on both: nothing tells how far to believe the times."
-    # The first in the alphabet stands under the fraction.
-    ratio = both["ratio"] if by < name else 1 / both["ratio"]
+        return f"None of the {drawn} points drawn for {by} was done on both: the error is unknown."
+    # The denominator is the first engine in alphabetical order.
+    ratio = pairs["ratio"] if by < name else 1 / pairs["ratio"]
     low, middle, high = (number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max()))
-    count = both["point_a_id"].nunique()
-    return f"On {count} of the cheap ones, as drawn, they have {middle} ({low} to {high}) of the time of {by}."
+    count = pairs["point_a_id"].nunique()
+    return f"On a sample of {count} cheap points, runtimes are {middle} ({low} to {high}) times those of {by}."
 
 
 def resolution_check_summary(tables: Tables) -> list[str]:
-    """Return a sentence on how far the times of points change if the phit is halved; none without such a check."""
+    """Return a sentence on the change of runtimes if the phit is halved; none without such a check."""
     checked = tables.points[tables.points["experiment"] == RESOLUTION_CHECK]
     if checked.empty:
         return []
-    # The plan has each point and then its check.
+    # Each point is followed by its check.
     points, checks = checked.iloc[::2], checked.iloc[1::2]
     runtime_ns = tables.jobs.groupby("point_id")["runtime_ns"].max()
     fine_ns = runtime_ns.reindex(checks["point_id"]).to_numpy()
     error = (runtime_ns.reindex(points["point_id"]) / fine_ns - 1).dropna()
-    # Where delays are long, CAMINOS takes no smaller phit.
+    # With long delays CAMINOS accepts no smaller phit.
     finer = checks["phit_bytes"].to_numpy() < points["phit_bytes"].to_numpy()
     error = error[error.index.isin(points.loc[finer, "point_id"])]
     if error.empty:
@@ -67,7 +67,7 @@ def resolution_check_summary(tables: Tables) -> list[str]:
 
 
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
-    """Return the claims judged by the times of one engine alone that asks for a check, and that engine."""
+    """Return the claims that rest on one engine that needs a check, and that engine."""
     engines_of = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
     checked = _checked_engines(tables)
     unchecked = {}

@@ -1,4 +1,4 @@
-"""What a study asks: its machines, workloads and source in three lines, its experiments, jobs and parameters."""
+"""Setup of a study for the page: overview, experiments, jobs and parameters."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,17 +20,26 @@ from .figure_style import column_text, truncate_label
 from .text import TextTable, VaryingAxis, named, varying_axes
 
 SECTIONS = ("network", "engine", "routing", "machine")
-"""Parts of a point that hold parameters; jobs have a table of their own."""
+"""Parts of a point with parameters; jobs are in another table."""
 
 _MOST_VALUES, _MOST_JOBS = 5, 4
 _UNITS = {"nanosecond": "ns us ms s", "byte": "B kB MB GB TB", "byte/second": "B/s kB/s MB/s GB/s TB/s"}
 
 
 def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return what stands at the top of the page: machines, workloads and source, as far as the study has them."""
+    """Return the overview at the top of the page: what is compared, machines, workloads and source."""
     chosen = {row.point_id: planned.points[row.point_id].point for row in planned.rows}
     sources = list(dict.fromkeys(claim.source for claim in study.claims))
+    varied: dict[str, dict[str, None]] = {}
+    for _, _, _, axes in experiments(study, points[~points["experiment"].isin(ADDED_EXPERIMENTS)]):
+        for axis in axes:
+            labels = (f"\u201c{label}\u201d" if ", " in label else label for label in axis.labels)
+            varied.setdefault(axis.axis, {}).update(dict.fromkeys(labels))
     lines = [
+        (
+            "Compared",
+            "; ".join(f"{axis}: {named(list(labels))}" for axis, labels in varied.items()),
+        ),
         ("Machines" if len(planned.machines) > 1 else "Machine", _machines(planned, machine_labels(points))),
         ("Workloads", _workloads(list(chosen.values()))),
         ("Source", named(sources) if sources else ""),
@@ -39,34 +48,37 @@ def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, s
 
 
 def machine_labels(points: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the labels of each machine, on the axes of which every label has one machine of each experiment.
+    """Return the labels of each machine on the axes that identify machines.
 
-    An axis may have several labels for one machine, such as a machine with two routings.
+    On these axes every label has one machine in each experiment; a machine may have several labels, for instance with
+    two routings.
     """
     points = points[~points["experiment"].isin(ADDED_EXPERIMENTS)]
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for axis in axes_of(points):
         labelled = points[points[axis].notna()]
         machines = labelled.groupby(["experiment", axis])["machine_id"].nunique()
         if labelled["machine_id"].nunique() < 2 or (machines > 1).any():
             continue
         for machine, labels in labelled.groupby("machine_id", sort=False)[axis]:
-            found.setdefault(str(machine), []).append(" / ".join(dict.fromkeys(labels.map(label_text))))
-    return found
+            texts.setdefault(str(machine), []).append(" / ".join(dict.fromkeys(labels.map(label_text))))
+    return texts
 
 
 def _machines(planned: Plan, labels: Mapping[str, Sequence[str]]) -> str:
-    """Return label, kind, size and bandwidths of the machines, those of one kind together."""
+    """Return label, size and bandwidths of the machines of each kind."""
     groups: dict[str, list[str]] = {}
     for name, machine in planned.machines.items():
         groups.setdefault(str(machine.kind), []).append(name)
     texts = []
     for kind, names in groups.items():
         machines = [planned.machines[name] for name in names]
-        own = ", ".join(labels.get(names[0], ())) if len(names) == 1 else ""
-        called = f"{own} ({kind})" if own else kind if len(names) == 1 else f"{kind} ({len(names)} variants)"
-        sizes = [f"{_range([getattr(one, size) for one in machines], size)} {size}" for size in ("nodes", "routers")]
-        texts.append(f"{called}: {', '.join(sizes)}{_bandwidths(machines)}")
+        label = ", ".join(labels.get(names[0], ())) if len(names) == 1 else ""
+        name = f"{label} ({kind})" if label else kind if len(names) == 1 else f"{kind} ({len(names)} variants)"
+        sizes = [
+            f"{_range([getattr(config, size) for config in machines], size)} {size}" for size in ("nodes", "routers")
+        ]
+        texts.append(f"{name}: {', '.join(sizes)}{_bandwidths(machines)}")
     return "; ".join(texts)
 
 
@@ -84,7 +96,7 @@ def _bandwidths(machines: Sequence[Any]) -> str:
 
 
 def _workloads(points: Iterable[Point]) -> str:
-    """Return patterns, message sizes and nodes of each job, or of all jobs together if there are many."""
+    """Return patterns, message sizes and nodes of each job, or of all jobs if there are many."""
     facts = dict.fromkeys(
         (job.name, job.pattern.kind, getattr(job.pattern, "message_bytes", None), job.node_count(point.machine.nodes))
         for point in points
@@ -95,8 +107,8 @@ def _workloads(points: Iterable[Point]) -> str:
     many, texts = len(names) > _MOST_JOBS, []
     for name in [f"{len(names)} jobs"] if many else names:
         _, kinds, sizes, nodes = zip(*(fact for fact in facts if many or fact[0] == name), strict=True)
-        known = [size for size in sizes if size is not None]
-        messages = f", messages of {_range(known, 'message_bytes')}" if known else ""
+        message_sizes = [size for size in sizes if size is not None]
+        messages = f", messages of {_range(message_sizes, 'message_bytes')}" if message_sizes else ""
         texts.append(f"{name}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
     return "; ".join(texts)
 
@@ -107,7 +119,7 @@ def _range(values: Sequence[float], column: str) -> str:
 
 
 def experiments(study: Study, points: pd.DataFrame) -> list[tuple[str, int, int, list[VaryingAxis]]]:
-    """Return points, seeds and what varies in each experiment."""
+    """Return name, points, seeds and varying axes of each experiment."""
     return [
         (str(name), len(part), part["seed"].nunique(), varying_axes(part, own_axes(part), study.meanings))
         for name, part in points[points["experiment"] != BASELINE_EXPERIMENT].groupby("experiment", sort=False)
@@ -115,7 +127,7 @@ def experiments(study: Study, points: pd.DataFrame) -> list[tuple[str, int, int,
 
 
 def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
-    """Return the jobs of each experiment: what they do, and how large they are."""
+    """Return pattern and size of the jobs of each experiment."""
     patterns = [
         planned.points[point_id].point.jobs[job].pattern.kind
         for point_id, job in zip(table["point_id"], table["job"], strict=True)
@@ -129,22 +141,21 @@ def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
 
 
 def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextTable, TextTable]:
-    """Return every parameter of the simulations with its values, and whether the study sets it or it is a default.
+    """Return every parameter of the simulations with its values and origin.
 
-    Values come from the models of the planned points, so that no parameter is left out; what an engine derives from a
-    point comes from the columns `DERIVED` of the table.
+    Values are those of the models of the planned points and of the columns `DERIVED` of the table.
 
     Returns
     -------
-    tuple of Grid
-        Those of network, engine and routing, and those of the machines.
+    tuple of TextTable
+        Parameters of network, engine and routing, and of the machines.
     """
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
-    sections = {section: [getattr(one.point, section) for one in planned.points.values()] for section in SECTIONS}
+    sections = {section: [getattr(point.point, section) for point in planned.points.values()] for section in SECTIONS}
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
-        for model in {id(one): one for one in models}.values():  # points share their parts
+        for model in {id(model): model for model in models}.values():  # points share their parts
             for keys, text, is_given in _leaves(model):
                 kind = f" ({model.kind})" if several and keys else ""
                 path = ".".join([f"{section}{kind}", *keys])
@@ -155,19 +166,20 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
         for engine, part in points[points[column].notna()].groupby("engine", sort=False):
             texts = [format_value(column, value) for value in sorted(part[column].unique())]
             rows.append([f"{column_text(column)} ({engine})", _values(texts), "derived by the engine"])
-    is_machine = [row[0].startswith("machine") for row in rows]
-    parts = ([row for row, own in zip(rows, is_machine, strict=True) if own == wanted] for wanted in (False, True))
-    other, machine = (TextTable(("parameter", "value", "from"), part) for part in parts)
-    return other, machine
+    head = ("parameter", "value", "origin")
+    machine = [row for row in rows if row[0].startswith("machine")]
+    return TextTable(head, [row for row in rows if row not in machine]), TextTable(head, machine)
 
 
 def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Give keys, value and whether the study sets it, of each key of a model and of those within it; its kind first."""
+    """Yield path, value and whether the study sets it, for each key of a model and its parts."""
     settable = fields_of(type(model)).values()
-    for name, field in ((name, one) for name, one in type(model).model_fields.items() if one in settable):
+    for name, field in type(model).model_fields.items():
+        if field not in settable:
+            continue
         value, is_given = getattr(model, name), name in model.model_fields_set
         if name in DERIVED and not is_given:
-            continue  # the table of points has what the engine derives
+            continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
             yield from ((below, text, is_given) for below, text, _ in _leaves(value, path))
@@ -182,7 +194,7 @@ def _values(texts: Iterable[str]) -> str:
 
 
 def _origin(study: Study, path: str, count: int, is_given: bool) -> str:
-    """Return whether a parameter is set, a default or varied, and by which axes."""
+    """Return whether a parameter is set, default or varied, and by which axes."""
     keys = re.sub(r" \(.*?\)", "", path).split(".")
 
     def sets(change: str) -> bool:
@@ -200,7 +212,7 @@ def _origin(study: Study, path: str, count: int, is_given: bool) -> str:
 
 
 def format_value(name: str, value: Any) -> str:
-    """Return a value in the unit that fits, which the last part of its name says.
+    """Return a value with the prefix that fits; its name ends with the unit.
 
     Examples
     --------

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fabricstudy.core.phrasing import join_words
+from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.table.select import label_text
 
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of text for the page; `numeric` columns stand to the right."""
+    """A table of text for the page; `numeric` columns are right-aligned."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -26,16 +26,16 @@ SummaryColumn = tuple[str, Callable[[pd.DataFrame], Any]]
 def summarise(
     rows: pd.DataFrame, keys: Mapping[str, str], columns: Sequence[SummaryColumn], texts: int = 0
 ) -> TextTable:
-    """Sum up the rows that have the same keys: one row of text for each group.
+    """Summarise the rows with equal keys: one row of text for each group.
 
     Parameters
     ----------
     keys : mapping
-        Columns of `rows`, and how the page calls them.
+        Columns of `rows` and their headings.
     columns : sequence of (str, function)
-        What else the page has: its name, and what it says of the rows of a group.
+        Heading of each further column, and its value for the rows of a group.
     texts : int
-        How many of the last columns are no numbers.
+        Number of last columns that are not numeric.
 
     Examples
     --------
@@ -44,29 +44,28 @@ def summarise(
     [['sst', '2', '1.25', '1.625', '2']]
     """
     groups = rows.groupby(list(keys), sort=False)
-    written = [[*map(str, key), *(str(says(part)) for _, says in columns)] for key, part in groups]
+    written = [[*map(str, key), *(str(value(part)) for _, value in columns)] for key, part in groups]
     head = (*keys.values(), *(name for name, _ in columns))
     return TextTable(head, written, frozenset(range(len(keys), len(head) - texts)))
 
 
 def min_median_max(column: str, digits: int = 4) -> list[SummaryColumn]:
-    """Return the columns of a summary with the least value of a column, its median and its largest one."""
-    return [(name, reduced(column, how, digits)) for name, how in
-            (("least", "min"), ("median", "median"), ("largest", "max"))]  # fmt: skip
+    """Return the columns min, median and max of a summary."""
+    return [(how, reduced(column, how, digits)) for how in ("min", "median", "max")]
 
 
 def reduced(column: str, how: str, digits: int, factor: float = 1.0) -> Callable[[pd.DataFrame], str]:
-    """Return what a summary says of a column: its median, least or largest value."""
+    """Return a function that writes a statistic of a column."""
     return lambda part: number(factor * part[column].agg(how), digits)
 
 
 def seeds_of(part: pd.DataFrame) -> int:
-    """Return how many seeds the rows of a group have."""
+    """Return the number of seeds of the rows."""
     return int(part["seed"].nunique())
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Write a number with a few significant digits; a missing one as a dash.
+    """Write a number with a few significant digits, a missing one as a dash.
 
     Examples
     --------
@@ -81,7 +80,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def format_number(value: Any, how: str | None) -> str:
-    """Write a claim's number as it asks for.
+    """Write the number of a claim in its format.
 
     Examples
     --------
@@ -91,7 +90,7 @@ def format_number(value: Any, how: str | None) -> str:
     True
     """
     if value is None or pd.isna(value):
-        return "–"
+        return NO_NUMBER
     text = f"{round(100 * value, 1):g}\N{NO-BREAK SPACE}%" if how == "percent" else number(value)
     return text.replace("-", "\N{MINUS SIGN}")
 
@@ -103,7 +102,7 @@ def claimed(row: Mapping[Any, Any]) -> str:
 
 
 class VaryingAxis(NamedTuple):
-    """An axis that varies: its name, what it sets where its name does not say so, and its labels."""
+    """An axis that varies, the key that it sets if the name differs, and its labels."""
 
     axis: str
     sets: str
@@ -111,12 +110,12 @@ class VaryingAxis(NamedTuple):
 
 
 def varying_axes(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str, str]) -> list[VaryingAxis]:
-    """Return those of the axes that have several labels in these rows.
+    """Return the axes with several labels in these rows.
 
     Examples
     --------
     >>> varying_axes(pd.DataFrame({"alpha": [1, 2]}), ["alpha"], {"alpha": "machine.bandwidth.global"})
-    [Varied(axis='alpha', sets='machine.bandwidth.global', labels=['1', '2'])]
+    [VaryingAxis(axis='alpha', sets='machine.bandwidth.global', labels=['1', '2'])]
     """
     return [
         VaryingAxis(axis, meanings.get(axis, ""), [label_text(label) for label in frame[axis].unique()])
@@ -129,7 +128,7 @@ _MOST_NAMES = 6
 
 
 def named(labels: Sequence[str]) -> str:
-    """Return the first labels of a list, and how many there are more.
+    """Join the first labels of a list and count the rest.
 
     Examples
     --------
@@ -140,32 +139,28 @@ def named(labels: Sequence[str]) -> str:
     return join_words([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
 
 
-def pair_count_text(pairs: int, asked: int) -> str:
-    """Count the comparisons made, and those asked for where some have no partner.
+def pair_count_text(pairs: int, planned: int) -> str:
+    """Count the pairs compared, of those planned if some are missing.
 
     Examples
     --------
     >>> pair_count_text(3, 3), pair_count_text(2, 3), pair_count_text(1, 1)
     ('3 pairs', '2 of 3 pairs', '1 pair')
     """
-    return f"{pairs} pair{'s' * (asked != 1)}" if pairs == asked else f"{pairs} of {asked} pairs"
+    return count_noun(pairs, "pair") if pairs == planned else f"{pairs} of {planned} pairs"
 
 
 def range_text(low: Any, high: Any, how: str | None) -> str:
-    """Write a closed range, of which an end may be open.
+    """Write a range, of which an end may be open.
 
     Examples
     --------
     >>> range_text(1.2, 1.7, "number"), range_text(1, None, "number"), range_text(0, 0, "number")
     ('1.2 to 1.7', 'at least 1', 'exactly 0')
     """
-    no_low, no_high = pd.isna(low), pd.isna(high)
-    if no_low and no_high:
-        return "–"
-    if no_low or no_high:
-        return f"at most {format_number(high, how)}" if no_low else f"at least {format_number(low, how)}"
-    return (
-        f"exactly {format_number(low, how)}"
-        if low == high
-        else f"{format_number(low, how)} to {format_number(high, how)}"
-    )
+    least, most = format_number(low, how), format_number(high, how)
+    if pd.isna(low):
+        return NO_NUMBER if pd.isna(high) else f"at most {most}"
+    if pd.isna(high):
+        return f"at least {least}"
+    return f"exactly {least}" if low == high else f"{least} to {most}"

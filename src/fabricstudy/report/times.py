@@ -1,4 +1,4 @@
-"""What the page says of the times of jobs: beside others, beside their bounds, and by the metrics of a mapping."""
+"""Tables of runtimes for the page: interference, runtime over lower bounds, mapping metrics as predictors."""
 
 from __future__ import annotations
 
@@ -19,50 +19,49 @@ _OVER, _RANGE = "(over)", "(range)"
 
 
 def interference(rows: pd.DataFrame) -> TextTable:
-    """Sum up the slowdowns of each experiment, and how far they differ between the seeds of a point."""
+    """Summarise the slowdowns of each experiment and their run-to-run variation."""
     compared = rows[rows["slowdown"].notna()]
     compared = compared.assign(**{_RANGE: compared["slowdown_high"] - compared["slowdown_low"]})
 
-    def range_of_seeds(part: pd.DataFrame, how: str) -> str:
+    def seed_range(part: pd.DataFrame, how: str) -> str:
         return number(part[_RANGE].agg(how), 2) if seeds_of(part) > 1 else NO_NUMBER
 
     columns = [
         ("jobs", len), ("seeds", seeds_of), *min_median_max("slowdown", 3),
-        ("range, median", lambda part: range_of_seeds(part, "median")),
-        ("largest", lambda part: range_of_seeds(part, "max")),
+        ("run-to-run range, median", lambda part: seed_range(part, "median")),
+        ("max", lambda part: seed_range(part, "max")),
         ("below 1", lambda part: int(part["below_one"].sum())),
     ]  # fmt: skip
     return summarise(compared, {"experiment": "experiment", "engine": "engine"}, columns)
 
 
 def below_one(rows: pd.DataFrame) -> tuple[str, TextTable]:
-    """Return a line on jobs that are faster among others than alone, and a table of them, seeds by their median."""
+    """Return a heading on jobs that run faster among others than alone, and a table of them, medians over seeds."""
     low = rows[rows["below_one"].fillna(False).astype(bool)]
     if low.empty:
         return "", TextTable((), [])
     axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
     keys = list(dict.fromkeys(["experiment", *axes, "engine", "job_name"]))
-    written = []
+    table = []
     for labels, part in low.groupby(keys, sort=False, dropna=False):
         span = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
         seeds = seeds_of(part)
         median = number(part["slowdown"].median(), 3)
-        written.append([*map(label_text, labels), median, span if seeds > 1 else NO_NUMBER, str(seeds)])
-    grid = TextTable([*keys, "slowdown", "over the seeds", "seeds"], written, frozenset((len(keys), len(keys) + 2)))
-    return f"Faster with neighbours than in its baseline run: {count_noun(low['point_id'].nunique(), 'point')}", grid
+        table.append([*map(label_text, labels), median, span if seeds > 1 else NO_NUMBER, str(seeds)])
+    grid = TextTable([*keys, "slowdown", "over the seeds", "seeds"], table, frozenset((len(keys), len(keys) + 2)))
+    return f"Faster with other jobs than in the baseline run: {count_noun(low['point_id'].nunique(), 'point')}", grid
 
 
 def bounds(jobs: pd.DataFrame) -> TextTable:
-    """Sum up times of jobs over the higher one of their two bounds, and name the job that lies furthest above it."""
+    """Summarise runtimes over the larger of their two lower bounds, and name the job with the largest ratio."""
     bounded = jobs[jobs["over_bound"].notna()]
-    # The higher bound is the one that the time is closer to.
     bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
     columns = [
         ("jobs", len),
-        ("phase bound is higher", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
+        ("phase bound is larger", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
         *min_median_max(_OVER),
         ("below 1", lambda part: int((part[_OVER] < 1 - ROUNDING).sum())),
-        ("the largest is", lambda part: _job_text(part[part[_OVER] == part[_OVER].max()].iloc[0], part)),
+        ("max at", lambda part: _job_text(part[part[_OVER] == part[_OVER].max()].iloc[0], part)),
     ]
     keys = {"experiment": "experiment", "bound_method": "link bound from"}
     return summarise(bounded, keys, columns, texts=1)
@@ -76,7 +75,7 @@ def _job_text(job: pd.Series[Any], among: pd.DataFrame) -> str:
 
 
 def below_bounds(jobs: pd.DataFrame) -> str:
-    """Return a sentence that names the points whose times lie below their link bound; empty if there are none.
+    """Return a sentence that names the points with a runtime below the link bound; empty if there are none.
 
     That is an error of an engine or of the bound.
     """
@@ -89,24 +88,24 @@ def below_bounds(jobs: pd.DataFrame) -> str:
         for row in below.head(_MOST_NAMED).itertuples()
     ]
     more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
-    return f"{len(below)} of {len(bounded)} times lie below their lower bound: {', '.join(named)}{more}."
+    return f"{len(below)} of {len(bounded)} runtimes are below their lower bound: {', '.join(named)}{more}."
 
 
 def predictors(tables: Tables) -> TextTable:
-    """Sum up the groups of each experiment, engine, routing and metric: correlations by their median and least."""
+    """Summarise the groups of each experiment, engine, routing and metric."""
     keys = {"experiment": "experiment", "engine": "engine", "routing_kind": "routing", "metric": "metric"}
     columns = [
         ("groups", len), ("seeds", seeds_of), ("mappings", _mappings),
-        ("Spearman, median", reduced("spearman", "median", 3)), ("least", reduced("spearman", "min", 3)),
-        ("Kendall, median", reduced("kendall", "median", 3)), ("least", reduced("kendall", "min", 3)),
-        ("regret, median (%)", reduced("regret", "median", 3, 100)), ("largest (%)", reduced("regret", "max", 3, 100)),
+        ("Spearman, median", reduced("spearman", "median", 3)), ("min", reduced("spearman", "min", 3)),
+        ("Kendall, median", reduced("kendall", "median", 3)), ("min", reduced("kendall", "min", 3)),
+        ("regret, median (%)", reduced("regret", "median", 3, 100)), ("max (%)", reduced("regret", "max", 3, 100)),
     ]  # fmt: skip
     return summarise(tables.predictors, keys, columns)
 
 
 def _mappings(part: pd.DataFrame) -> str:
-    """Return how many mappings a group has; and of how many planned ones where some have no time."""
+    """Return the number of mappings of a group, of those planned if some have no runtime."""
     least, most = part["mappings"].min(), part["mappings"].max()
-    counted = str(least) if least == most else f"{least}{NO_NUMBER}{most}"
-    asked = part["mappings_planned"].max()
-    return counted if least == asked else f"{counted} of {asked}"
+    count = str(least) if least == most else f"{least}{NO_NUMBER}{most}"
+    planned = part["mappings_planned"].max()
+    return count if least == planned else f"{count} of {planned}"

@@ -1,8 +1,8 @@
-"""Adaptive: per packet and hop, of the links below the one with most room. What matters here is which they are.
+"""Adaptive: each packet takes, at each hop, the candidate link with the most free buffer space. Candidates are
 
-* In a grid, in every unfinished dimension: the links that dimension order would take, both ways half-way round a
-  ring, and on express links also the short hop towards the goal.
-* Elsewhere: all links that minimal paths take. On a tree they go up, then down, so one virtual channel suffices.
+* in a grid, in every unfinished dimension: the links of dimension order, both ways at a tie on a ring, and on express
+  links also the short hop towards the goal;
+* elsewhere: all links of minimal paths. On a tree these lead up, then down, so one virtual channel suffices.
 """
 
 from typing import Literal
@@ -19,7 +19,7 @@ from .path_graph import PathGraph
 
 
 class AdaptiveGridRoutes(MemorylessRoutes):
-    """Links for adaptive packets in a grid."""
+    """Candidate links in a grid."""
 
     kind = "adaptive"
 
@@ -31,11 +31,11 @@ class AdaptiveGridRoutes(MemorylessRoutes):
         self._steps = [adaptive_steps(dimension) for dimension in machine.dimensions]
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Steps in all dimensions; the shares mean nothing but that none is more likely."""
+        """Return the steps in all dimensions; all shares of a packet are equal."""
         hops: list[tuple[Ints, Ints]] = []
-        for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
+        for coordinate, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
             for steps in ways:
-                to = steps.to[place[at], place[goal]]
+                to = steps.to[coordinate[at], coordinate[goal]]
                 packet = np.flatnonzero(to >= 0)
                 hops.append((packet, links[at[packet], to[packet]].astype(np.int64)))
         packet, link = (np.concatenate(column) for column in zip(*hops, strict=True))
@@ -43,7 +43,7 @@ class AdaptiveGridRoutes(MemorylessRoutes):
 
 
 class AdaptiveMinimalRoutes(MemorylessRoutes):
-    """Links for adaptive packets on any other machine."""
+    """Candidate links on any other machine."""
 
     kind = "adaptive"
 
@@ -52,7 +52,7 @@ class AdaptiveMinimalRoutes(MemorylessRoutes):
         self._minimal = MinimalRoutes(machine)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Return the hops of minimal paths; on a tree all of them on one channel."""
+        """Return the hops of minimal paths, on a tree with one channel."""
         hops = self._minimal.next_hops(at, goal)
         return hops if self.machine.level is None else hops._replace(channel=np.zeros_like(hops.link))
 
@@ -65,9 +65,9 @@ class AdaptiveMinimalRoutes(MemorylessRoutes):
 
 @register
 class Adaptive(Routing):
-    """Per packet and hop, of the links that shortest paths take the one with the most room.
+    """Each packet takes, at each hop, the link of a shortest path with the most free buffer space.
 
-    In a grid: of the links that dimension order would take in any unfinished dimension.
+    In a grid, candidates are the links of dimension order in all unfinished dimensions.
     """
 
     kind: Literal["adaptive"] = "adaptive"

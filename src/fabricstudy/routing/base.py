@@ -1,4 +1,4 @@
-"""What a routing does with packets on a machine."""
+"""Base classes of routings and routes."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-# Bounds the memory of the walks: packets that move at a time, and pairs of router and goal that are remembered.
+# Limit the memory of traversals: packets, and pairs of router and goal, at a time.
 PACKETS_AT_ONCE = 1 << 20
 STATES_AT_ONCE = 1 << 25
 
 MAX_FLOWS = 1 << 18
-"""Flows whose paths are held at most: all pairs of 512 routers."""
+"""Limit of flows whose paths are stored: all pairs of 512 routers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Flows:
-    """Bytes from routers to goals, each pair once."""
+    """Bytes from routers to goals; pairs are unique."""
 
     source: Ints
     """Routers; int64 [flows]."""
     goal: Ints
-    """Routers, or nodes where `Routes.by_destination_node` says so; int64 [flows]."""
+    """Routers, or nodes if `Routes.by_destination_node`; int64 [flows]."""
     size_bytes: Floats
     """Bytes; float64 [flows]."""
 
     @classmethod
     def merged(cls, source: Ints, goal: Ints, size_bytes: Floats, goals: int) -> Flows:
-        """Add up messages between the same two; `goals` is how many routers or nodes there are."""
+        """Return the flows of messages, summed per pair; `goals` is the number of routers or nodes."""
         key = source * goals + goal
         cells = (int(source.max(initial=0)) + 1) * goals
         if cells <= 16 * len(key) + STATES_AT_ONCE // 32:
             size = sum_by_index(key, size_bytes, cells)
             pairs = np.flatnonzero(size)
             return cls(pairs // goals, pairs % goals, size[pairs])
-        pairs, place = np.unique(key, return_inverse=True)
-        return cls(pairs // goals, pairs % goals, sum_by_index(place, size_bytes, len(pairs)))
+        pairs, flow = np.unique(key, return_inverse=True)
+        return cls(pairs // goals, pairs % goals, sum_by_index(flow, size_bytes, len(pairs)))
 
 
 class NextHops(NamedTuple):
-    """Next hops: packet `packet[i]` takes `link[i]`, with the share `share[i]` of it, on virtual channel `channel[i]`.
+    """Next hops: the share `share[i]` of packet `packet[i]` takes `link[i]` on virtual channel `channel[i]`.
 
-    Shares of a packet sum to 1; a packet at its goal has no hop. Without `channel`, hop k takes channel k.
+    Shares of a packet sum to 1; a packet at its goal has no hop. Without `channel`, hop k uses channel k.
     """
 
     packet: Ints
@@ -69,32 +69,32 @@ class NextHops(NamedTuple):
 
 
 class Routes(ABC):
-    """The routes of one routing on one machine."""
+    """Routes of a routing on a machine."""
 
     kind: ClassVar[str]
-    """Name of the routing in a study."""
+    """Kind of the routing."""
 
     oblivious: ClassVar[bool] = False
-    """Whether loads follow from the messages alone; otherwise a packet's way depends on the others."""
+    """True if loads follow from the messages alone, and paths do not depend on other packets."""
 
     single_path: bool = False
-    """Whether all packets between the same two take one path, so that loads are exact."""
+    """True if all packets of a flow take one path, so that loads are exact."""
 
     by_destination_node: ClassVar[bool] = False
-    """Whether the way depends on the destination node, not on its router alone."""
+    """True if paths depend on the destination node, not only on its router."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 
     def loads(self, flows: Flows) -> Floats:
-        """Bytes on each directed link, float64 [links]; expected ones where packets draw their way.
+        """Return the bytes on each directed link, float64 [links]: the expectation for randomised paths.
 
         Raises ValueError if the routing is not oblivious.
         """
-        raise ValueError(f"link loads are not known beforehand for {self.kind} routing")
+        raise ValueError(f"{self.kind} routing is not oblivious: its link loads depend on the simulation")
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
-        """Return `loads` for bytes [from, to] between routers; the diagonal does not count."""
+        """Return `loads` for bytes [from, to] between routers; the diagonal is ignored."""
         source, goal = np.nonzero(traffic_bytes)
         apart = source != goal
         source, goal = source[apart], goal[apart]
@@ -102,22 +102,22 @@ class Routes(ABC):
 
     @abstractmethod
     def support(self, flows: Flows) -> Bools:
-        """Whether a packet may take the link, bool [links]."""
+        """Return the links that packets may use, bool [links]."""
 
     def ways(self, flows: Flows) -> PathGraph | None:
-        """Return all paths that packets may take; None where they make detours, or there are too many to hold."""
+        """Return all paths that packets may take; None for non-minimal routings, or if there are too many."""
         return None
 
 
 class MemorylessRoutes(Routes):
-    """Routes where the next hops depend only on where a packet is and on its goal."""
+    """Routes whose next hops depend only on a packet's router and goal."""
 
     @abstractmethod
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Return the next hops of packets at routers `at` with goals `goal`, int64 [packets]."""
+        """Return the next hops of packets at routers `at` for `goal`, int64 [packets] each."""
 
     def support(self, flows: Flows) -> Bools:
-        """Spread from all sources at once, each pair of router and goal once."""
+        # Spread from all sources at once; each pair of router and goal is visited once.
         used = np.zeros(self.machine.links, dtype=np.bool_)
         for at, goal in _by_goal(flows, self.machine.routers):
             least = goal.min()
@@ -133,41 +133,37 @@ class MemorylessRoutes(Routes):
         return used
 
     def ways(self, flows: Flows) -> PathGraph | None:
-        """Follow all flows hop by hop; the states after each hop are numbered below those before it."""
+        # Follow all flows hop by hop; the states after each hop have lower numbers than those before it.
         if len(flows.source) > MAX_FLOWS:
             return None
         routers, head = self.machine.routers, self.machine.link_head
         state = flows.goal * routers + flows.source
-        count, links, places = [], [], []
+        count, links, indices = [], [], []
         while len(state):
             hops = self.next_hops(state % routers, state // routers)
             order = np.argsort(hops.packet, kind="stable")
             packet, link = hops.packet[order], hops.link[order]
             count.append(np.bincount(packet, minlength=len(state)))
             links.append(link)
-            state, place = np.unique(state[packet] // routers * routers + head[link], return_inverse=True)
-            places.append(place)
-        below = np.cumsum([0, *(len(one) for one in count[:0:-1])])
-        to = [
-            np.zeros(0, dtype=np.int64),
-            *(place + first for place, first in zip(places[-2::-1], below, strict=False)),
-        ]
+            state, index = np.unique(state[packet] // routers * routers + head[link], return_inverse=True)
+            indices.append(index)
+        below = np.cumsum([0, *map(len, count[:0:-1])])
+        to = [index + first for index, first in zip(indices[-2::-1], below, strict=False)]
         return PathGraph(
             begin=np.cumsum(np.concatenate([[0], *reversed(count)])),
             link=np.concatenate([np.zeros(0), *reversed(links)]).astype(np.int32),
-            to=np.concatenate(to).astype(np.int32),
+            to=np.concatenate([np.zeros(0, dtype=np.int64), *to]).astype(np.int32),
             start=np.arange(len(flows.source)) + below[-1],
             size_bytes=flows.size_bytes,
         )
 
 
 class ObliviousMemorylessRoutes(MemorylessRoutes):
-    """Memoryless routes where the shares of the hops are fixed."""
+    """Memoryless routes with fixed shares of the hops."""
 
     oblivious = True
 
     def loads(self, flows: Flows) -> Floats:
-        """Move all packets hop by hop."""
         machine, load = self.machine, np.zeros(self.machine.links)
         for start in range(0, len(flows.source), PACKETS_AT_ONCE):
             part = slice(start, start + PACKETS_AT_ONCE)
@@ -180,14 +176,14 @@ class ObliviousMemorylessRoutes(MemorylessRoutes):
         return load
 
 
-def sum_by_index(place: npt.NDArray[np.integer], size_bytes: Floats, places: int) -> Floats:
-    """Bytes of each place, float64 [places]."""
-    # Of nothing, numpy would make integers.
-    return np.bincount(place, weights=size_bytes, minlength=places).astype(np.float64, copy=False)
+def sum_by_index(index: npt.NDArray[np.integer], size_bytes: Floats, length: int) -> Floats:
+    """Return the sum of bytes per index, float64 [length]."""
+    # For empty input bincount returns integers.
+    return np.bincount(index, weights=size_bytes, minlength=length).astype(np.float64, copy=False)
 
 
 def _by_goal(flows: Flows, routers: int) -> Iterator[tuple[Ints, Ints]]:
-    """Divide sources and goals such that a part has few goals times routers."""
+    """Yield sources and goals in blocks of few goals times routers."""
     order = np.argsort(flows.goal, kind="stable")
     source, goal = flows.source[order], flows.goal[order]
     block = goal // max(1, STATES_AT_ONCE // routers)
@@ -198,43 +194,37 @@ def _by_goal(flows: Flows, routers: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 class Routing(Kind):
-    """What every routing has."""
+    """Base class of routings."""
 
     FAMILY: ClassVar[Family] = Family("routing")
 
-    # What a machine must have for it: see `traits` of the machines.
+    # Trait that the machine must have: see `Topology.traits`.
     needs: ClassVar[str | None] = None
 
     def routes(self, machine: Machine) -> Routes:
-        """Return the routes on a machine; raises ValueError if the machine lacks what the routing needs."""
+        """Return the routes on a machine; raises ValueError if the machine lacks the trait."""
         raise NotImplementedError
 
     def check_machine(self, machine: Topology) -> None:
-        """Refuse a machine that has what the routing needs, and which it still does not fit.
-
-        Raises ConfigError, with the path below the routing.
-        """
+        """Reject a machine that has the trait but does not fit; raises ConfigError with the path below the routing."""
 
 
 class NonMinimalRouting(Routing):
-    """What routings have that lead packets through a place drawn at random."""
+    """Base class of routings through a random intermediate router or group."""
 
     via: Literal["router", "group"] = Field(
         "router",
-        description="what is drawn for each packet: a router with nodes (Valiant 1982), or a group with nodes, entered "
-        "at its nearest router (Kim et al. 2008); minimal if it is the packet's first or last one",
+        description="random intermediate of each packet: a router with nodes (Valiant 1982), or a group with nodes, "
+        "entered at its nearest router (Kim et al. 2008); minimal if it is the packet's first or last one",
     )
 
     @property
     def needs(self) -> str | None:  # type: ignore[override]
-        """Groups, where packets go through one."""
+        """Groups, for paths through one."""
         return "groups" if self.via == "group" else None
 
 
 @lru_cache(maxsize=8)
 def cached_routes(machine: Machine, routing: Routing) -> Routes:
-    """Return the routes of a routing on a machine; the last ones are kept.
-
-    Raises ValueError if the machine lacks what the routing needs.
-    """
+    """Return the routes of a routing on a machine, cached; raises ValueError if the machine lacks the trait."""
     return routing.routes(machine)

@@ -1,9 +1,9 @@
 """D-mod-k: up a fat tree by the digits of the destination node's number, then straight down.
 
-At a router of level l without a way down to node n, parent ``(n // W_l) mod P`` is next: P parents in the order of
-their numbers, ``W_0 = 1``, ``W_{l+1} = W_l P_l``. So all packets to a node come down by one path, and the nodes of a
-leaf are spread evenly (Zahavi: J. Parallel and Distributed Computing 72(11), 2012; Gomez et al.: IPDPS 2007). Up,
-then down: one virtual channel suffices. Parallel cables are one link.
+At a router of level l that is not above node n, the next hop is parent ``(n // W_l) mod P`` of P parents in the order
+of their numbers, ``W_0 = 1``, ``W_{l+1} = W_l P_l``. All packets to a node share one downward path, and the nodes of a
+leaf are distributed evenly (Zahavi: J. Parallel and Distributed Computing 72(11), 2012; Gomez et al.: IPDPS 2007). One
+virtual channel suffices. Parallel cables are one link.
 """
 
 from typing import ClassVar, Literal
@@ -20,7 +20,7 @@ NO_LINK = -1
 
 
 class DModKRoutes(ObliviousMemorylessRoutes):
-    """Routes of D-mod-k on a tree of routers with levels."""
+    """Routes of D-mod-k on a tree."""
 
     kind = "d-mod-k"
     by_destination_node = True
@@ -33,13 +33,13 @@ class DModKRoutes(ObliviousMemorylessRoutes):
         self._leaf_of_node = machine.node_router.astype(np.int64)
         self._down = _links_down(machine, machine.level)
         self._up, self._parents = _links_up(machine, machine.level)
-        # Routers of a level have equally many parents.
+        # All routers of a level have the same number of parents.
         most = np.ones(int(machine.level.max(initial=0)) + 1, dtype=np.int64)
         np.maximum.at(most, machine.level, self._parents)
         self._divisor = np.concatenate([[1], np.cumprod(most[:-1])])[machine.level]
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Down if the leaf of the node is below, else up to the parent that the node's digit names."""
+        """Return the link down if the node's leaf is below, else up to the parent of the node's digit."""
         leaf = self._leaf_of_node[goal]
         packet = np.flatnonzero(at != leaf)
         at, goal, leaf = at[packet], goal[packet], leaf[packet]
@@ -47,12 +47,12 @@ class DModKRoutes(ObliviousMemorylessRoutes):
         down = self._down[at, leaf].astype(np.int64)
         link = np.where(down == NO_LINK, self._up[at, parent], down)
         if np.any(link == NO_LINK):
-            raise ValueError("some leaf lies below no router that d-mod-k leads to")
+            raise ValueError("d-mod-k leads to a router that is not above some leaf")
         return NextHops(packet, link, np.ones(len(packet)), np.zeros(len(packet), dtype=np.int64))
 
 
 def _links_down(machine: Machine, level: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Link [routers, leaves] that leads down to a leaf; leaves are the first routers of the machine."""
+    """Return the link [routers, leaves] down to each leaf; leaves are the first routers of the machine."""
     leaves = int(machine.node_router.max(initial=0)) + 1
     down = np.full((machine.routers, leaves), NO_LINK, dtype=np.int32)
     below = np.eye(machine.routers, leaves, dtype=np.bool_)
@@ -65,7 +65,7 @@ def _links_down(machine: Machine, level: npt.NDArray[np.int32]) -> npt.NDArray[n
 
 
 def _links_up(machine: Machine, level: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
-    """Links [routers, parents] to the parents in the order of their numbers, and how many each router has."""
+    """Return the links [routers, parents] to parents in the order of their numbers, and the number of parents."""
     rises = np.flatnonzero(level[machine.link_head] > level[machine.link_tail])
     rises = rises[np.lexsort((machine.link_head[rises], machine.link_tail[rises]))]
     tail = machine.link_tail[rises]

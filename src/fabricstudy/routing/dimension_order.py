@@ -1,14 +1,14 @@
-"""Dimension order: finish the first dimension, then the next (Dally, Seitz: IEEE Trans. Computers C-36(5), 1987).
+"""Dimension order: one dimension after the other (Dally, Seitz: IEEE Trans. Computers C-36(5), 1987).
 
 Within a dimension, from coordinate a to b:
 
-* ring: the shorter way round; half-way, `tie` decides: *split* sends half of the packets each way, *positive* all
+* ring: the shorter direction; at a tie, `tie` selects: *split* half of the packets each way, *positive* all
   upwards, *alternate* those from even a upwards and those from odd a downwards;
 * line: one step towards b;
-* express links (gap g, lengths 1 + m g): the link from a to b if there is one, else the longest that stays before b.
+* express links (gap g, spans 1 + m g): the link from a to b if there is one, else the longest that does not pass b.
 
-Parallel cables are one link. A ring needs two virtual channels: 0 while the wrap link is ahead, 1 behind it;
-otherwise there is one. Then no cycle of packets can wait for each other.
+Parallel cables are one link. A ring needs two virtual channels for deadlock freedom: 0 before the wrap-around link,
+1 after it; other dimensions need one.
 """
 
 from typing import ClassVar, Literal
@@ -38,11 +38,11 @@ class DimensionOrderRoutes(ObliviousMemorylessRoutes):
         self.single_path = all(np.all(steps.share == 1) for ways in self._steps for steps in ways)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Step in the first unfinished dimension."""
+        """Return the steps in the first unfinished dimension."""
         hops: list[tuple[Ints, ...]] = []
         waiting = np.arange(len(at))
-        for place, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
-            here, there = place[at[waiting]], place[goal[waiting]]
+        for coordinate, links, ways in zip(self._coordinates, self._links, self._steps, strict=True):
+            here, there = coordinate[at[waiting]], coordinate[goal[waiting]]
             moves = here != there
             packet, here, there = waiting[moves], here[moves], there[moves]
             waiting = waiting[~moves]
@@ -57,16 +57,16 @@ class DimensionOrderRoutes(ObliviousMemorylessRoutes):
 
 @register
 class DimensionOrder(Routing):
-    """One dimension after the other, the first one first; never past the destination (Dally and Seitz 1987).
+    """One dimension after the other, never past the destination (Dally and Seitz 1987).
 
-    On a ring the shorter way round. Express links are taken while they do not pass the destination, longest first.
+    Rings use the shorter direction; express links are used longest first while they do not pass the destination.
     """
 
     needs: ClassVar[str | None] = "dimensions"
 
     kind: Literal["dimension-order"] = "dimension-order"
     tie: Literal["split", "positive", "alternate"] = Field(
-        "split", description="half-way round a ring: both ways equally, always up, or up from even coordinates only"
+        "split", description="at a tie on a ring: both directions equally, always up, or up from even coordinates only"
     )
 
     def routes(self, machine: Machine) -> Routes:

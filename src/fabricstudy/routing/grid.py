@@ -1,4 +1,4 @@
-"""The steps of grid routings in one dimension, as tables over two coordinates: where a packet is and where it goes."""
+"""Steps of grid routings in one dimension, as tables over current and goal coordinate."""
 
 from typing import NamedTuple
 
@@ -14,10 +14,9 @@ NO_STEP = -1
 
 
 class Steps(NamedTuple):
-    """One way on from each coordinate (row) to each goal (column), arrays [length, length].
+    """One step from each coordinate (row) to each goal (column), arrays [length, length].
 
-    `to` is the next coordinate, `NO_STEP` where this way does not lead; `share` how much of a packet takes it;
-    `channel` the virtual channel of dimension order.
+    `to` is the next coordinate or `NO_STEP`, `share` the share of packets, `channel` the virtual channel.
     """
 
     to: Ints
@@ -26,7 +25,7 @@ class Steps(NamedTuple):
 
 
 def dimension_order_steps(dimension: Dimension, tie: str) -> list[Steps]:
-    """Steps of dimension order; see `dimension_order` for the rules.
+    """Return the steps of dimension order; see `dimension_order` for the rules.
 
     Examples
     --------
@@ -37,11 +36,11 @@ def dimension_order_steps(dimension: Dimension, tie: str) -> list[Steps]:
         return _around(dimension.length, tie)
     at, goal = np.indices((dimension.length, dimension.length))
     hop = dimension.longest_span(np.abs(goal - at))
-    return [_steps(at + np.sign(goal - at) * hop, at != goal, np.zeros(at.shape, dtype=np.int64))]
+    return [_steps(at + np.sign(goal - at) * hop, at != goal)]
 
 
 def adaptive_steps(dimension: Dimension) -> list[Steps]:
-    """Steps that adaptive routing chooses from: of dimension order, both at a tie, and the short hop of express links.
+    """Return the candidates of adaptive routing: dimension order with both ways at a tie, and short express hops.
 
     Examples
     --------
@@ -54,12 +53,12 @@ def adaptive_steps(dimension: Dimension) -> list[Steps]:
         short = at + np.sign(goal - at)
         direct = steps[0].to == goal
         new = (at != goal) & ~direct & (short != steps[0].to)
-        steps.append(_steps(short, new, np.zeros(at.shape, dtype=np.int64)))
+        steps.append(_steps(short, new))
     return steps
 
 
 def link_tables(machine: Machine) -> list[npt.NDArray[np.int32]]:
-    """Return for each dimension the link [routers, length] from a router to the one at another coordinate of it."""
+    """Return for each dimension the link [routers, length] from each router to each coordinate."""
     assert machine.coordinates is not None
     tail, head = machine.coordinates[machine.link_tail], machine.coordinates[machine.link_head]
     tables = []
@@ -72,7 +71,7 @@ def link_tables(machine: Machine) -> list[npt.NDArray[np.int32]]:
 
 
 def _around(length: int, tie: str) -> list[Steps]:
-    """Steps both ways round a ring; the channel changes behind the wrap link (Dally and Seitz 1987)."""
+    """Return the steps in both directions of a ring; the channel changes after the wrap-around link."""
     at, goal = np.indices((length, length))
     up, down = (goal - at) % length, (at - goal) % length
     even = (up == down) & (up > 0)
@@ -85,5 +84,9 @@ def _around(length: int, tie: str) -> list[Steps]:
     ]
 
 
-def _steps(to: Ints, taken: npt.NDArray[np.bool_], channel: Ints, share: Floats | None = None) -> Steps:
-    return Steps(np.where(taken, to, NO_STEP), np.ones(to.shape) if share is None else share, channel)
+def _steps(to: Ints, taken: npt.NDArray[np.bool_], channel: Ints | None = None, share: Floats | None = None) -> Steps:
+    return Steps(
+        np.where(taken, to, NO_STEP),
+        np.ones(to.shape) if share is None else share,
+        np.zeros(to.shape, dtype=np.int64) if channel is None else channel,
+    )

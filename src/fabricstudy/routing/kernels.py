@@ -1,9 +1,8 @@
-"""The hot loops, compiled by numba on first use and kept beside this file.
+"""Inner loops, compiled by numba on first use and cached.
 
-Links are given per leaving router, as `fabricstudy.machine.distances.Adjacency`: those of router r stand at positions
-`first[r]` .. `first[r + 1] - 1` of `link` (number of the directed link), `head`, `kind` (class) and `cables`
-(parallel ones). Every link has a reverse of the same class, so walking links out of a destination walks paths into
-it.
+Links are those of `fabricstudy.machine.distances.Adjacency`: the links of router r are `first[r]` .. `first[r + 1] - 1`
+of `link` (number of the directed link), `head`, `kind` (class) and `cables` (parallel ones). Every link has a reverse
+of the same class, so a search from a destination finds the paths to it.
 """
 
 import heapq
@@ -22,10 +21,10 @@ Int32s = npt.NDArray[np.int32]
 
 @njit(cache=True)
 def dijkstra(destination: int, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints) -> int:
-    """Dijkstra from `destination`: fill `distance`; fill `order` with the routers, near ones first; count them.
+    """Fill `distance` and `order` (routers by distance) by Dijkstra from `destination`; return the number reached.
 
-    Weights depend on the class alone, so one first-in-first-out queue a class replaces the heap: entries enter each
-    queue in the order of their distance. `queue` is scratch of shape [classes, links + 1].
+    Weights depend on the class alone, so one FIFO queue per class replaces the heap. `queue` is scratch of shape
+    [classes, links + 1].
     """
     first, head, kind = links.first, links.head, links.kind
     kinds = len(weight)
@@ -62,7 +61,7 @@ def dijkstra(destination: int, links: Adjacency, weight: Ints, distance: Ints, o
 
 @njit(cache=True)
 def scratch(links: Adjacency, weight: Ints) -> tuple[Ints, Ints, Ints]:
-    """What `dijkstra` fills: `distance`, `order` and `queue`."""
+    """Allocate `distance`, `order` and `queue` of `dijkstra`."""
     routers = len(links.first) - 1
     queue = np.empty((len(weight), len(links.link) + 1), np.int64)
     return np.empty(routers, np.int64), np.empty(routers, np.int64), queue
@@ -72,7 +71,7 @@ def scratch(links: Adjacency, weight: Ints) -> tuple[Ints, Ints, Ints]:
 def group_by_destination(
     source: Ints, destination: Ints, size_bytes: Floats, routers: int
 ) -> tuple[Ints, Ints, Floats]:
-    """Sort messages by destination: start of each destination's messages [routers + 1], their source and bytes."""
+    """Sort messages by destination; return the offset of each destination [routers + 1], sources and bytes."""
     start = np.zeros(routers + 1, np.int64)
     for router in destination:
         start[router + 1] += 1
@@ -92,9 +91,9 @@ def group_by_destination(
 def push_flow(
     goal: int, flow: Floats, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints, load: Floats
 ) -> bool:
-    """Send the bytes `flow` [routers], which is changed, by minimal paths to one router; say whether all have one.
+    """Add the loads of bytes `flow` [routers] on minimal paths to one router; return False if one has no path.
 
-    At each router they split in proportion to `cables`. What links carry is added to `load`; see `dijkstra`.
+    Bytes split in proportion to `cables`; `flow` is overwritten. See `dijkstra` for the other arguments.
     """
     first, link, head, kind, cables = links.first, links.link, links.head, links.kind, links.cables
     reached = dijkstra(goal, links, weight, distance, order, queue)
@@ -119,9 +118,9 @@ def push_flow(
 
 @njit(cache=True)
 def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, size_bytes: Floats) -> Floats:
-    """Bytes on each directed link when messages take minimal paths, split hop by hop in proportion to `cables`.
+    """Return the bytes on each directed link for messages on minimal paths; one NaN if a message has no path.
 
-    The messages stand as `group_by_destination` gives them. One NaN if some message has no path.
+    Bytes split hop by hop in proportion to `cables`; messages are sorted by `group_by_destination`.
     """
     routers, load = len(links.first) - 1, np.zeros(len(links.link))
     distance, order, queue = scratch(links, weight)
@@ -139,10 +138,7 @@ def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, siz
 
 @njit(cache=True)
 def minimal_loads_between(links: Adjacency, weight: Ints, traffic: Floats) -> Floats:
-    """Return what `minimal_loads` gives, for bytes [source, destination]; the diagonal does not count.
-
-    Lists of as many messages as there are pairs of routers would take five times the memory.
-    """
+    """Return `minimal_loads` for bytes [source, destination], ignoring the diagonal, in a fifth of the memory."""
     routers, load = len(links.first) - 1, np.zeros(len(links.link))
     distance, order, queue = scratch(links, weight)
     # Several columns at a time, since a cache line of `traffic` holds as many.
@@ -162,10 +158,10 @@ def minimal_loads_between(links: Adjacency, weight: Ints, traffic: Floats) -> Fl
 
 @njit(cache=True)
 def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int32s, Int32s, Ints]:
-    """Next hops of all minimal paths to `goals`, as `fabricstudy.routing.path_graph.PathGraph` holds them.
+    """Return all minimal paths to `goals` as in `fabricstudy.routing.path_graph.PathGraph`.
 
-    Returns `begin`, `link` and `to` of the states, and the state of each router for each goal, int64 [goals, routers],
-    -1 where there is no path.
+    The result is `begin`, `link` and `to` of the states, and the state of each router for each goal, int64 [goals,
+    routers], -1 where there is no path.
     """
     first, link, head, kind = links.first, links.link, links.head, links.kind
     routers = len(first) - 1
@@ -195,7 +191,7 @@ def minimal_ways(links: Adjacency, weight: Ints, goals: Ints) -> tuple[Ints, Int
 
 @njit(cache=True)
 def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_bytes: Floats, length: Floats) -> Floats:
-    """Bytes on each link if flows take the paths of least total `length` [links]; ties are split equally hop by hop.
+    """Return the bytes on each link if flows take paths of least `length` [links]; ties split equally hop by hop.
 
     See `fabricstudy.routing.path_graph.PathGraph` for the other arguments.
     """
@@ -225,9 +221,9 @@ def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_byte
 
 @njit(cache=True)
 def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Ints) -> Floats:
-    """Bytes [middle, destination] that meet their destination on the minimal way to each of `middles`.
+    """Return the bytes [middle, destination] that meet their destination on minimal paths to each of `middles`.
 
-    All bytes of `traffic` [source, destination] are sent towards every middle. One NaN row if there is no path.
+    All bytes of `traffic` [source, destination] go towards every middle. The result is one NaN if there is no path.
     """
     first, link, head, kind, cables = links.first, links.link, links.head, links.kind, links.cables
     routers = len(first) - 1
@@ -294,14 +290,14 @@ def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Int
 def detour_support(
     links: Adjacency, weight: Ints, carries: Bools, goals_of: Ints, goal: Ints, number_of: Ints, senders: Ints
 ) -> Bools:
-    """Return which directed links packets may take by way of any router that carries nodes.
+    """Return the directed links that packets may use through any router with nodes; empty if not connected.
 
-    They go by minimal paths to it, then to their goal, and end where they meet that. Those of router s have the goals
-    ``goal[goals_of[s] : goals_of[s + 1]]``, each once. Goals are numbered from 0 in `number_of` [routers], where others
-    have -1; `senders` [numbers] counts who sends there. One value, if routers are not connected: none is told.
+    Packets take minimal paths to that router, then to their goal, and end where they meet the goal. Router s has the
+    unique goals ``goal[goals_of[s] : goals_of[s + 1]]``. Goals are numbered from 0 in `number_of` [routers], -1 for
+    other routers; `senders` [numbers] counts their sources.
 
-    A packet may be where some path leads without its goal. So what counts is which goals are on all minimal paths
-    between two routers, which the dominators of the paths tell (Lengauer, Tarjan: TOPLAS 1(1), 1979).
+    A packet may use any path that does not pass its goal. The goals on all minimal paths between two routers are the
+    dominators of the paths (Lengauer, Tarjan: TOPLAS 1(1), 1979).
     """
     first, link, head, kind = links.first, links.link, links.head, links.kind
     routers = len(first) - 1
@@ -391,11 +387,11 @@ def last_arrival_ns(
     before_ns: Floats,
     beside_ns: Floats,
 ) -> float:
-    """Time of the last arrival if each message takes `time_ns` from when its source has left its phase before.
+    """Return the last arrival if each message takes `time_ns` from the end of its source's previous phase.
 
-    A rank leaves a phase when all messages that it sends or gets in it have arrived. In the phase ``computing[i]`` the
-    rank ``computing_rank[i]`` posts its messages `before_ns` later, and leaves it `beside_ns` after that at the
-    earliest. Messages and computations stand in the order of their phases.
+    A rank ends a phase when all messages that it sends or receives in it have arrived. In the phase ``computing[i]``
+    rank ``computing_rank[i]`` posts its messages `before_ns` later, and ends it at least `beside_ns` after that.
+    Messages and computations are sorted by phase.
     """
     free_ns = np.zeros(ranks)
     arrival_ns = np.zeros(len(phase))

@@ -1,7 +1,4 @@
-"""Minimal: the paths of least total `Machine.hop_weight`.
-
-Where several links lead on, the bytes split in proportion to their parallel cables, hop by hop.
-"""
+"""Minimal: paths of least total `Machine.hop_weight`; bytes split hop by hop in proportion to parallel cables."""
 
 from functools import cached_property
 from typing import Literal
@@ -16,7 +13,7 @@ from .base import Bools, Floats, Flows, Ints, NextHops, ObliviousMemorylessRoute
 from .path_graph import PathGraph
 
 MAX_PATH_STATES = 1 << 25
-"""Goals times cables up to which all paths are held: 8 bytes for each cable that leads towards a goal."""
+"""Limit of goals times cables for storing all paths, with 8 bytes each."""
 
 
 class MinimalRoutes(ObliviousMemorylessRoutes):
@@ -25,7 +22,6 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
     kind = "minimal"
 
     def loads(self, flows: Flows) -> Floats:
-        """Follow the paths backwards from each destination, all its bytes at once."""
         from .kernels import group_by_destination, minimal_loads
 
         messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)
@@ -52,29 +48,29 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
         return PathGraph(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Return all links that come nearer to the goal by their weight."""
+        """Return all links of minimal paths."""
         links, distance = self.links, self.distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])
         packet = np.repeat(np.arange(len(at)), count)
-        place = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count, count) + links.first[at[packet]]
-        nearer = distance[links.head[place], goal[packet]] + self.weight[place] == distance[at[packet], goal[packet]]
-        packet, place = packet[nearer], place[nearer]
-        ways = np.bincount(packet, weights=links.cables[place], minlength=len(at))
-        return NextHops(packet, links.link[place], links.cables[place] / ways[packet])
+        index = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count, count) + links.first[at[packet]]
+        nearer = distance[links.head[index], goal[packet]] + self.weight[index] == distance[at[packet], goal[packet]]
+        packet, index = packet[nearer], index[nearer]
+        ways = np.bincount(packet, weights=links.cables[index], minlength=len(at))
+        return NextHops(packet, links.link[index], links.cables[index] / ways[packet])
 
     @cached_property
     def links(self) -> Adjacency:
-        """The links by the router that they leave."""
+        """Links by tail router."""
         return adjacency(self.machine)
 
     @cached_property
     def weight(self) -> Ints:
-        """Weight of each of them, int64 [links]."""
+        """Weight of each of `links`, int64 [links]."""
         return weight_of_class(self.machine)[self.links.kind]
 
     @cached_property
     def distance(self) -> Ints:
-        """Least weight of a path, int64 [from, to]."""
+        """Least path weights, int64 [from, to]."""
         return path_weights(self.links, self.weight)
 
 
@@ -84,7 +80,7 @@ def weight_of_class(machine: Machine) -> Ints:
 
 
 def connected(result: Floats) -> Floats:
-    """Return a kernel's result, unless it is NaN, since some routers are not connected."""
+    """Return the result of a kernel; raises ValueError if it is NaN: the machine is not connected."""
     if np.isnan(result.flat[0] if result.size else 0.0):
         raise ValueError("the machine is not connected")
     return result

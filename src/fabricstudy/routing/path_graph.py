@@ -1,4 +1,4 @@
-"""All paths that a routing allows, as a graph without cycles."""
+"""All paths that a routing allows, as an acyclic graph."""
 
 from typing import NamedTuple
 
@@ -14,21 +14,18 @@ class PathGraph(NamedTuple):
     """Paths of flows; a state is a packet at a router with a goal."""
 
     begin: Ints
-    """From state s the ways ``begin[s] : begin[s + 1]`` lead on, none from a goal; int64 [states + 1]."""
+    """State s has the ways ``begin[s] : begin[s + 1]``, none at a goal; int64 [states + 1]."""
     link: Int32s
     to: Int32s
-    """Directed link of each way, and the state that it leads to, which has a lower number; int32 [ways] each."""
+    """Directed link and next state, which has a lower number, of each way; int32 [ways] each."""
     start: Ints
     """First state of each flow; int64 [flows]."""
     size_bytes: Floats
     """Bytes of each flow; float64 [flows]."""
 
     def shortest(self, length: Floats) -> Floats:
-        """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links].
-
-        Their scalar product with `length` is the least of all loads that the ways allow.
-        """
-        # Loads numba, which planning does without.
+        """Return the bytes on each link, float64 [links], if flows take paths of least total `length` [links]."""
+        # Imports numba, which planning does not need.
         from .kernels import shortest_loads
 
         load: Floats = shortest_loads(*self, length)

@@ -1,8 +1,7 @@
 """Table: the next hop of each router for each node, from a file.
 
-All packets of a router for a node go the same way. Where several rows of cables lead to the next router, they split in
-proportion to the cables; a port of InfiniBand selects the cables of its link class. The parallel cables of a class are
-one link of ours, so that a table which spreads badly over them shows no worse than one that spreads well.
+Where several rows of cables lead to the next router, packets split in proportion to the cables; an InfiniBand port
+selects the cables of its link class. Parallel cables of a class are one link, so imbalance among them is not modelled.
 """
 
 from __future__ import annotations
@@ -29,10 +28,7 @@ PAIRS_AT_ONCE = 1 << 20
 class TableRoutes(ObliviousMemorylessRoutes):
     """Routes by a table; every router with nodes reaches every node.
 
-    Raises
-    ------
-    InputFileError
-        If the table does not fit the machine, or packets would go round in a circle or nowhere.
+    Raises InputFileError if the table does not fit the machine, or has loops or dead ends.
     """
 
     kind = "table"
@@ -42,7 +38,7 @@ class TableRoutes(ObliviousMemorylessRoutes):
         super().__init__(machine)
         names = _Names(machine)
         self._goal = machine.node_router.astype(np.int64)
-        # A way is a link, or several that lead to the same router; the table holds their numbers.
+        # A way is one link, or several to the same router; the table has the numbers of ways.
         self._ways: list[Ints] = []
         self._table = np.full((machine.routers, machine.nodes), NO_ROUTE, dtype=np.int32)
         self._fill(entries, names)
@@ -52,12 +48,12 @@ class TableRoutes(ObliviousMemorylessRoutes):
         self._link = np.concatenate([*self._ways, np.empty(0, dtype=np.int64)])
         cables = machine.cable_count[self._link // 2].astype(np.float64)
         self._share = cables / np.repeat(
-            [cables[at : at + size].sum() for at, size in zip(self._first, count, strict=True)], count
+            [cables[first : first + size].sum() for first, size in zip(self._first, count, strict=True)], count
         )
         self.single_path = bool(np.all(self._share == 1))
         self._next = np.array([machine.link_head[way[0]] for way in self._ways], dtype=np.int64)
         self.longest_route = self._check(names)
-        """Most hops of a packet."""
+        """Maximum number of hops of a packet."""
 
     @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
@@ -71,13 +67,13 @@ class TableRoutes(ObliviousMemorylessRoutes):
         return np.repeat(np.arange(len(self._ways)), self._count), self._link
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Return the hops of the table; a packet at the router of its node has none."""
+        """Return the hops of the table, none at the router of the destination node."""
         packet = np.flatnonzero(at != self._goal[goal])
         way = self._table[at[packet], goal[packet]]
         count = self._count[way]
         packet = np.repeat(packet, count)
-        place = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count - self._first[way], count)
-        return NextHops(packet, self._link[place], self._share[place])
+        index = np.arange(len(packet)) - np.repeat(np.cumsum(count) - count - self._first[way], count)
+        return NextHops(packet, self._link[index], self._share[index])
 
     def _fill(self, entries: list[ForwardingEntry], names: _Names) -> None:
         number_of_way: dict[tuple[int, ...], int] = {}
@@ -90,8 +86,8 @@ class TableRoutes(ObliviousMemorylessRoutes):
             if len(nodes) == 0 or router == self._goal[nodes[0]]:
                 continue
             if (router, entry.destination) in line_of:
-                problem = f"a second next hop, after {line_of[router, entry.destination]}"
-                raise InputFileError(problem, "give one", entry.where, entry.destination)
+                problem = f"duplicate next hop, first on {line_of[router, entry.destination]}"
+                raise InputFileError(problem, "remove one", entry.where, entry.destination)
             line_of[router, entry.destination] = entry.where
             way = names.way(router, entry)
             number = number_of_way.setdefault(way, len(self._ways))
@@ -100,7 +96,7 @@ class TableRoutes(ObliviousMemorylessRoutes):
             self._table[router, nodes] = number
 
     def _check(self, names: _Names) -> int:
-        """Follow the packets from all routers with nodes to all nodes; give the most hops that one makes."""
+        """Follow packets from all routers with nodes to all nodes; return the maximum number of hops."""
         longest = 0
         sources = np.flatnonzero(self.machine.nodes_of_router)
         nodes_at_once = max(1, PAIRS_AT_ONCE // len(sources))
@@ -109,8 +105,8 @@ class TableRoutes(ObliviousMemorylessRoutes):
             source, goal = np.repeat(sources, len(goals)), np.tile(goals, len(sources))
             at = source
             for hops in range(self.machine.routers):
-                on = np.flatnonzero(at != self._goal[goal])
-                source, goal, at = source[on], goal[on], at[on]
+                moving = np.flatnonzero(at != self._goal[goal])
+                source, goal, at = source[moving], goal[moving], at[moving]
                 way = self._table[at, goal]
                 if np.any(way == NO_ROUTE):
                     raise _dead_end(names, *(int(end[np.argmax(way == NO_ROUTE)]) for end in (source, at, goal)))
@@ -119,18 +115,16 @@ class TableRoutes(ObliviousMemorylessRoutes):
                     longest = max(longest, hops)
                     break
             else:
-                raise self._circle(names, int(source[0]), int(goal[0]))
+                raise self._loop(names, int(source[0]), int(goal[0]))
         return longest
 
-    def _circle(self, names: _Names, source: int, goal: int) -> InputFileError:
+    def _loop(self, names: _Names, source: int, goal: int) -> InputFileError:
         path = [source]
         while path[-1] not in path[:-1]:
             path.append(int(self._next[self._table[path[-1], goal]]))
-        circle = ", ".join(names.of_router[router] for router in path[path.index(path[-1]) :])
-        pair = f"from {names.of_router[source]} to {names.of_node[goal]}"
-        return InputFileError(
-            f"packets {pair} go round in a circle: {circle}", "mend the table", "", names.of_node[goal]
-        )
+        node, loop = names.of_node[goal], ", ".join(names.of_router[router] for router in path[path.index(path[-1]) :])
+        problem = f"packets from {names.of_router[source]} to {node} enter a routing loop: {loop}"
+        return InputFileError(problem, "fix the table", "", node)
 
 
 def _dead_end(names: _Names, source: int, at: int, goal: int) -> InputFileError:
@@ -139,11 +133,11 @@ def _dead_end(names: _Names, source: int, at: int, goal: int) -> InputFileError:
         problem = f"packets from {here} cannot reach {node}: there is no next hop"
     else:
         problem = f"packets from {names.of_router[source]} to {node} end at {here}: there is no next hop"
-    return InputFileError(problem, f"say where packets at {here} for {node} go on", "", node)
+    return InputFileError(problem, f"add the next hop of {here} for {node}", "", node)
 
 
 class _Names:
-    """What a table calls the routers, nodes and ports of a machine: by its file, or by their numbers."""
+    """Names of routers, nodes and ports of a machine: those of its file, or numbers."""
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -166,7 +160,7 @@ class _Names:
         return self._routers[name]
 
     def destination(self, entry: ForwardingEntry) -> Ints:
-        """Return the nodes that an entry leads to; none if the machine has not got it and need not."""
+        """Return the nodes of an entry's destination; none if the machine does not have it and need not."""
         if entry.to_router:
             return np.flatnonzero(self._machine.node_router == self.router(entry.destination, entry.where))
         if entry.destination in self._nodes:
@@ -176,38 +170,38 @@ class _Names:
         return np.empty(0, dtype=np.int64)
 
     def way(self, router: int, entry: ForwardingEntry) -> tuple[int, ...]:
-        """Return the links that lead on."""
+        """Return the links of the next hop."""
         if entry.next_router is not None:
             links = self._links.get((router, self.router(entry.next_router, entry.where)))
             if links is None:
-                problem = f"no cable leads there from {self.of_router[router]}"
-                raise InputFileError(problem, "give a neighbour", entry.where, entry.next_router)
+                problem = f"no cable from {self.of_router[router]} to this router"
+                raise InputFileError(problem, "use a neighbour", entry.where, entry.next_router)
             return tuple(links)
         port = f"{router}:{entry.port}"
         if port not in self._ports:
             problem = f"port {entry.port} of {self.of_router[router]} leads to no router"
-            raise InputFileError(problem, "take tables and fabric of the same time", entry.where, entry.port)
+            raise InputFileError(problem, "use tables and fabric of the same time", entry.where, entry.port)
         return (self._ports[port],)
 
     def check_ports(self, where: str) -> None:
-        """Refuse a machine whose ports have no numbers."""
+        """Reject machines without port numbers."""
         if not self._ports:
-            remedy = "take a machine that was read from what ibnetdiscover prints, or give a CSV"
+            remedy = "use a machine from the output of ibnetdiscover, or a CSV table"
             raise InputFileError("the machine's ports have no numbers", remedy, where)
 
 
-_REMEDY = "take a name of the machine's file, or on other machines a number from 0"
+_REMEDY = "use a name of the machine's file, or for other machines a number from 0"
 
 
 @register
 class Table(FromFile, Routing):
-    """The next hop of each router for each node, as a file lists them.
+    """The next hop of each router for each node, from a file.
 
-    A `.csv` has the head router,destination,next, where a destination is a node, or router,destination_router,next,
-    where it is a router and stands for its nodes; names are those of the machine's file, or numbers. A `.lft`, `.lfts`,
-    `.fts` or `.txt` is what ibroute or dump_lfts.sh prints, for a machine from what ibnetdiscover prints. Tables that
-    go round in a circle, end before their goal or leave out a pair are refused. Of the simulators CAMINOS takes such
-    routes; bounds and loads know them whatever the engine. The point holds the digest of the file.
+    A `.csv` has the header router,destination,next, where a destination is a node, or router,destination_router,next,
+    where it is a router and means all its nodes; names are those of the machine's file, or numbers. A `.lft`, `.lfts`,
+    `.fts` or `.txt` is the output of ibroute or dump_lfts.sh, for a machine from the output of ibnetdiscover. Tables
+    with loops, dead ends or missing pairs are refused. Of the simulators, CAMINOS supports such routes; bounds and
+    loads are available with any engine. The point includes the digest of the file.
     """
 
     kind: Literal["table"] = "table"
@@ -232,5 +226,4 @@ class Table(FromFile, Routing):
 
 @lru_cache(maxsize=64)
 def _checked(routing: Table, machine: Topology) -> None:
-    """Once for each two, however many points have them."""
     cached_routes(machine.build(), routing)

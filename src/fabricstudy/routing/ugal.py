@@ -40,30 +40,30 @@ class UgalRoutes(Routes):
 
 @register
 class Ugal(NonMinimalRouting):
-    """Per packet minimal or Valiant, whichever has the lower product of queue and hops at the source (Singh 2005)."""
+    """Minimal or Valiant per packet, whichever has the lower product of queue and hops at the source (Singh 2005)."""
 
     kind: Literal["ugal"] = "ugal"
     detours: Whole = Field(
-        1, ge=1, le=64, description="places drawn for each packet, of which the best detour is compared; CAMINOS only"
+        1, ge=1, le=64, description="random intermediates per packet, of which the best one is compared; CAMINOS only"
     )
     bias: Annotated[Number, Field(ge=0, le=1e6)] = Field(
         1.0,
-        description="factor of the detour's product of queue and hops; above 1 more packets are minimal; CAMINOS only",
+        description="factor of the detour's product of queue and hops; above 1 favours minimal; CAMINOS only",
     )
     progressive: Flag = Field(
         True,
-        description="on a machine with groups, a packet that is minimal so far chooses again at each router of its "
-        "first group (Jiang, Kim and Dally, ISCA 2009); CAMINOS only",
+        description="on machines with groups, a packet that is still minimal decides again at each router of its first "
+        "group (Jiang, Kim and Dally, ISCA 2009); CAMINOS only",
     )
     threshold_bytes: Size | None = Field(
         None,
         alias="threshold",
-        description="bytes added to the detour's product of queue and hops, none unless given; CAMINOS only",
+        description="bytes added to the detour's product of queue and hops, default 0; CAMINOS only",
     )
 
     @property
     def has_parameters(self) -> bool:
-        """Whether a parameter differs from its default."""
+        """True if a parameter differs from its default."""
         return (self.detours, self.bias, self.progressive, self.threshold_bytes) != (1, 1.0, True, None)
 
     def routes(self, machine: Machine) -> Routes:

@@ -1,14 +1,13 @@
-"""Valiant: minimal to a router or group drawn uniformly from those with nodes, then minimal to the destination.
+"""Valiant: minimal to a uniformly random router or group with nodes, then minimal to the destination.
 
-Loads are the expectation over the draws. The first and last router may be drawn, and then the path is minimal. A
-packet that meets its destination router on the way to the drawn one is delivered there. A message between nodes of
-one router takes no cable, so it draws none. So do CAMINOS' `Valiant` (caminos-lib 0.6.3, with
-`selection_exclude_indirect_routers: true`) and the routing of our front end for it (Valiant, SIAM J. Computing 11(2),
-1982, doi:10.1137/0211027).
+Loads are expectations. If the first or last router is drawn, the path is minimal. A packet that meets its destination
+router on the way is delivered there. Messages between nodes of one router use no cable. CAMINOS' `Valiant`
+(caminos-lib 0.6.3, with `selection_exclude_indirect_routers: true`) and the routing of its front end behave likewise
+(Valiant, SIAM J. Computing 11(2), 1982, doi:10.1137/0211027).
 
 Through a group (Kim, Dally, Scott and Abts: Technology-driven, highly-scalable dragonfly topology, ISCA 2008) a packet
-goes by paths of least weight to the nearest routers of the group, and from the router where it enters, minimally to the
-destination. It goes minimally all the way if the group drawn is that of its first or its last router.
+takes paths of least weight to the nearest routers of the group, then minimal paths to the destination. Its path is
+minimal if the group is that of its first or last router.
 """
 
 from __future__ import annotations
@@ -25,20 +24,17 @@ from fabricstudy.machine.search import starts
 from .base import Bools, Floats, Flows, Ints, NonMinimalRouting, Routes, sum_by_index
 from .minimal import MinimalRoutes, connected, weight_of_class
 
-# Where less than this share is left of a link's bytes, rounding left it.
+# A smaller share of a link's bytes is a rounding error.
 ROUNDING = 1e-12
 
 
 def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -> DetourRoutes:
-    """Return Valiant's routes on any machine, or through groups on a machine that has some.
-
-    Raises ValueError if packets are to go through groups and the machine has none.
-    """
+    """Return Valiant's routes through routers or groups; raises ValueError if the machine lacks groups."""
     return ThroughGroups(machine) if routing is not None and routing.via == "group" else ThroughRouters(machine)
 
 
 class DetourRoutes(Routes):
-    """Two minimal legs, the first one to what is drawn."""
+    """Two minimal legs, the first one to a random intermediate."""
 
     kind = "valiant"
     oblivious = True
@@ -48,7 +44,6 @@ class DetourRoutes(Routes):
         self._minimal = MinimalRoutes(machine)
 
     def loads(self, flows: Flows) -> Floats:
-        """Loads of both legs, less what packets are spared that meet their destination on the first."""
         return self._loads(self._traffic(flows.source, flows.goal, flows.size_bytes))
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
@@ -59,7 +54,7 @@ class DetourRoutes(Routes):
 
     @abstractmethod
     def _loads(self, traffic: Floats) -> Floats:
-        """Bytes on links, float64 [links], for `traffic` [from, to] whose diagonal is 0."""
+        """Return the bytes on links, float64 [links], for `traffic` [from, to] with a zero diagonal."""
 
     def _traffic(self, source: Ints, goal: Ints, size_bytes: Floats | float) -> Floats:
         traffic = np.zeros((self.machine.routers, self.machine.routers))
@@ -93,7 +88,7 @@ class ThroughRouters(DetourRoutes):
     def _loads(self, traffic: Floats) -> Floats:
         from .kernels import early_arrivals
 
-        # In place as far as it goes: each matrix of a machine of 100,000 nodes may take a gigabyte.
+        # In place: matrices of a machine of 100,000 nodes may take a gigabyte each.
         early = connected(early_arrivals(self._minimal.links, weight_of_class(self.machine), traffic, self._middles))
         early += early.T
         legs = np.zeros_like(traffic)
@@ -119,7 +114,7 @@ class ThroughGroups(DetourRoutes):
         return self._loads(traffic) > ROUNDING * self._loads(traffic, spare=False)
 
     def _loads(self, traffic: Floats, spare: bool = True) -> Floats:
-        """Return the loads; without `spare` as if no packet arrived early."""
+        # Without `spare`, no packet is delivered before the intermediate group.
         load, rest = np.zeros(self.machine.links), np.zeros_like(traffic)
         for group in self._groups:
             outside = self._group != group
@@ -139,7 +134,7 @@ class ThroughGroups(DetourRoutes):
         return expected
 
     def _first_leg(self, group: int) -> tuple[Floats, Floats]:
-        """Share of each link, float64 [links], in what its tail sends on; visits [from, router] on the way."""
+        """Return the share of each link in its tail's traffic, float64 [links], and expected visits [from, router]."""
         machine, links, weight = self.machine, self._minimal.links, self._minimal.weight
         tail = machine.link_tail[links.link].astype(np.int64)
         left = self._minimal.distance[:, self._group == group].min(axis=1)
@@ -150,15 +145,15 @@ class ThroughGroups(DetourRoutes):
         np.add.at(moves, (tail, links.head), onward)
         share = np.zeros(machine.links)
         share[links.link] = onward
-        # A packet's way is a Markov chain that the group absorbs; its fundamental matrix tells how often each router
-        # is visited (Kemeny and Snell: Finite Markov Chains, 1960, theorem 3.2.4).
+        # A path is a Markov chain absorbed by the group; its fundamental matrix holds the expected visits of routers
+        # (Kemeny and Snell: Finite Markov Chains, 1960, theorem 3.2.4).
         visits = np.linalg.inv(np.eye(machine.routers) - moves).astype(np.float64, copy=False)
         return share, visits
 
 
 @register
 class Valiant(NonMinimalRouting):
-    """Minimal to a place drawn at random for each packet, then minimal to the destination (Valiant 1982)."""
+    """Minimal to a random intermediate per packet, then minimal to the destination (Valiant 1982)."""
 
     kind: Literal["valiant"] = "valiant"
 

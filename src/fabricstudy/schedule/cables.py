@@ -42,7 +42,7 @@ class Partition:
 
     @property
     def is_torus(self) -> bool:
-        """Whether it is a torus in each dimension."""
+        """Return whether it is a torus in each dimension."""
         return all(self.wrap)
 
     def __str__(self) -> str:
@@ -103,14 +103,14 @@ class Lines:
         return [cable for cable in every if cable in loop and (cable + 1) % length in loop]
 
     def number(self, midplane: Sequence[int]) -> int:
-        """Give the number of a midplane by its coordinates; the last dimension counts fastest."""
+        """Return the number of a midplane by its coordinates; the last dimension counts fastest."""
         number = 0
         for length, coordinate in zip(self.lengths, midplane, strict=True):
             number = number * length + coordinate
         return number
 
     def midplanes_of(self, partition: Partition) -> list[int]:
-        """Give the numbers of a partition's midplanes."""
+        """Return the numbers of a partition's midplanes."""
         return sorted(self.number(midplane) for midplane in itertools.product(*self._sides(partition)))
 
     def _sides(self, partition: Partition) -> list[list[int]]:
@@ -119,7 +119,7 @@ class Lines:
         return [self.along(dimension, first, side) for dimension, (first, side) in sides]
 
     def cables(self, partition: Partition) -> list[int]:
-        """Give the numbers of the cables that a partition takes.
+        """Return the numbers of the cables that a partition takes.
 
         The cable from a midplane to the next one along dimension d has the number of the midplane, plus d times all
         midplanes.
@@ -146,7 +146,7 @@ class Lines:
         return firsts
 
     def rings(self, shape: Geometry) -> tuple[bool, ...]:
-        """Say in which dimensions a partition can be a torus; one midplane always is."""
+        """Return in which dimensions a partition can be a torus; one midplane always is."""
         return tuple(
             side == 1 or (closed and (self.has_pass_through or side == length))
             for side, length, closed in zip(shape, self.lengths, self.closed, strict=True)
@@ -154,7 +154,7 @@ class Lines:
 
 
 def lines_of(space: PartitionSpace, loops: Mapping[str, Sequence[Sequence[int]]], names: Sequence[str]) -> Lines:
-    """Give the lines of a machine.
+    """Return the lines of a machine.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def lines_of(space: PartitionSpace, loops: Mapping[str, Sequence[Sequence[int]]]
 
 
 def partition_space(space: PartitionSpace, partition: Partition) -> PartitionSpace:
-    """Give the machine as its partition is cabled, to ask it for the bisection."""
+    """Return the machine as its partition is cabled, to ask it for the bisection."""
     outer = [
         replace(dimension, wrap=dimension.wrap and (wrap or side == 1))
         for dimension, wrap, side in zip(space.dimensions, partition.wrap, partition.shape, strict=False)

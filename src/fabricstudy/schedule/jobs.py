@@ -27,7 +27,7 @@ class Jobs:
     executable, queue : int64 array [jobs]
         Numbers of its program and of its queue; -1 where they are not known.
     counted : mapping
-        Oddities that were mended while the trace was read, by name, with how often; only those that occurred.
+        Irregularities that were repaired while the trace was read, by name, with how often; only those that occurred.
     """
 
     number: Ints

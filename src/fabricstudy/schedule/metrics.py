@@ -26,14 +26,14 @@ CAUSES = ("busy", "empty", "cables", "held", "scattered")
 
 
 def in_window(instants: UtilisationSeries, first_s: float, last_s: float) -> dict[str, float]:
-    """Give the midplane-seconds of each use within a window."""
+    """Return the midplane-seconds of each use within a window."""
     edges = np.clip(np.append(instants.time_s, np.inf), first_s, last_s)
     lengths = np.diff(edges)
     return {name: float((getattr(instants, name) * lengths).sum()) for name in CAUSES}
 
 
 def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> Row:
-    """Give the row of a schedule.
+    """Return the row of a schedule.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
 
 
 def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: float) -> bool:
-    """Say whether more work waits at the end than chance brings, so that means depend on the length of the trace.
+    """Return whether more work waits at the end than chance brings, so that means depend on the length of the trace.
 
     The node-seconds of n jobs that come at random vary by the root of the sum of their squares. On a machine that could
     just serve them, what waits in the end is that times the absolute value of a normal number: more than
@@ -130,7 +130,7 @@ def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: 
 
 
 def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
-    """Give the times of each size class: `class_nodes`, `jobs`, and those of `schedule_row`."""
+    """Return the times of each size class: `class_nodes`, `jobs`, and those of `schedule_row`."""
     classes = np.unique(scheduled.class_nodes[scheduled.ran])
     return [
         {"class_nodes": int(nodes), "jobs": int((scheduled.class_nodes == nodes).sum())}
@@ -140,14 +140,14 @@ def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
 
 
 def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, npt.NDArray[Any]]:
-    """Give the columns of the table of jobs, those that were rejected included."""
+    """Return the columns of the table of jobs, those that were rejected included."""
     of_result = ("start_s", "end_s", "class_nodes", "partition", "factor")
     columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
     return columns | {name: getattr(scheduled, name) for name in of_result}
 
 
 def list_rows(partitions: Partitions) -> list[Row]:
-    """Give a row for each size class of a list.
+    """Return a row for each size class of a list.
 
     Returns
     -------

@@ -91,11 +91,11 @@ class Partitions:
         return tuple(map(str, self.listed))
 
     def midplanes_of(self, partition: int) -> list[int]:
-        """Give the numbers of a partition's midplanes, ascending."""
+        """Return the numbers of a partition's midplanes, ascending."""
         return self.lines.midplanes_of(self.listed[partition])
 
     def cables_of(self, partition: int) -> list[int]:
-        """Give the numbers of the cables that a partition takes, ascending."""
+        """Return the numbers of the cables that a partition takes, ascending."""
         return self.lines.cables(self.listed[partition])
 
     @cached_property
@@ -133,13 +133,13 @@ def build_partitions(
     rank : mapping, optional
         Rank by shape; left out: all have the same.
 
-    Raises ConfigError if one stands there twice.
+    Raises ConfigError if one is listed twice.
     """
     seen = set()
     kinds: dict[tuple[Geometry, tuple[bool, ...]], Variant] = {}
     for partition in listed:
         if partition in seen:
-            problem = f"the partition {partition} stands there twice"
+            problem = f"the partition {partition} is listed twice"
             raise ConfigError(problem, "list each once", value=str(partition), code="duplicate")
         seen.add(partition)
         alike = (partition.shape, partition.wrap)

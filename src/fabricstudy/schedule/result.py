@@ -57,7 +57,7 @@ class ScheduleResult:
         Whether it started while one that stood before it in the queue had to wait.
     promised_s : float64 array [jobs]
         When its first reservation or slot began; NaN if it never had one.
-    instants : Instants
+    instants : UtilisationSeries
         How the machine was used.
     spans : int64 array [spans, 3]
         In a pool the nodes of each job: job, first node and last node, by job and node; empty where there are

@@ -111,5 +111,5 @@ def run_id(run: Run, needs: Mapping[tuple[int, int], RatioInputs], log: str | No
 
 
 def list_id(machine: Topology, partitions: PartitionList) -> str:
-    """Give "l" and 12 hexadecimal digits over a machine and a list of its partitions."""
+    """Return "l" and 12 hexadecimal digits over a machine and a list of its partitions."""
     return digest("l", canonical_json([machine.physics(), partitions.physics()]))

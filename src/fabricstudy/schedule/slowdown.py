@@ -146,7 +146,7 @@ class SlowdownFactors:
 def slowdown_factors(
     slowdown: Slowdown, jobs: Jobs, partitions: Partitions | NodePool, machine: Topology, seed: int, ratios: Ratios
 ) -> SlowdownFactors:
-    """Give how many times as long each job runs on each variant of partition.
+    """Return how many times as long each job runs on each variant of partition.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _factor(
 
 
 def best_bisections(machine: GridConfig) -> dict[int, float]:
-    """Give the largest bisection of each size of partition, in bytes a second by nodes.
+    """Return the largest bisection of each size of partition, in bytes a second by nodes.
 
     Examples
     --------

@@ -94,11 +94,11 @@ def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[st
 
 
 def run_metrics(done: ScheduleRun) -> dict[str, Any]:
-    """Give the metrics of a run, and below `classes` those of each size class, as plain values."""
+    """Return the metrics of a run, and below `classes` those of each size class, as plain values."""
     facts = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
-    mended = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
-    plain: dict[str, Any] = _plain({**facts, "trace_repairs": mended or None, "classes": classes})
+    repairs = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
+    plain: dict[str, Any] = _plain({**facts, "trace_repairs": repairs or None, "classes": classes})
     return plain
 
 
@@ -136,7 +136,7 @@ class ScheduleRun:
         )  # fmt: skip
 
     def job_table(self) -> pd.DataFrame:
-        """Give a row a job, in the columns of `scheduled_jobs`."""
+        """Return a row a job, in the columns of `scheduled_jobs`."""
         columns: dict[str, Any] = dict(job_columns(self.jobs, self.result))
         application, result = self.factors.application, self.result
         if isinstance(self.partitions, NodePool):

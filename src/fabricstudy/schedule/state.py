@@ -46,7 +46,7 @@ class ScheduleState(NamedTuple):
         it was looked for (`tried`).
     factor : float64 array [jobs, variants]
         How many times as long it runs.
-    q_job, q_submit, q_request, q_nodes, q_score : arrays [jobs]
+    queue_job, queue_submit_s, queue_request_s, queue_nodes, queue_score : arrays [jobs]
         The queue, at positions `counter[FIRST]` .. `counter[LAST] - 1`.
     running : int64 array [jobs]
         Heap of running jobs by their end, the first `counter[RUNNING]`.
@@ -102,7 +102,7 @@ JOB = _record(
 
 
 def size_classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
-    """Give the size class of each job in nodes: the least that holds it and that it takes; 0 if there is none."""
+    """Return the size class of each job in nodes: the least that holds it and that it takes; 0 if there is none."""
     found = np.zeros(len(nodes), dtype=np.int64)
     for size in np.unique(variant_nodes)[::-1]:
         takes = np.isfinite(factors[:, variant_nodes == size]).any(axis=1)

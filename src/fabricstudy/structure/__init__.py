@@ -1,12 +1,12 @@
-"""What of a machine and its traffic needs no simulation.
+"""Analysis of machines and traffic without simulation.
 
-In: a `Machine`, and messages as plain arrays of nodes and bytes.
-Out: `link_loads` (from messages) and `router_link_loads` (from traffic between routers), the exact bytes on each
-directed link under an oblivious routing; `link_support`, the links that messages may use under any; `link_sharing`,
-how far jobs share links; `is_deadlock_free`; `load_time_ns`, the time that links need for
-loads, and `lower_bound`, the least time of any run; `bisection_bounds`, the bisection as an interval with the best cut;
-`describe_machine`, all figures of a machine, and `structure_record`, which caches them under the machine's id.
-Capacities are those of one direction of each cable, in bytes per second; times are ns.
+In: a `Machine`, and messages as arrays of nodes and bytes.
+Out: `link_loads` (of messages) and `router_link_loads` (of traffic between routers), the exact bytes on each directed
+link under an oblivious routing; `link_support`, the links that messages may use under any routing; `link_sharing`
+between jobs; `is_deadlock_free`; `load_time_ns`, the transfer time of loads, and `lower_bound`, that of any run;
+`bisection_bounds`, the bisection as an interval with the best cut; `describe_machine`, all metrics of a machine, and
+`structure_record`, which caches them by machine id.
+Capacities are those of one direction of each cable, in bytes per second; times are in ns.
 """
 
 from .bisection import BisectionBounds, bisection_bounds

@@ -1,18 +1,17 @@
 """Bisection of a machine as an interval, with the best cut found.
 
 The bisection is the least capacity, one direction of each cable, between two halves with equal numbers of nodes
-(as equal as whole routers allow: they differ by at most the nodes of the router with most). Of some grids and fat trees
-theorems give it: `fabricstudy.structure.closed_form`.
-Every cut bounds it from above: `fabricstudy.structure.cut`. From below there are
+(they differ by at most the nodes of the router with most). Theorems determine it for some grids and fat trees:
+`fabricstudy.structure.closed_form`. Every cut is an upper bound: `fabricstudy.structure.cut`. Lower bounds are
 
 * *spectral*: a cut of n1 and n2 nodes has at least lambda2 n1 n2 / (n1 + n2), lambda2 the second eigenvalue of the
   Laplacian L against the nodes W of the routers, L x = lambda W x (Fiedler 1973; Donath, Hoffman 1973);
 * *all-to-all*: if one byte between all ordered pairs of nodes takes T seconds on some routes, no cut has less than
   n1 n2 / T, the bytes that cross it over that time (Leighton, Rao: J. ACM 46(6), 1999);
-* *milp*: for small machines the search for any better cut, by HiGHS; finding none proves the cut (Huangfu, Hall:
-  Math. Programming Computation 10, 2018).
+* *milp*: for small machines, an exhaustive search for a better cut by HiGHS (Huangfu, Hall: Math. Programming
+  Computation 10, 2018).
 
-Each bound is raised to the next multiple of the step that all cuts share.
+Each bound is raised to the next multiple of the common step of all cuts.
 """
 
 from dataclasses import dataclass
@@ -35,36 +34,25 @@ ROUTERS_FOR_DENSE_EIGENVALUES = 1000
 
 @dataclass(frozen=True, eq=False)
 class BisectionBounds:
-    """What is known of a machine's bisection."""
+    """Bounds of a machine's bisection, in bytes per second, one direction of each cable."""
 
     lower_Bps: float
     upper_Bps: float
-    """The bisection lies between them, in bytes per second, one direction of each cable."""
     exact: bool
-    """Whether both are proven equal; to one part in 100,000 where cuts have no common step."""
+    """True if both are proven equal; to one part in 100,000 where cuts have no common step."""
     method: str
-    """How the lower and the upper end were found."""
     cut_side: npt.NDArray[np.bool_]
-    """One half of the cut whose capacity is `upper_Bps`; the one with fewer nodes, if they differ; bool [routers]."""
+    """The half with fewer nodes of the cut of capacity `upper_Bps`; bool [routers]."""
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the cut itself."""
         return {name: value for name, value in vars(self).items() if name != "cut_side"}
 
 
 def bisection_bounds(machine: Machine, quickly: bool = False) -> BisectionBounds:
-    """Bracket the bisection of a connected machine; the same each time for the same one.
+    """Return bounds of the bisection of a connected machine; deterministic.
 
-    Parameters
-    ----------
-    quickly : bool, optional
-        In some ms for a hundred routers: cuts from fewer starts above, and below no more than theorems and the
-        spectral bound. The interval is as proven, and may be wider.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two routers have nodes.
+    `quickly` needs some ms for a hundred routers: fewer starts for cuts, and only theorems and the spectral lower
+    bound; the interval may be wider. Raises ValueError if fewer than two routers have nodes.
     """
     form = closed_form(machine)
     if form is not None and form.cut_side is not None:
@@ -92,9 +80,9 @@ def bisection_bounds(machine: Machine, quickly: bool = False) -> BisectionBounds
 
 
 def _lower_bound(machine: Machine, quickly: bool) -> tuple[float, str]:
-    """Best of the cheap lower bounds and its name, raised to a possible capacity."""
+    """Return the best of the cheap lower bounds, raised to a possible capacity, and its name."""
     form = closed_form(machine)
-    if form is not None:  # at least as large as the others
+    if form is not None:  # not below the others
         bounds = {form.name: form.lower_Bps}
     elif not quickly and machine.routers <= ROUTERS_FOR_ALL_TO_ALL:
         bounds = {"spectral": spectral_bound_Bps(machine), "all-to-all": all_to_all_bound_Bps(machine)}
@@ -102,13 +90,13 @@ def _lower_bound(machine: Machine, quickly: bool) -> tuple[float, str]:
         bounds = {"spectral": spectral_bound_Bps(machine)}
     name = max(bounds, key=lambda name: bounds[name])
     lower_Bps, step = bounds[name], capacity_step_Bps(machine)
-    # The tolerances keep rounding errors from lifting a bound by a whole step.
+    # Tolerances prevent that rounding errors raise a bound by a step.
     lower_Bps *= 1 - 1e-9
     return (float(np.ceil(lower_Bps / step - 1e-6) * step) if step else lower_Bps), name
 
 
 def all_to_all_bound_Bps(machine: Machine) -> float:
-    """Lower bound from the link loads of all-to-all under minimal routing, in bytes per second."""
+    """Return the lower bound from all-to-all under minimal routing, in bytes per second."""
     weight = router_weights(machine).astype(np.float64)
     loads = router_link_loads(machine, np.outer(weight, weight), Minimal())
     smaller, larger = weight_per_side(machine)
@@ -116,13 +104,13 @@ def all_to_all_bound_Bps(machine: Machine) -> float:
 
 
 def spectral_bound_Bps(machine: Machine) -> float:
-    """Lower bound from the second eigenvalue of the Laplacian, in bytes per second."""
+    """Return the lower bound from the second eigenvalue of the Laplacian, in bytes per second."""
     smaller, larger = weight_per_side(machine)
     return _second_eigenvalue(machine) * smaller * larger / (smaller + larger)
 
 
 def _second_eigenvalue(machine: Machine) -> float:
-    """Second eigenvalue of the Laplacian on the routers with nodes; the others settle where they cost least.
+    """Return the second eigenvalue of the Laplacian, reduced to the routers with nodes by a Schur complement.
 
     The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973).
     """
@@ -158,14 +146,11 @@ def _second_eigenvalue(machine: Machine) -> float:
 
 
 def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.float64]) -> float:
-    """Second eigenvalue less its residual, so that the approximation does not exceed it.
-
-    The first one is 0, and `first_vector` belongs to it.
-    """
+    """Return the second eigenvalue minus its residual, a lower bound; `first_vector` has the eigenvalue 0."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     routers = laplacian.shape[0]
-    # Lifting the first vector out of the way makes the second eigenvalue the smallest.
+    # Shifting the first eigenvalue makes the second one the smallest.
     lift = 2.0 * laplacian.diagonal().max() * first_vector / np.mean(first_vector**2)
 
     def lifted(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

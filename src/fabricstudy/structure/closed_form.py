@@ -1,4 +1,4 @@
-"""Bisections that theorems settle: of grids of rings, lines and cliques, and of trees.
+"""Bisections by theorems: grids of rings, lines and cliques, and trees.
 
 **Grids.** Let the routers be all points of a grid of N = k_1 k_2 .. k_D routers, joined along each dimension i to
 rings, lines or cliques by cables of capacity w_i. Cutting all N / k_i rings or lines of an even dimension in their
@@ -16,7 +16,7 @@ halves need a capacity of N^2 / (4 T) = min_i N k_i w_i / (4 l_i) (Leighton, Rao
 cost above. Where an odd dimension gives the least, l_i = (k^2 - 1)/8 or (k^2 - 1)/4 leaves a bound that no cut need
 attain.
 
-**Trees.** Of L leaves, let L_l stand below a router of level l, and let cables of capacity C_l lead up from the subtree
+**Trees.** Of L leaves, let L_l be below a router of level l, and let cables of capacity C_l lead up from the subtree
 of these leaves. Packets that spread evenly over all ways up, and come down as others would go up, deliver any traffic
 in which each leaf sends and receives at most s = min_l C_l / L_l at a time (Leiserson 1985; Öhring et al. 1995; for the
 fat tree Al-Fares et al. 2008), so also an exchange across the cut. A cut into halves then has at least floor(L/2) s.
@@ -38,12 +38,12 @@ from .cut import cut_capacity_Bps, weight_per_side
 CutSide = npt.NDArray[np.bool_]
 
 TREES = ("fat-tree", "xgft")
-"""Kinds whose subtrees of a level are all alike, and joined as the theorem on trees supposes."""
+"""Kinds that satisfy the assumptions of the theorem on trees."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """A lower bound by a theorem; where `cut_side` is given, the cut that attains it."""
+    """A lower bound by a theorem, and the cut that attains it, if known."""
 
     name: str
     lower_Bps: float
@@ -51,38 +51,34 @@ class ClosedForm:
 
 
 def closed_form(machine: Machine) -> ClosedForm | None:
-    """Return what a theorem says of a machine's bisection, or None if none applies.
+    """Return the closed form of a machine's bisection, or None if no theorem applies.
 
     Examples
     --------
-    >>> from fabricstudy.machine.base import published
-    >>> closed_form(published("intrepid").build()).lower_Bps / 425e6
+    >>> from fabricstudy.machine.base import published_machine
+    >>> closed_form(published_machine("intrepid").build()).lower_Bps / 425e6
     2048.0
     """
-    if machine.kind in TREES:
-        return _of_tree(machine)
-    return _of_grid(machine)
+    return _tree(machine) if machine.kind in TREES else _grid(machine)
 
 
 def _busiest(dimension: Dimension) -> float:
-    """Bytes on the busiest link when all ordered pairs of routers along a dimension exchange one."""
+    """Return the bytes on the bottleneck link if all ordered pairs of routers along a dimension exchange one byte."""
     quarter = (dimension.length // 2) * (dimension.length - dimension.length // 2)
     return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[str(dimension.graph)]
 
 
 def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
-    """Capacity between two routers that are joined along each dimension; None where they differ."""
+    """Return the capacity between joined routers along each dimension; None if capacities within one differ."""
     assert machine.coordinates is not None
     along = np.argmax(machine.coordinates[machine.cable_tail] != machine.coordinates[machine.cable_head], axis=1)
     capacity_Bps = machine.link_capacity_Bps[::2]
-    of_dimension = [capacity_Bps[along == number] for number in range(len(machine.dimensions))]
-    if any(part.min() != part.max() for part in of_dimension):
-        return None
-    return [float(part[0]) for part in of_dimension]
+    parts = [capacity_Bps[along == number] for number in range(len(machine.dimensions))]
+    return None if any(part.min() != part.max() for part in parts) else [float(part[0]) for part in parts]
 
 
-def _of_grid(machine: Machine) -> ClosedForm | None:
-    """Return the closed form of a grid; None if a dimension has other graphs, or cables of different capacities."""
+def _grid(machine: Machine) -> ClosedForm | None:
+    """Return the closed form of a grid; None if a dimension has another graph, or different capacities."""
     dimensions = machine.dimensions
     if not dimensions or machine.nodes_of_router.min() == 0 or any(not dimension.graph for dimension in dimensions):
         return None
@@ -106,7 +102,7 @@ def _of_grid(machine: Machine) -> ClosedForm | None:
     return ClosedForm(name, cut_capacity_Bps(machine, cut_side), cut_side)
 
 
-def _of_tree(machine: Machine) -> ClosedForm:
+def _tree(machine: Machine) -> ClosedForm:
     assert machine.level is not None
     leaves = np.flatnonzero(machine.level == 0)
     smaller, _ = weight_per_side(machine)
@@ -124,7 +120,7 @@ def _of_tree(machine: Machine) -> ClosedForm:
 
 
 def _subtrees(machine: Machine, height: int) -> npt.NDArray[np.int64]:
-    """Number, in the order of their leaves, of the subtree up to this level of each router; above it -1."""
+    """Return the subtree up to this level of each router, numbered by leaves; -1 above the level."""
     assert machine.level is not None
     within = np.maximum(machine.level[machine.cable_tail], machine.level[machine.cable_head]) <= height
     part = component_labels(machine.cable_tail[within], machine.cable_head[within], machine.routers)

@@ -1,9 +1,8 @@
-"""What a machine costs: its routers and cables, by a tariff.
+"""Cost of a machine: routers and cables by a tariff.
 
-Cables are as long as their latency says, at 5 ns a metre of glass, unless there is a floor plan. Then routers stand in
-racks in the order of their groups and numbers. Racks stand on a square, as near as their number allows, a metre apart
-both ways. A cable within a rack has one metre; one between racks has their distance along rows and columns and two
-metres more (Besta and Hoefler: SC 2014, section VI). Host cables have one metre then.
+The length of a cable follows from its latency, at 5 ns/m, unless there is a floor plan. Then racks hold routers in the
+order of groups and numbers, and form a near-square grid with a pitch of 1 m. A cable within a rack, and a host cable,
+has 1 m; one between racks has their Manhattan distance plus 2 m (Besta and Hoefler: SC 2014, section VI).
 """
 
 from dataclasses import dataclass
@@ -25,10 +24,9 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class CostItem:
-    """Routers of one number of ports (``routers-48``), cables of one class (``cables-global``), or ``all`` together.
+    """Routers with one number of ports (``routers-48``), cables of one class (``cables-global``), or ``all``.
 
-    The price, in the tariff's currency, and the power are of all of them; cables count with the ports that they end in.
-    `length_m` is the mean length of cables.
+    Price (in the tariff's currency) and power are totals; that of ports is part of routers. `length_m` is a mean.
     """
 
     name: str
@@ -41,23 +39,14 @@ class CostItem:
 def bill_of_materials(
     machine: Machine, tariff: Tariff, *, radix: int | None = None, routers_per_rack: int | None = None
 ) -> list[CostItem]:
-    """Price a machine: its routers by ports, cables by class, and all together; in this order.
+    """Return the cost of routers by ports, cables by class, and all together.
 
-    Parameters
-    ----------
-    radix : int, optional
-        Ports of each router as it is bought; left out: those in use.
-    routers_per_rack : int, optional
-        For a floor plan.
-
-    Raises
-    ------
-    FabricstudyError
-        If a router uses more than `radix` ports.
+    `radix` is the number of ports of each router (default: those in use), `routers_per_rack` selects a floor plan.
+    Raises FabricstudyError if a router uses more than `radix` ports.
     """
-    found = [*_routers(machine, tariff, radix), *_cables(machine, tariff, routers_per_rack)]
-    price, power_W = sum(part.price for part in found), sum(part.power_W for part in found)
-    return [*found, CostItem(ALL, sum(part.count for part in found), price, power_W)]
+    items = [*_routers(machine, tariff, radix), *_cables(machine, tariff, routers_per_rack)]
+    price, power_W = sum(item.price for item in items), sum(item.power_W for item in items)
+    return [*items, CostItem(ALL, sum(item.count for item in items), price, power_W)]
 
 
 def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[CostItem]:
@@ -79,18 +68,18 @@ def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> l
     length_m, host_m = cable_lengths_m(machine, routers_per_rack)
     bandwidth_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[machine.cable_class]
     price = tariff.cables(bandwidth_Bps, length_m) * machine.cable_count
-    found = []
+    items = []
     for number, link in enumerate(machine.classes):
-        own = machine.cable_class == number
-        count = int(machine.cable_count[own].sum())
-        mean_m = float(np.average(length_m[own], weights=machine.cable_count[own])) if count else None
-        found.append(CostItem(f"cables-{link.name}", count, float(price[own].sum()), 0.0, mean_m))
+        rows = machine.cable_class == number
+        count = int(machine.cable_count[rows].sum())
+        mean_m = float(np.average(length_m[rows], weights=machine.cable_count[rows])) if count else None
+        items.append(CostItem(f"cables-{link.name}", count, float(price[rows].sum()), 0.0, mean_m))
     host = float(tariff.cables(np.array(machine.host.bandwidth_Bps), np.array(host_m)))
-    return [*found, CostItem("cables-host", machine.nodes, machine.nodes * host, 0.0, host_m)]
+    return [*items, CostItem("cables-host", machine.nodes, machine.nodes * host, 0.0, host_m)]
 
 
 def cable_lengths_m(machine: Machine, routers_per_rack: int | None) -> tuple[Floats, float]:
-    """Length of the cables of each row, float64 [rows], and of a host cable.
+    """Return the length of the cables of each row, float64 [rows], and of a host cable.
 
     Examples
     --------
@@ -100,12 +89,12 @@ def cable_lengths_m(machine: Machine, routers_per_rack: int | None) -> tuple[Flo
     ([8.0, 8.0, 8.0, 8.0, 8.0, 8.0], [1.0, 3.0, 1.0, 4.0, 1.0, 3.0])
     """
     if routers_per_rack is None:
-        of_class_m = np.array([link.latency_ns for link in machine.classes]) / NS_OF_METRE
-        return of_class_m[machine.cable_class], machine.host.latency_ns / NS_OF_METRE
+        class_m = np.array([link.latency_ns for link in machine.classes]) / NS_OF_METRE
+        return class_m[machine.cable_class], machine.host.latency_ns / NS_OF_METRE
     group = np.zeros(machine.routers, dtype=np.int32) if machine.group is None else machine.group
     rack = np.empty(machine.routers, dtype=np.int64)
     rack[np.argsort(group, kind="stable")] = np.arange(machine.routers) // routers_per_rack
     row, column = np.divmod(rack, ceil(sqrt(rack.max() + 1)))
     tail, head = machine.cable_tail, machine.cable_head
-    apart = np.abs(row[tail] - row[head]) + np.abs(column[tail] - column[head])
-    return np.where(rack[tail] == rack[head], IN_RACK_M, apart + BETWEEN_RACKS_M), IN_RACK_M
+    distance = np.abs(row[tail] - row[head]) + np.abs(column[tail] - column[head])
+    return np.where(rack[tail] == rack[head], IN_RACK_M, distance + BETWEEN_RACKS_M), IN_RACK_M

@@ -1,4 +1,4 @@
-"""What a cut of a machine into halves is, and the best one that heuristics find."""
+"""Cuts of a machine into halves, and heuristics for the best one."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ ROUTERS_FOR_RANDOM_STARTS = 500
 
 
 def router_weights(machine: Machine) -> Ints:
-    """What each router counts in a half, int64 [routers]: its nodes, in units of which all are multiples.
+    """Return the weight of each router, int64 [routers]: its nodes, divided by their greatest common divisor.
 
     Raises ValueError if fewer than two routers have nodes.
     """
@@ -29,9 +29,7 @@ def router_weights(machine: Machine) -> Ints:
 
 
 def weight_per_side(machine: Machine) -> tuple[int, int]:
-    """Least and most that a half may weigh: halves differ by at most the router with most nodes.
-
-    Where all routers with nodes have equally many, these are the numbers of such routers in the halves.
+    """Return the minimum and maximum weight of a half: halves differ by at most the router with most nodes.
 
     Raises ValueError as `router_weights`.
 
@@ -48,13 +46,13 @@ def weight_per_side(machine: Machine) -> tuple[int, int]:
 
 
 def cut_capacity_Bps(machine: Machine, cut_side: CutSide) -> float:
-    """Capacity from one half to the other, one direction of each cable, in bytes per second."""
+    """Return the capacity of a cut, one direction of each cable, in bytes per second."""
     leaving = cut_side[machine.link_tail] & ~cut_side[machine.link_head]
     return float(machine.link_capacity_Bps[leaving].sum())
 
 
 def capacity_step_Bps(machine: Machine) -> float:
-    """Largest capacity of which every cut is a whole multiple; 0 where bandwidths are not whole bytes/s."""
+    """Return the greatest common divisor of all cut capacities; 0 if bandwidths are not whole bytes/s."""
     capacity = machine.link_capacity_Bps
     whole = np.rint(capacity)
     if not np.array_equal(whole, capacity) or capacity.max(initial=0.0) > 2.0**53:
@@ -63,19 +61,10 @@ def capacity_step_Bps(machine: Machine) -> float:
 
 
 def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
-    """Find a cut of small capacity: METIS and other starts, each refined by Kernighan-Lin passes.
+    """Return the smaller half of a cut of small capacity, bool [routers]; deterministic.
 
-    Parameters
-    ----------
-    machine : Machine
-        Two or more routers have nodes.
-    quickly : bool, optional
-        From the order of the routers and one start of METIS only.
-
-    Returns
-    -------
-    bool array [routers]
-        One half; it holds the smaller number of nodes. The same each time.
+    METIS and other initial cuts are refined by Kernighan-Lin passes; `quickly` uses the order of the routers and one
+    METIS cut only.
 
     References
     ----------
@@ -97,32 +86,29 @@ def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
     for start in _starts(machine, quickly):
         cut_side = start.copy()
         refine_cut(links.first, links.head, capacity, weight, least, most, cut_side)
-        found_Bps = cut_capacity_Bps(machine, cut_side)
-        if found_Bps < best_Bps:
-            best, best_Bps = cut_side, found_Bps
+        capacity_Bps = cut_capacity_Bps(machine, cut_side)
+        if capacity_Bps < best_Bps:
+            best, best_Bps = cut_side, capacity_Bps
     return smaller_side(weight, best)
 
 
 def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
-    """Return the half that weighs less; `cut_side` itself if they weigh the same."""
+    """Return the half of less weight; `cut_side` if they are equal."""
     return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 
 def _starts(machine: Machine, quickly: bool) -> list[CutSide]:
-    """First cuts; the refinement mends their balance."""
+    """Return initial cuts, which need not be balanced."""
+    links = adjacency(machine)
+    capacity = machine.link_capacity_Bps[links.link]
+    # METIS needs integer weights; the refinement uses exact capacities.
+    weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1).astype(np.int64)
+    nodes = machine.nodes_of_router.astype(np.int64)
     order = np.arange(machine.routers)
-    seeds = range(1 if quickly else METIS_SEEDS)
-    starts = [order < machine.routers // 2, *(_metis(machine, seed) for seed in seeds)]
+    starts = [order < machine.routers // 2]
+    for seed in range(1 if quickly else METIS_SEEDS):
+        starts.append(two_parts(links.first, links.head, nodes, weight, seed).astype(np.bool_))
     if not quickly and machine.routers <= ROUTERS_FOR_RANDOM_STARTS:
         random = np.random.default_rng(0)
         starts += [random.permutation(order) < machine.routers // 2 for _ in range(RANDOM_STARTS)]
     return starts
-
-
-def _metis(machine: Machine, seed: int) -> CutSide:
-    links = adjacency(machine)
-    capacity = machine.link_capacity_Bps[links.link]
-    # METIS wants whole weights; rounding costs nothing, since the refinement works with the capacities.
-    weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1).astype(np.int64)
-    nodes = machine.nodes_of_router.astype(np.int64)
-    return two_parts(links.first, links.head, nodes, weight, seed).astype(np.bool_)

@@ -1,7 +1,4 @@
-"""The hot loops of cuts and of what crosses them, compiled by numba.
-
-Links are given as in `fabricstudy.routing.kernels`.
-"""
+"""Inner loops of cuts and crossing traffic, compiled by numba; links are as in `fabricstudy.routing.kernels`."""
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +11,12 @@ from fabricstudy.routing.kernels import Floats, Ints
 def refine_cut(
     first: Ints, head: Ints, capacity: Floats, weight: Ints, least: int, most: int, cut_side: npt.NDArray[np.bool_]
 ) -> None:
-    """Improve a cut in place until a pass brings nothing; afterwards `cut_side` weighs from `least` to `most`.
+    """Refine a cut in place until convergence; the final weight of `cut_side` is from `least` to `most`.
 
-    In a pass each router with weight moves once at most; then back to the best moment. Where the halves may not differ,
-    which is where all weigh 1, the best pair swaps sides (Kernighan and Lin); else the router of the largest gain that
-    keeps the balance moves (Fiduccia and Mattheyses, DAC 1982). Routers without weight stand where they cut least. A
-    router's *gain* is what the cut loses in capacity when that router changes sides.
+    In a pass each router with weight moves at most once; then moves after the best cut are undone. If the halves must
+    be equal, the best pair is swapped (Kernighan and Lin); else the router of the largest gain that preserves balance
+    moves (Fiduccia and Mattheyses, DAC 1982). Routers without weight are on the side that minimises the cut. A router's
+    *gain* is the decrease of the cut's capacity if it changes sides.
     """
     routers = len(first) - 1
     least_gain = 1e-9 * capacity.sum()
@@ -78,7 +75,7 @@ def refine_cut(
 def best_in_balance(
     gain: Floats, cut_side: npt.NDArray[np.bool_], locked: npt.NDArray[np.bool_], weight: Ints, least: int, most: int
 ) -> int:
-    """Router of the largest gain among the free ones with weight that add from `least` to `most` to the cut's side."""
+    """Return the unlocked router of the largest gain that adds `least` to `most` to the side's weight, or -1."""
     best = -1
     for router in range(len(gain)):
         added = -weight[router] if cut_side[router] else weight[router]
@@ -92,7 +89,7 @@ def best_in_balance(
 def best_of_side(
     gain: Floats, cut_side: npt.NDArray[np.bool_], locked: npt.NDArray[np.bool_], weight: Ints, side: bool
 ) -> int:
-    """Router of the largest gain among the free ones with weight on one side; -1 if there is none."""
+    """Return the unlocked router of the largest gain on one side, or -1."""
     best = -1
     for router in range(len(gain)):
         eligible = cut_side[router] == side and weight[router] > 0 and not locked[router]
@@ -103,7 +100,7 @@ def best_of_side(
 
 @njit(cache=True)
 def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: npt.NDArray[np.bool_], gain: Floats) -> None:
-    """Put a router on the other side and keep all gains right."""
+    """Move a router to the other side and update all gains."""
     cut_side[router] = not cut_side[router]
     gain[router] = -gain[router]
     for i in range(first[router], first[router + 1]):
@@ -113,7 +110,7 @@ def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: npt.N
 
 @njit(cache=True)
 def crossing_bytes(part: Ints, parts: int, source: Ints, destination: Ints, size_bytes: Floats) -> Floats:
-    """Bytes that leave each part of the routers, and those that enter it: float64 [2, parts]."""
+    """Return the bytes that leave and enter each part of the routers, float64 [2, parts]."""
     crossing = np.zeros((2, parts))
     for i in range(len(source)):
         out, into = part[source[i]], part[destination[i]]

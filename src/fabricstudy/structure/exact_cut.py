@@ -1,4 +1,4 @@
-"""Small machines: find a better cut or prove that there is none, by mixed-integer programming."""
+"""Optimal cuts of small machines by mixed-integer programming."""
 
 from dataclasses import dataclass
 
@@ -11,28 +11,26 @@ from fabricstudy.machine.graph import Machine
 
 from .cut import capacity_step_Bps, cut_capacity_Bps, router_weights, smaller_side, weight_per_side
 
-# A limit on nodes, unlike one on time, gives the same answer on a busy computer.
+# A limit of nodes, unlike one of time, is deterministic.
 SEARCH_NODES = 20_000
-# HiGHS takes 1e-6 for a whole number, so capacities of more than 1e5 steps would blur its proofs.
+# The integrality tolerance of HiGHS, 1e-6, limits capacities to 1e5 steps.
 FINEST_STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class CutSearch:
-    """Outcome of the search: no cut has less than `lower_Bps`; `cut_side` is a better one where there is."""
+    """Result of the search: no cut has less than `lower_Bps`; `cut_side` is a better cut, if there is one."""
 
     lower_Bps: float
     cut_side: npt.NDArray[np.bool_] | None
 
 
 def better_cut(machine: Machine, known_Bps: float) -> CutSearch:
-    """Search a connected machine for a cut of less than `known_Bps`, the capacity of one that exists.
+    """Search a connected machine for a cut of less than `known_Bps`, the capacity of a known cut.
 
-    One variable a router says in which half it is, one variable a row of cables whether the row is cut. One
-    router with nodes is fixed, which halves the search. The best known cut enters as a constraint: any better one
-    has at least one capacity step less. Where cuts have no common step, or a tiny one, only cuts that are better
-    by one part in 100,000 count. Unless the search runs out of nodes, `lower_Bps` is the better cut's capacity, or
-    `known_Bps` if there is none.
+    Binary variables are the half of each router, and whether each row of cables is cut; one router is fixed by
+    symmetry. A better cut has at least one capacity step less, or one part in 100,000 where there is no common step.
+    Unless the search reaches the limit of nodes, `lower_Bps` is the capacity of the better cut, or `known_Bps`.
     """
     step_Bps = max(capacity_step_Bps(machine), FINEST_STEP * known_Bps)
     capacity = machine.link_capacity_Bps[::2] / step_Bps
@@ -61,7 +59,7 @@ def better_cut(machine: Machine, known_Bps: float) -> CutSearch:
 def _constraints(
     machine: Machine, capacity: npt.NDArray[np.float64], router_weight: npt.NDArray[np.float64], most: float
 ) -> LinearConstraint:
-    """Cut rows are those with ends in both halves; halves are balanced; the cut is at most `most`."""
+    """Rows with ends in both halves are cut; halves are balanced; the cut is at most `most`."""
     routers, rows = machine.routers, len(capacity)
     row, one = np.arange(rows), np.ones(rows)
     ends = np.concatenate([machine.cable_tail, machine.cable_head])

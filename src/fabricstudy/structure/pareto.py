@@ -5,9 +5,9 @@ import numpy.typing as npt
 
 
 def is_pareto_efficient(costs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return which of several things no other one beats, bool [things]: none costs no more in all ways and less in one.
+    """Return which items are on the Pareto front, bool [items], for costs [items, criteria] to be minimised.
 
-    `costs` (float64 [things, ways]) are the better, the less; of equal things all or none are on the front.
+    Of equal items all or none are on the front.
 
     Examples
     --------
@@ -15,8 +15,7 @@ def is_pareto_efficient(costs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]
     [True, True, False, True, True]
     """
     front = np.ones(len(costs), dtype=np.bool_)
-    for place in np.lexsort(costs.T[::-1]):
-        if front[place]:
-            no_better = (costs >= costs[place]).all(axis=1)
-            front &= ~(no_better & (costs > costs[place]).any(axis=1))
+    for item in np.lexsort(costs.T[::-1]):
+        if front[item]:
+            front &= ~((costs >= costs[item]).all(axis=1) & (costs > costs[item]).any(axis=1))
     return front

@@ -1,6 +1,6 @@
-"""Partitions of grid machines: which cuboids of building blocks there are, and the bisection of each.
+"""Partitions of grid machines and their bisections.
 
-A machine is divided into cuboids of equal building blocks: midplanes of a Blue Gene, else single routers. Literature:
+Partitions are cuboids of building blocks: midplanes of a Blue Gene, else single routers. Literature:
 Oltchik and Schwartz, *Network Partitioning and Avoidable Contention*; Chen et al., SC 2012 (Blue Gene/Q); Ahn et al.,
 SC 2009 (HyperX); Aroca and Fernandez Anta, *IEEE TPDS* 25 (2014), on bisections of product networks.
 """
@@ -23,35 +23,31 @@ MAX_GEOMETRIES = 1_000_000
 
 @dataclass(frozen=True)
 class PartitionSpace:
-    """A machine as something to divide."""
+    """A machine to be partitioned."""
 
     dimensions: tuple[Dimension, ...]
-    """Of the machine."""
     block: tuple[int, ...]
     """Routers of a building block along each dimension."""
     outer: int
-    """Dimensions along which partitions differ, the first ones. The others lie inside each building block, such as the
-    last one of a Blue Gene/Q."""
+    """Number of leading dimensions along which partitions differ; the others lie within each building block."""
     wraps: bool
-    """Whether partitions have the rings of the machine, as on a Blue Gene; otherwise a ring stays one only where the
-    partition spans the dimension."""
+    """True if partitions have the rings of the machine, as on a Blue Gene; else only dimensions that they span."""
     bandwidths_Bps: tuple[float, ...]
     """Bandwidth of a cable of each dimension in one direction."""
     nodes_per_router: int = 1
-    """Nodes of a router."""
 
     @property
     def blocks(self) -> Geometry:
-        """Building blocks of the machine along the dimensions along which partitions differ."""
+        """Building blocks of the machine along the outer dimensions."""
         lines = zip(self.dimensions[: self.outer], self.block, strict=False)
         return tuple(dimension.length // routers for dimension, routers in lines)
 
     @cached_property
     def rotation_invariant(self) -> bool:
-        """Whether the bisection does not depend on orientation; then the longest side is written first."""
+        """True if the bisection is independent of orientation; then the longest side is written first."""
         outer = self.dimensions[: self.outer]
         facts = zip(outer, self.block, self.bandwidths_Bps, strict=False)
-        alike = len({(line.wrap, line.gap, line.pair_cables, *of_line) for line, *of_line in facts}) == 1
+        alike = len({(line.wrap, line.gap, line.pair_cables, *sizes) for line, *sizes in facts}) == 1
         return alike and (self.wraps or not any(line.wrap for line in outer))
 
     @property
@@ -60,25 +56,24 @@ class PartitionSpace:
         return math.prod(self.block) * self.nodes_per_router
 
     def nodes(self, geometry: Geometry) -> int:
-        """Nodes of a partition."""
+        """Return the nodes of a partition."""
         return math.prod(geometry) * self.block_nodes
 
     def longest(self, geometry: Geometry) -> int:
-        """Routers along the longest dimension of a partition."""
+        """Return the routers along the longest dimension of a partition."""
         return max(dimension.length for dimension in self.partition(geometry))
 
     def bisection_links(self, geometry: Geometry) -> int:
-        """Count the cables that cross the best flat cut of a partition into halves.
+        """Return the number of cables across the best flat cut of a partition into halves.
 
-        The cut goes across one dimension. Where that one has an odd length, the plane in its middle is cut in turn
-        across another dimension, and so on (halves differ by one router if all are odd). This is the bisection of
-        tori, meshes and products of cliques as their literature has it (2 N / L on a Blue Gene/Q, N nodes, L the
-        longest dimension; one clique halved on a HyperX), and an upper bound of it on an express mesh.
+        The cut is across one dimension; if its length is odd, the middle plane is cut across another dimension, and so
+        on. This is the bisection of tori, meshes and products of cliques in the literature (2 N / L on a Blue Gene/Q, N
+        nodes, L the longest dimension; one clique halved on a HyperX), and an upper bound on an express mesh.
         """
         return int(self._bisect(geometry, (1.0,) * len(self.dimensions)))
 
     def bisection_Bps(self, geometry: Geometry) -> float:
-        """Capacity of the best flat cut, in one direction."""
+        """Return the capacity of the best flat cut, in one direction."""
         return self._bisect(geometry, self.bandwidths_Bps)
 
     def _bisect(self, geometry: Geometry, weights: tuple[float, ...]) -> float:
@@ -95,35 +90,28 @@ class PartitionSpace:
         )
 
     def geometries(self) -> list[Geometry]:
-        """List all cuboids of building blocks that fit, each once.
-
-        Raises FabricstudyError if there are more than a million.
-        """
+        """Return all distinct cuboids that fit; raises FabricstudyError if there are more than a million."""
         blocks = self.blocks
         if math.prod(blocks) > MAX_GEOMETRIES:
-            problem = f"{math.prod(blocks):,} cuboids are too many; at most {MAX_GEOMETRIES:,} are listed"
-            raise FabricstudyError(problem)
+            raise FabricstudyError(f"{math.prod(blocks):,} cuboids are too many; the limit is {MAX_GEOMETRIES:,}")
         if not self.rotation_invariant:
             return list(itertools.product(*(range(1, length + 1) for length in blocks)))
         return list(_descending(tuple(sorted(blocks, reverse=True)), max(blocks)))
 
     def canonical(self, geometry: Sequence[int]) -> Geometry:
-        """Write a geometry as `geometries` does: with all dimensions, the longest first if rotation does not matter.
-
-        Raises FabricstudyError if it does not fit the machine.
-        """
+        """Return a geometry with all dimensions, sorted if rotation invariant; raises FabricstudyError if too large."""
         full = (*geometry, *(1,) * (self.outer - len(geometry)))
         blocks = self.blocks
         if self.rotation_invariant:
             full, blocks = tuple(sorted(full, reverse=True)), tuple(sorted(blocks, reverse=True))
-        if len(full) != len(blocks) or any(not 1 <= own <= most for own, most in zip(full, blocks, strict=True)):
-            machine, asked = "x".join(map(str, blocks)), "x".join(map(str, geometry))
-            raise FabricstudyError(f"the partition {asked} does not fit into {machine}; take sides that do")
+        if len(full) != len(blocks) or any(not 1 <= side <= most for side, most in zip(full, blocks, strict=True)):
+            machine, partition = "x".join(map(str, blocks)), "x".join(map(str, geometry))
+            raise FabricstudyError(f"the partition {partition} does not fit into {machine}; use smaller sides")
         return full
 
 
 def _descending(most: Geometry, before: int) -> Iterable[Geometry]:
-    """Geometries whose sides do not grow, each side at most that of `most` and `before`."""
+    """Yield geometries of non-increasing sides, each at most that of `most` and `before`."""
     if not most:
         yield ()
         return
@@ -134,53 +122,45 @@ def _descending(most: Geometry, before: int) -> Iterable[Geometry]:
 
 @cache
 def _flat_cut(dimensions: tuple[tuple[int, float], ...]) -> float:
-    """Least cut of a product of lines, each with a length and the capacity across the middle of one line."""
+    """Return the least flat cut of a product of lines, given by length and capacity across the middle of one line."""
     best = math.inf if dimensions else 0.0
     for number, (length, cut) in enumerate(dimensions):
-        others = dimensions[:number] + dimensions[number + 1 :]
-        middle = _flat_cut(others) if length % 2 else 0.0
-        best = min(best, cut * math.prod(other for other, _ in others) + middle)
+        rest = dimensions[:number] + dimensions[number + 1 :]
+        middle = _flat_cut(rest) if length % 2 else 0.0
+        best = min(best, cut * math.prod(length for length, _ in rest) + middle)
     return best
 
 
 @dataclass(frozen=True)
 class SizeChoice:
-    """The geometries of one size."""
+    """Geometries of one size."""
 
     blocks: int
     nodes: int
-    """Building blocks and nodes."""
     best: Geometry
     worst: Geometry
-    """Geometries with the largest and the least bisection; of several best ones the allowed one."""
+    """Geometries of the largest and least bisection; allowed ones are preferred as best."""
     production: Geometry | None
-    """The allowed geometry (of several the one with the least bisection), where there is a list."""
+    """The allowed geometry (of several the one of least bisection), if there is a list."""
     geometries: int
-    """How many there are."""
+    """Number of geometries."""
     misordered: int
-    """Pairs of geometries of which the one with the shorter longest dimension has no larger bisection (Corollary 3.4 of
-    Oltchik and Schwartz says that there are none on a Blue Gene/Q)."""
+    """Pairs in which the geometry with the shorter longest dimension has no larger bisection (none on a Blue Gene/Q by
+    Corollary 3.4 of Oltchik and Schwartz)."""
 
 
 def geometries_by_size(space: PartitionSpace, allowed: Iterable[Sequence[int]] | None = None) -> list[SizeChoice]:
-    """List the best and the worst geometry of each size, and the allowed one.
+    """Return the best, the worst and the allowed geometry of each size.
 
-    Parameters
-    ----------
-    allowed : iterable of geometries, optional
-        The list of a scheduler; only its sizes are given. Left out: any cuboid that fits may be had.
-
-    Raises
-    ------
-    FabricstudyError
-        If there are too many geometries, or an allowed one does not fit.
+    `allowed` is the list of a scheduler, which limits the sizes; default: all cuboids. Raises FabricstudyError if there
+    are too many geometries, or an allowed one does not fit.
 
     Examples
     --------
-    >>> from fabricstudy.machine.base import published
-    >>> mira = partition_space(published("mira"))
+    >>> from fabricstudy.machine.base import published_machine
+    >>> mira = partition_space(published_machine("mira"))
     >>> four = geometries_by_size(mira, [(4,)])[0]
-    >>> four.production, four.best, [mira.bisection_links(found) for found in (four.production, four.best)]
+    >>> four.production, four.best, [mira.bisection_links(geometry) for geometry in (four.production, four.best)]
     ((4, 1, 1, 1), (2, 2, 1, 1), [256, 512])
     """
     by_size: dict[int, list[Geometry]] = {}
@@ -203,7 +183,7 @@ def _choice(space: PartitionSpace, geometries: Sequence[Geometry], listed: Seque
     return SizeChoice(
         blocks=math.prod(geometries[0]),
         nodes=space.nodes(geometries[0]),
-        best=max([own for own in listed if space.bisection_Bps(own) == most] or geometries, key=rank),
+        best=max([geometry for geometry in listed if space.bisection_Bps(geometry) == most] or geometries, key=rank),
         worst=min(geometries, key=rank),
         production=min(listed, key=rank) if listed else None,
         geometries=len(geometries),
@@ -216,22 +196,11 @@ def _misordered(space: PartitionSpace, geometries: Sequence[Geometry]) -> int:
     for geometry in geometries:
         by_longest.setdefault(space.longest(geometry), []).append(space.bisection_links(geometry))
     ordered = [by_longest[longest] for longest in sorted(by_longest)]
-    return sum(
-        short <= long
-        for one, other in itertools.combinations(ordered, 2)
-        for short, long in itertools.product(one, other)
-    )
+    return sum(short <= long for pair in itertools.combinations(ordered, 2) for short, long in itertools.product(*pair))
 
 
 def partition_space(machine: GridConfig) -> PartitionSpace:
-    """Return what a grid machine of a study is divided into.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.base import published
-    >>> [space.bisection_links(space.canonical([2, 2])) for space in [partition_space(published("mira"))]]
-    [512]
-    """
+    """Return the partition space of a grid machine."""
     dimensions = machine.grid
     outer = len(dimensions) if machine.block is None else len(machine.block)
     inner = tuple(dimension.length for dimension in dimensions[outer:])

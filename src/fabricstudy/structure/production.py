@@ -1,4 +1,4 @@
-"""Published lists of the geometries that a machine's scheduler gives out."""
+"""Published lists of the partitions that a machine's scheduler allocates."""
 
 from typing import Annotated, Any
 
@@ -13,21 +13,21 @@ PRODUCTION: dict[str, tuple[tuple[int, ...], ...]] = {
         (1, 1, 1, 1), (2, 1, 1, 1), (4, 1, 1, 1), (4, 2, 1, 1), (4, 4, 1, 1),
         (4, 3, 2, 1), (4, 4, 2, 1), (4, 4, 3, 1), (4, 4, 2, 2), (4, 4, 3, 2),
     ),
-    # The same table, proposed geometries, and the current one of each size for which nothing is proposed.
+    # The same table: proposed geometries, and the current one of each size without a proposal.
     "mira-proposed": (
         (1, 1, 1, 1), (2, 1, 1, 1), (2, 2, 1, 1), (2, 2, 2, 1), (2, 2, 2, 2),
         (3, 2, 2, 2), (4, 4, 2, 1), (4, 4, 3, 1), (4, 4, 2, 2), (4, 4, 3, 2),
     ),
 }  # fmt: skip
-"""Published lists of the partitions that a machine's scheduler gives out, in midplanes."""
+"""Published partition lists, in midplanes."""
 
 
 def _by_name(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if value not in PRODUCTION:
-        problem = "no published list of this name"
-        raise ConfigError(problem, suggestion(value, PRODUCTION), value=value, code="unknown-value")
+        remedy = suggestion(value, PRODUCTION)
+        raise ConfigError("unknown published list", remedy, value=value, code="unknown-value")
     return PRODUCTION[value]
 
 
@@ -50,6 +50,6 @@ Allowed = Annotated[
 
 
 def fits(geometry: tuple[int, ...], blocks: tuple[int, ...]) -> bool:
-    """Whether a cuboid fits in some orientation; sides that are left out are 1."""
+    """Return True if a cuboid fits in some orientation; missing sides are 1."""
     longest = zip(sorted(geometry, reverse=True), sorted(blocks, reverse=True), strict=False)
-    return len(geometry) <= len(blocks) and all(own <= most for own, most in longest)
+    return len(geometry) <= len(blocks) and all(side <= most for side, most in longest)

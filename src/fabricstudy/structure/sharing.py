@@ -1,11 +1,11 @@
-"""How far jobs share links: MLS and TLS (Jain et al.: Partitioning low-diameter networks ..., IPDPS 2017).
+"""Link sharing between jobs: MLS and TLS (Jain et al.: Partitioning low-diameter networks ..., IPDPS 2017).
 
 With l_i the directed links between routers that job i uses:
 
-* maximum link sharing: MLS = max_i |l_i ∩ ∪_{k≠i} l_k| / |l_i|, the share of its links that a job has not for itself;
-* total link sharing: TLS = |∪_{i≠k} l_i ∩ l_k| / |∪_i l_i|, the share of all used links that two jobs or more use.
+* maximum link sharing: MLS = max_i |l_i ∩ ∪_{k≠i} l_k| / |l_i|, the largest share of a job's links that others use;
+* total link sharing: TLS = |∪_{i≠k} l_i ∩ l_k| / |∪_i l_i|, the share of used links that two or more jobs use.
 
-Links between nodes and routers never count.
+Host links are ignored.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
-    """How far jobs share links."""
+    """Link sharing between jobs."""
 
     used: npt.NDArray[np.int64]
     shared: npt.NDArray[np.int64]
-    """Links each job uses, and those of them that another job uses, too; int64 [jobs] each."""
+    """Links that each job uses, and those that another job uses as well; int64 [jobs] each."""
     mls: float
     tls: float
-    """Maximum and total link sharing, as fractions; 0 where no job uses a link."""
+    """Maximum and total link sharing, as fractions; 0 if no job uses a link."""
 
 
 def link_sharing(used: npt.NDArray[np.bool_]) -> Sharing:
-    """Count shared links; `used` (bool [jobs, links]) says which directed links between routers a job uses.
+    """Return the link sharing of jobs that use the directed links `used`, bool [jobs, links].
 
     Examples
     --------
-    >>> found = link_sharing(np.array([[1, 1, 1, 0], [0, 0, 1, 1]], dtype=bool))
-    >>> found.mls, found.tls
+    >>> sharing = link_sharing(np.array([[1, 1, 1, 0], [0, 0, 1, 1]], dtype=bool))
+    >>> sharing.mls, sharing.tls
     (0.5, 0.25)
     """
     users = used.sum(axis=0)

@@ -1,4 +1,4 @@
-"""Cables that are slower than their peers, such as one that came up at a lower speed."""
+"""Cables that are slower than their peers, such as those with a degraded link speed."""
 
 from typing import Any
 
@@ -12,27 +12,27 @@ from fabricstudy.machine.named import NamedMachine
 
 
 def slow_rows(machine: Machine) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the rows of cables that are slower than most of their peers, slowest first, and the peers' bandwidth.
+    """Return the rows of cables below the most frequent bandwidth of their peers, slowest first, and that bandwidth.
 
-    The peers of a cable join the same two levels of a tree, or the same two routers of any other machine. If two
-    bandwidths are equally frequent, the higher one counts.
+    Peers join the same two levels of a tree, or the same two routers of any other machine. Ties are resolved in favour
+    of the higher bandwidth.
     """
     level = levels(machine)
     side = np.arange(machine.routers) if level is None else level
     ends = np.sort(np.stack([side[machine.cable_tail], side[machine.cable_head]], axis=1), axis=1)
     peers = np.unique(ends, axis=0, return_inverse=True)[1].reshape(-1)
-    of_row_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[machine.cable_class]
-    speeds_Bps, speed = np.unique(-of_row_Bps, return_inverse=True)
+    row_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[machine.cable_class]
+    speeds_Bps, speed = np.unique(-row_Bps, return_inverse=True)
     cables = np.zeros((peers.max(initial=-1) + 1, len(speeds_Bps)))
     np.add.at(cables, (peers, speed), machine.cable_count)
     usual_Bps = -speeds_Bps[cables.argmax(axis=1)][peers]
-    slow = np.flatnonzero(of_row_Bps < usual_Bps)
-    slow = slow[np.argsort(of_row_Bps[slow], kind="stable")]
+    slow = np.flatnonzero(row_Bps < usual_Bps)
+    slow = slow[np.argsort(row_Bps[slow], kind="stable")]
     return slow, usual_Bps[slow]
 
 
 def slow_cables(machine: Machine) -> list[dict[str, Any]]:
-    """Return a record for each row of slow cables: its routers, class, cables and bandwidth, and that of its peers."""
+    """Return routers, class, cables, bandwidth, and peers' bandwidth of each row of slow cables."""
     names = machine.router_names if isinstance(machine, NamedMachine) else range(machine.routers)
     return [
         {
@@ -47,6 +47,6 @@ def slow_cables(machine: Machine) -> list[dict[str, Any]]:
 
 
 def slow_cables_in_words(machine: Machine) -> str:
-    """Return how many cables are slower than most of their peers, or nothing."""
+    """Return the number of slow cables as a phrase, or ""."""
     count = int(machine.cable_count[slow_rows(machine)[0]].sum())
     return f"{count_noun(count, 'cable')} slower than {'its' if count == 1 else 'their'} peers" if count else ""

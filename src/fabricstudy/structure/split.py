@@ -1,17 +1,17 @@
 """The least time in which links carry flows that may split over their paths: a linear program, bounded from below.
 
-Where a routing allows several paths, the best split makes the most loaded link as little loaded as possible (minimum
-congestion, or maximum concurrent flow). By linear programming duality any non-negative lengths w of the links give a
-lower bound: each flow has to pass at least its shortest path, so sum(bytes * shortest length) <= time * sum(w *
-capacity) (Shahrokhi and Matula: The maximum concurrent flow problem, J. ACM 37(2), 1990, doi:10.1145/77600.77620).
+Where a routing allows several paths, the best split minimises the load of the bottleneck link (minimum congestion, or
+maximum concurrent flow). By linear programming duality any non-negative lengths w of the links yield a lower bound:
+each flow needs at least its shortest path, so sum(bytes * shortest length) <= time * sum(w * capacity)
+(Shahrokhi and Matula: The maximum concurrent flow problem, J. ACM 37(2), 1990, doi:10.1145/77600.77620).
 
 Good lengths grow exponentially with the load of a link, and flows move step by step to the paths that are shortest by
 them, as far as that lessens the load (Fratta, Gerla and Kleinrock: The flow deviation method, Networks 3(2), 1973,
 doi:10.1002/net.3230030202; Plotkin, Shmoys and Tardos: Fast approximation algorithms for fractional packing and
 covering problems, Math. of OR 20(2), 1995, doi:10.1287/moor.20.2.257). On a small machine the lengths are then the dual
-solution of the program over mixtures of the splits that were found, each of which gives one more (Dantzig and Wolfe:
+solution of the program over mixtures of known splits, each of which yields another split (Dantzig and Wolfe:
 Decomposition principle for linear programs, Operations Research 8(1), 1960, doi:10.1287/opre.8.1.101); on a large one
-the mean of the lengths of all steps. However far the search gets, its result is a lower bound.
+the mean of the lengths of all steps. The result is a lower bound at any step.
 """
 
 import numpy as np
@@ -25,30 +25,22 @@ EXPONENT = 50.0
 """Growth of the lengths: a link of 2 % less load has a length of 1/e."""
 
 CLOSE = 0.99
-"""Share of the best split found at which the search ends."""
+"""Share of the best split at which the search ends."""
 
 MAX_STEPS, WORK = 30, 1 << 24
-"""Most steps, and ways that they follow in all, which takes 0.1 s."""
+"""Limits of steps, and of ways over all steps (0.1 s)."""
 
 MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
-"""Links of a small machine, and programs that are solved for it, each of which takes some ms."""
+"""Limits of links of a small machine, and of linear programs for it (some ms each)."""
 
 _HALVINGS = 15
 
 
 def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | None, known_s: float) -> float:
-    """Return a lower bound on the time in which the links carry the flows of `ways`, however they split, in s.
+    """Return a lower bound on the transfer time of the flows of `ways` under any split, in s.
 
-    It is exact where each flow has one path, and on small machines mostly within 1 % of the best split.
-
-    Parameters
-    ----------
-    capacity_Bps : float64 array [links]
-        Capacity of each directed link.
-    load_bytes : float64 array [links] or None
-        Load of some split, from which the search begins.
-    known_s : float
-        A lower bound that is known, which is the least result; the search ends where no better one is to be had.
+    It is exact where each flow has one path, and on small machines mostly within 1 % of the best split. The search
+    starts at the loads `load_bytes` [links], if any, and ends when the known bound `known_s` cannot be improved.
     """
     load = ways.shortest(1 / capacity_Bps) if load_bytes is None else load_bytes
     bound_s, best_s, lengths, splits = known_s, np.inf, np.zeros(len(load)), [load]
@@ -57,7 +49,7 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
         busy_s = load / capacity_Bps
         most_s = busy_s.max(initial=0.0)
         best_s = min(best_s, most_s)
-        # The fullest links alone come first: that is exact if all flows over them have no other way.
+        # The first step uses bottleneck links only: exact if all flows over them have a single path.
         if bound_s >= best_s * (CLOSE if step else 1.0):
             return bound_s
         relative = busy_s / most_s
@@ -73,30 +65,29 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
 
 
 def _by_programs(capacity_Bps: Floats, ways: PathGraph, splits: list[Floats], bound_s: float) -> float:
-    """Return a higher bound from the best mixtures of splits."""
+    """Return an improved bound from linear programs over mixtures of splits."""
     from scipy.optimize import linprog
 
     for _ in range(MAX_LP_SOLVES):
         busy_s = np.array(splits).T / capacity_Bps[:, None]
         scale = busy_s.max()
-        found = linprog(
+        solution = linprog(
             c=np.append(np.zeros(len(splits)), 1.0),
             A_ub=np.column_stack([busy_s / scale, -np.ones(len(busy_s))]),
             b_ub=np.zeros(len(busy_s)),
             A_eq=np.append(np.ones(len(splits)), 0.0)[None],
             b_eq=[1.0],
         )
-        # Without a solution the bound stays what it is.
-        if found.fun is None or bound_s >= CLOSE * found.fun * scale:
+        if solution.fun is None or bound_s >= CLOSE * solution.fun * scale:
             break
-        length = np.maximum(-found.ineqlin.marginals, 0.0) / capacity_Bps
+        length = np.maximum(-solution.ineqlin.marginals, 0.0) / capacity_Bps
         splits.append(ways.shortest(length))
         bound_s = max(bound_s, float(splits[-1] @ length / (length @ capacity_Bps)))
     return bound_s
 
 
 def _moved(old: Floats, new: Floats) -> float:
-    """Return the share of the flows to be moved, by bisection on the slope of the sum of the exponentials."""
+    """Return the share of flows to move, by bisection on the slope of the sum of exponentials."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         share = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The structure stage: sizes, distances and bisection of a machine, cached since a bisection may take minutes."""
+"""Structure stage: sizes, distances and bisection of a machine, cached since a bisection may take minutes."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -16,32 +16,25 @@ from fabricstudy.machine.graph import Machine
 from .summary import describe_machine
 
 HALF = "half"
-"""Key of the routers in one half of the best cut."""
+"""Key of the routers of one half of the best cut."""
 
 _LOG = logging.getLogger(__name__)
 
 
 def structure_code() -> str:
-    """Digest of the code that analyses a machine, and of what keeps it."""
+    """Return the digest of the code that analyses a machine and stores the result."""
     return digest_of(imported(describe_machine.__module__) | {__name__})
 
 
 def structure_record(machine_id: str, machine: Machine, machine_code: str, results: Path) -> Record:
-    """Return the structure of a machine, from the store under `results` if it is there.
-
-    Parameters
-    ----------
-    machine_code : str
-        Digest of the code that built the machine.
-    """
+    """Return the structure of a machine, cached under `results`; `machine_code` is the digest of its construction."""
     store, mark = Store(results / STRUCTURES, "machine_id"), f"{structure_code()}-{machine_code}"
     with store.lock(machine_id):
         stored = store.finished(machine_id, mark)
         if stored is not None:
-            # The same as when it was found.
             stored = {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
         else:
-            _LOG.info("finding the bisection of machine %s", machine_id)
+            _LOG.info("computing the bisection of machine %s", machine_id)
             store.sweep(machine_id)
             stored = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
             with store.workspace(machine_id) as folder:
@@ -51,18 +44,12 @@ def structure_record(machine_id: str, machine: Machine, machine_code: str, resul
 
 def described(machine: Machine) -> dict[str, Any]:
     """Return the structure of a machine as plain values, with one half of its best cut."""
-    found = describe_machine(machine)
-    return {**found.to_json(), HALF: np.flatnonzero(found.bisection.cut_side).tolist()}
+    structure = describe_machine(machine)
+    return {**structure.to_json(), HALF: np.flatnonzero(structure.bisection.cut_side).tolist()}
 
 
 def read_structures(path: Path) -> Iterator[Record]:
-    """Read the structures of a chunk of machines.
-
-    Raises
-    ------
-    FabricstudyError
-        If one was damaged.
-    """
+    """Read the structures of a chunk of machines; raises FabricstudyError if one is damaged."""
     for number, record in read_checksummed(path):
         if record is None:
             problem = f"{path}, line {number}: damaged; remove the file and run the same command again"
@@ -71,12 +58,9 @@ def read_structures(path: Path) -> Iterator[Record]:
 
 
 def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> npt.NDArray[np.bool_]:
-    """Return the routers in one half of a machine's best cut, bool [routers], from files of structures.
+    """Return one half of a machine's best cut, bool [routers], from files of structures.
 
-    Raises
-    ------
-    FabricstudyError
-        If none of the files has the machine, or one was damaged.
+    Raises FabricstudyError if no file has the machine, or a structure is damaged.
     """
     for path in files:
         for record in read_structures(path):

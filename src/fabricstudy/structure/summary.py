@@ -1,4 +1,4 @@
-"""The figures that describe a machine."""
+"""Metrics of a machine."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from .bisection import BisectionBounds, bisection_bounds
 
 @dataclass(frozen=True)
 class LinkClassSummary:
-    """Cables of one link class, with bandwidth (one direction) and latency of one cable."""
+    """Cables of a link class, with bandwidth (one direction) and latency of one cable."""
 
     name: str
     cables: int
@@ -25,31 +25,32 @@ class LinkClassSummary:
 
 @dataclass(frozen=True)
 class Structure:
-    """The figures that describe a machine."""
+    """Metrics of a machine."""
 
     kind: str
     nodes: int
     routers: int
     cables: int
     radix: int
-    """Cables are those between routers, parallel ones counted each; the radix is the ports of the largest router."""
+    """Cables are router-to-router, counting parallel ones; the radix is the maximum number of ports."""
     diameter: int
     mean_hops: float
-    """Most hops between two routers that carry nodes, and their mean over ordered pairs of distinct ones, 0 if there is
-    only one; every cable counts as one hop."""
+    """Maximum, and mean over ordered pairs, of hops between distinct routers with nodes; 0 if there is only one."""
     classes: tuple[LinkClassSummary, ...]
-    """The link classes, the host links last."""
+    """Link classes, host links last."""
     bisection: BisectionBounds
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the best cut itself."""
+        """Return plain values, without the best cut."""
         classes = [vars(figures) for figures in self.classes]
         return vars(self) | {"classes": classes, "bisection": self.bisection.to_json()}
 
 
 def describe_machine(machine: Machine) -> Structure:
-    """Describe a machine; raises ValueError if the machine is not connected, or `bisection_bounds` cannot take it."""
+    """Return the metrics of a machine; raises ValueError if it is not connected, or as `bisection_bounds`."""
     diameter, mean_hops = hop_figures(machine)
+    cables = np.bincount(machine.cable_class, machine.cable_count, len(machine.classes)).astype(int)
+    links = [*zip(machine.classes, cables.tolist(), strict=True), (machine.host, machine.nodes)]
     return Structure(
         kind=machine.kind,
         nodes=machine.nodes,
@@ -58,18 +59,17 @@ def describe_machine(machine: Machine) -> Structure:
         radix=machine.radix,
         diameter=diameter,
         mean_hops=mean_hops,
-        classes=_class_figures(machine),
+        classes=tuple(LinkClassSummary(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in links),
         bisection=bisection_bounds(machine),
     )
 
 
 def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, float]:
-    """Diameter and mean hops over ordered pairs of distinct routers that carry nodes.
+    """Return diameter and mean hops over ordered pairs of distinct routers with nodes.
 
-    In a grid hops add up over the dimensions, so distances along each of them suffice. Elsewhere searches from some
-    routers at a time keep the memory small.
+    In a grid hops are sums over dimensions; elsewhere searches from blocks of routers limit the memory.
 
-    Raises ValueError if some router with nodes cannot be reached from another one.
+    Raises ValueError if routers with nodes are not connected.
     """
     edge_router = np.flatnonzero(machine.nodes_of_router)
     pairs = len(edge_router) * (len(edge_router) - 1)
@@ -83,7 +83,7 @@ def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, f
 
 
 def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_time: int) -> tuple[int, int]:
-    """Most hops, and their sum over ordered pairs, by breadth-first searches."""
+    """Return the maximum of hops, and their sum over ordered pairs, by breadth-first searches."""
     links = adjacency(machine)
     diameter = hops = 0
     for start in range(0, len(edge_router), sources_at_a_time):
@@ -92,9 +92,9 @@ def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_tim
         at_first[sources, np.arange(len(sources))] = True
         left = []
         for reached in bfs_levels(np.packbits(at_first, axis=1), links.first, links.head):
-            # A pair that is still apart after h hops has more than h of them.
-            met = int(np.bitwise_count(reached[edge_router]).sum(dtype=np.int64))
-            left.append(len(edge_router) * len(sources) - met)
+            # A pair that is not connected after h hops has more than h.
+            pairs = int(np.bitwise_count(reached[edge_router]).sum(dtype=np.int64))
+            left.append(len(edge_router) * len(sources) - pairs)
             if not left[-1]:
                 break
         else:
@@ -102,9 +102,3 @@ def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_tim
         diameter = max(diameter, len(left) - 1)
         hops += sum(left)
     return diameter, hops
-
-
-def _class_figures(machine: Machine) -> tuple[LinkClassSummary, ...]:
-    cables = np.bincount(machine.cable_class, machine.cable_count, len(machine.classes)).astype(int)
-    counted = [*zip(machine.classes, cables.tolist(), strict=True), (machine.host, machine.nodes)]
-    return tuple(LinkClassSummary(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in counted)

@@ -1,12 +1,10 @@
-"""What to run: the grammar of study files.
+"""The grammar of study files.
 
-In: a study file (YAML), which is one complete point and what varies.
-Out: `load_study` gives the checked `Study` (`load_machine` its machine alone); `plan` expands it into a `Plan`, the
-table of its points in a stable order; each `Point` carries one simulation's machine, jobs, routing, engine and seed,
-and its id names it by its physics alone. The kinds register what may stand below ``kind:``. Quantities
-are text with a unit in the file and plain numbers inside (`bandwidth_Bps`). Whatever cannot be is refused here, before
-anything runs, with a `StudyError` that names file, path, value and remedy. This package reads files, and builds and
-simulates nothing.
+In: a study file (YAML): one complete point, and what varies.
+
+Out: `load_study` returns the checked `Study` (`load_machine` its machine alone); `plan` expands it into a `Plan`, the
+table of its points in a stable order. Mistakes raise a `StudyError` with file, path, value and remedy before anything
+runs.
 """
 
 from fabricstudy.core.errors import FabricstudyError, StudyError

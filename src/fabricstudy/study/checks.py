@@ -1,4 +1,4 @@
-"""What a point's parts must agree on, checked before anything is built."""
+"""Checks that the parts of a point fit together, before anything is built."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,7 +16,7 @@ from fabricstudy.workload.pattern.base import Pattern
 
 
 def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
-    """Refuse a routing that the machine cannot have, and jobs that cannot run together on it.
+    """Refuse routings that the machine cannot have, and jobs that cannot run together on it.
 
     Raises ConfigError with the path below the point.
     """
@@ -35,35 +35,30 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> Non
 def _check_foreground(jobs: Sequence[Job]) -> None:
     background = [number for number, job in enumerate(jobs) if job.background]
     if background and all(job.background or job.pattern.silent for job in jobs):
-        problem = "no job that sends something is in the foreground, so that nothing would end the point"
+        problem = "all communicating jobs are background jobs, so that the simulation would never end"
         path = ("jobs", str(background[0]), "background")
-        raise ConfigError(problem, "leave background out for one of them", path, True, code="conflicting-keys")
+        raise ConfigError(problem, "leave background out of one of them", path, True, code="conflicting-keys")
 
 
 def check_engine(engine: EngineSettings) -> None:
-    """Refuse several processes on an engine that works on a point with one.
-
-    Raises ConfigError with the path below the engine.
-    """
+    """Refuse several processes on an engine that uses one. Raises ConfigError with the path below the engine."""
     if engine.processes > 1 and not isinstance(engine_named(engine.kind), ParallelEngine):
-        can = " or ".join(name for name, other in engines().items() if isinstance(other, ParallelEngine))
+        parallel = " or ".join(name for name, adapter in engines().items() if isinstance(adapter, ParallelEngine))
         problem = f"the engine {engine.kind} simulates a point on one core"
-        remedy = f"leave it out, or take {can}; Snakemake's --cores simulates several points at once"
+        remedy = f"leave it out, or use {parallel}; Snakemake's --cores simulates several points at once"
         raise ConfigError(problem, remedy, ("processes",), engine.processes, "unsupported")
 
 
-_SAYS = {
-    "dimensions": "the dimensions of a grid",
-    "levels": "the levels of a tree",
-    "pods": "the pods of a fat-tree",
+_TRAITS = {
+    "dimensions": "the dimensions of a grid", "levels": "the levels of a tree", "pods": "the pods of a fat-tree",
     "groups": "groups of routers",
-}
+}  # fmt: skip
 
 
 def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, path: tuple[str, ...]) -> None:
     if asking.needs is not None and asking.needs not in machine.traits:
-        problem = f"this {noun} needs {_SAYS[asking.needs]}, and a machine of kind {machine.kind} has none"
-        remedy = f"take another {noun}, such as {'minimal' if noun == 'routing' else 'cluster'}"
+        problem = f"this {noun} needs {_TRAITS[asking.needs]}, and a machine of kind {machine.kind} has none"
+        remedy = f"use another {noun}, such as {'minimal' if noun == 'routing' else 'cluster'}"
         raise ConfigError(problem, remedy, path, asking.kind, code="unsupported")
 
 
@@ -71,28 +66,28 @@ def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
     share = sum(job.share or 0 for job in jobs)
     if share > 1 + 1e-9:
         problem = f"the shares of the jobs sum to {share:g}"
-        raise ConfigError(problem, "let them sum to at most 1", ("jobs",), code="does-not-fit")
+        raise ConfigError(problem, "lower them to a sum of at most 1", ("jobs",), code="does-not-fit")
     needed = 0
     for number, job in enumerate(jobs):
         nodes = job.node_count(machine.nodes)
         path = ("jobs", str(number), _size_key(job))
         if nodes == 0:
-            problem = f"the job gets no node of a machine of {machine.nodes}"
-            raise ConfigError(problem, "raise its share, or say nodes: 1", path, job.share, code="does-not-fit")
+            problem = f"its share of {machine.nodes} nodes is less than one node"
+            raise ConfigError(problem, "raise it, or write nodes: 1", path, job.share, code="does-not-fit")
         with _below("jobs", str(number), "allocation"):
             reserved = job.allocation.reserved_nodes(machine, nodes)
         needed += reserved
         if needed > machine.nodes:
             before = f" after {needed - reserved} for the jobs before it" if number else ""
-            whole = f" ({reserved} by its allocation)" if reserved > nodes else ""
-            problem = f"the job needs {nodes} nodes{whole}{before}, and the machine has {machine.nodes}"
-            remedy = "make the jobs smaller or the machine larger"
+            by_allocation = f" ({reserved} by its allocation)" if reserved > nodes else ""
+            problem = f"the job needs {nodes} nodes{by_allocation}{before}, and the machine has {machine.nodes}"
+            remedy = "use smaller jobs or a larger machine"
             raise ConfigError(problem, remedy, path, job.nodes or job.share, code="does-not-fit")
 
 
 @contextmanager
 def _below(*path: str) -> Iterator[None]:
-    """Put the path of a point's part before that of a mistake within it."""
+    """Prepend the path of a point's part to that of a mistake in it."""
     try:
         yield
     except ConfigError as error:
@@ -112,7 +107,7 @@ def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
     for number, job in enumerate(jobs):
         with _below("jobs", str(number), "allocation"):
             nodes = job.allocation.planned_nodes(machine, holder, job.node_count(machine.nodes))
-        # From the first draw on it is not known which nodes are taken.
+        # After a random allocation it is not known which nodes are free.
         holder = None if nodes is None or holder is None else holder | dict.fromkeys(nodes, number)
 
 
@@ -126,7 +121,7 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
         return
     if ranks < 2:
         problem = f"the pattern {job.pattern.kind} needs at least 2 ranks and gets {ranks}"
-        raise ConfigError(problem, "give the job more nodes", (*path, _size_key(job)), code="does-not-fit")
+        raise ConfigError(problem, "raise the nodes of the job", (*path, _size_key(job)), code="does-not-fit")
     with _below(*path, "pattern"):
         job.pattern.check_machine(machine)
         job.pattern.check_ranks(ranks)
@@ -136,11 +131,11 @@ def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
 
 
 def _check_traffic(pattern: Pattern, ranks: int) -> None:
-    """Refuse closed forms of a pattern that give no numbers, since what they foretell would be none."""
+    """Refuse closed forms of a pattern that are not finite, on which bounds and forecasts depend."""
     counts = [pattern.traffic_messages(ranks)]
     with suppress(NotImplementedError):
         counts += [number for part in pattern.traffic(ranks) for number in (part.messages, part.size_bytes)]
     for count in counts:
         if not 0 <= count < inf:
-            problem = f"its closed form gives {count} as a number of messages or bytes on {ranks} ranks"
-            raise ConfigError(problem, "mend traffic_messages or traffic", (), pattern.kind, "extension")
+            problem = f"its closed form returns {count} messages or bytes on {ranks} ranks"
+            raise ConfigError(problem, "fix traffic_messages or traffic", (), pattern.kind, "extension")

@@ -1,4 +1,4 @@
-"""What a study may say about claims: what a source says, what is accepted, and how it is measured."""
+"""The grammar of claims: what a source says, the accepted range, and how it is measured."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Reduce = Literal["max", "min", "median", "mean"]
 
 
 class Measure(Selection):
-    """A number computed from a column of the selected rows; the median over seeds is taken first."""
+    """A number computed from a column of the selected rows, after the median over seeds."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("metric",)
 
     metric: str = Field(description="column of the table")
-    reduce: Reduce = Field("max", description="how several rows become one number")
+    reduce: Reduce = Field("max", description="how several rows are reduced to one number")
 
     @model_validator(mode="after")
     def _fits_table(self) -> Measure:
@@ -40,11 +40,11 @@ class Value(Measure):
     kind: Literal["value"]
 
 
-def _refuse_twice(key: str, axes: Iterable[str], others: Iterable[str]) -> None:
-    both = sorted(set(axes).intersection(others))
-    if both:
-        problem = f"axis '{both[0]}' stands in `{key}` and in another key of the measure"
-        raise ConfigError(problem, "leave it out of one", (key,), both[0], "duplicate")
+def _refuse_duplicates(key: str, axes: Iterable[str], others: Iterable[str]) -> None:
+    duplicates = sorted(set(axes).intersection(others))
+    if duplicates:
+        problem = f"axis '{duplicates[0]}' is in `{key}` and in another key of the measure"
+        raise ConfigError(problem, "leave it out of one", (key,), duplicates[0], "duplicate")
 
 
 class Pairs(Measure):
@@ -53,28 +53,28 @@ class Pairs(Measure):
     AXES: ClassVar[tuple[str, ...]] = ("where", "of")
 
     of: dict[str, Condition] = Field(
-        min_length=1, description="labels of the one point of each pair: {axis: label, [labels] or {min, max}}"
+        min_length=1, description="labels of the first point of each pair: {axis: label, [labels] or {min, max}}"
     )
-    against: dict[str, Label] = Field(min_length=1, description="labels of the other: {axis: label}")
+    against: dict[str, Label] = Field(min_length=1, description="labels of the second one: {axis: label}")
 
     @model_validator(mode="after")
     def _same_axes(self) -> Pairs:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
-            raise ConfigError(problem, "give both the same axes", ("against",), code="conflicting-keys")
-        _refuse_twice("where", self.where, self.of)
+            raise ConfigError(problem, "name the same axes in both", ("against",), code="conflicting-keys")
+        _refuse_duplicates("where", self.where, self.of)
         return self
 
 
 class Contrast(Pairs):
-    """The metric of one point of a pair over that of the other.
+    """The metric of the first point of a pair over that of the second one.
 
     `form`: ratio A/B, change A/B - 1, reduction 1 - A/B, or distance abs(A/B - 1).
     """
 
     kind: Literal["contrast"]
     form: Literal["ratio", "change", "reduction", "distance"] = Field(
-        "ratio", description="what is computed of a pair A and B: A/B, A/B - 1, 1 - A/B, or abs(A/B - 1)"
+        "ratio", description="A/B, A/B - 1, 1 - A/B, or abs(A/B - 1) of a pair A and B"
     )
 
 
@@ -90,15 +90,15 @@ class Trend(Pairs):
 
     @model_validator(mode="after")
     def _another_axis(self) -> Trend:
-        _refuse_twice("along", self.along, {*self.of, *self.where})
+        _refuse_duplicates("along", self.along, {*self.of, *self.where})
         return self
 
 
 class Crossing(Pairs):
-    """The label of the axis `along` at which the ratio of a pair rises to `level`, between labels on a straight line.
+    """The label of the axis `along` at which the ratio of a pair rises to `level`, by linear interpolation.
 
-    It is the first label where the ratio is never below. Where the ratio stays below, the level is not reached, and
-    the claim tells up to what label. The axis stands in `of`, too, which says what labels of it are looked at.
+    It is the first label if the ratio is never below `level`. If the ratio stays below, the level is not reached, and
+    the claim reports the last label. `of` contains the axis, too, with the labels to include.
     """
 
     kind: Literal["crossing"]
@@ -108,13 +108,13 @@ class Crossing(Pairs):
     @model_validator(mode="after")
     def _of_pair(self) -> Crossing:
         if self.along not in self.of:
-            remedy = f"say in `of` what labels it has there, such as {self.along}: {{min: 0}}"
+            remedy = f"add its labels to `of`, such as {self.along}: {{min: 0}}"
             raise ConfigError("this axis is not in `of`", remedy, ("along",), self.along, "unknown-name")
         return self
 
 
 class Spread(Measure):
-    """How far apart otherwise equal points lie along the axes `over` (``seed`` is one, too).
+    """The spread of otherwise equal points along the axes `over` (``seed`` is one, too).
 
     `form`: range (max - min) / median, ratio max / min, or excess max / min - 1.
     """
@@ -132,11 +132,10 @@ class Spread(Measure):
 
 
 class Correlation(Measure):
-    """Rank correlation of two columns over the selected rows; from -1 (opposite orders) to 1 (the same order).
+    """Rank correlation of two columns over the selected rows, from -1 to 1, after the median over seeds.
 
-    Without `over` all rows are taken at once; with it those that differ along these axes alone, and `reduce` makes one
-    number of several such groups. Medians over seeds are taken first. Groups of fewer than 6 rows, or in which a column
-    is constant, have none.
+    Without `over` it is that of all rows; otherwise of each group of rows that differ along these axes only, reduced by
+    `reduce`. Groups of fewer than 6 rows, or in which a column is constant, have none.
     """
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "over")
@@ -145,14 +144,14 @@ class Correlation(Measure):
     kind: Literal["correlation"]
     against: str = Field(description="the other column of the table")
     form: RankCorrelation = Field("spearman", description="Spearman's rho, or Kendall's tau-b")
-    over: Names = Field((), description="axes along which rows are put in order; left out: all")
-    reduce: Reduce = Field("min", description="how several groups become one number")
+    over: Names = Field((), description="axes along which rows are ranked; default: all")
+    reduce: Reduce = Field("min", description="how several groups are reduced to one number")
 
     @model_validator(mode="after")
     def _two_columns(self) -> Correlation:
         if self.against == self.metric:
             problem = "a column always agrees with itself"
-            raise ConfigError(problem, "name another one", ("against",), self.against, "duplicate")
+            raise ConfigError(problem, "use another one", ("against",), self.against, "duplicate")
         return self
 
 
@@ -171,10 +170,7 @@ Cell = int | float | str
 
 
 class Rows(Selection):
-    """How many rows differ between a printed table and the selected rows of an analysis.
-
-    Rows are compared as wholes and in any order; one that either side has and the other has not counts as one.
-    """
+    """The number of rows that differ between a printed table and the selected rows of an analysis, in any order."""
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
 
@@ -190,7 +186,7 @@ class Rows(Selection):
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 problem = f"{len(row)} cells for {len(self.columns)} columns"
-                raise ConfigError(problem, "give one a column", ("rows", str(number)), code="out-of-range")
+                raise ConfigError(problem, "write one a column", ("rows", str(number)), code="out-of-range")
         return self
 
 
@@ -202,16 +198,16 @@ NumberRange = tuple[Bound | None, Bound | None]
 
 
 class Part(Model):
-    """One measured number of a claim, the range that states what the source says of it, and the one that is accepted.
+    """One measured number of a claim, the range that the source states, and the accepted range.
 
-    A printed number is the range of what rounds to it: 15 % is 14.5 to 15.5 %. "Up to 15 %" bounds the largest number
-    from above. Words are the range that states them: "faster" is a ratio of times of at most 1.
+    A printed number is the range of numbers that round to it: 15 % is 14.5 to 15.5 %. "Up to 15 %" is an upper bound of
+    the largest number, and "faster" a ratio of times of at most 1.
     """
 
-    statement: str = Field(min_length=1, max_length=500, description="what this number is")
+    statement: str = Field(min_length=1, max_length=500, description="meaning of the number")
     measure: AnyMeasure = Field(description="how it is computed")
     source_range: NumberRange = Field(
-        description="closed range [low, high] that states what the source says; null leaves an end open"
+        description="closed range [low, high] that the source states; null leaves an end open"
     )
     accept: NumberRange | None = Field(
         None, description="closed range in which the part is reproduced; contains `source_range`, its default"
@@ -221,7 +217,6 @@ class Part(Model):
 
     @property
     def accepted(self) -> NumberRange:
-        """The range in which the part is reproduced."""
         return self.source_range if self.accept is None else self.accept
 
     @model_validator(mode="before")
@@ -236,18 +231,18 @@ class Part(Model):
     def _check_ranges(self) -> Part:
         for key, (low, high) in (("source_range", self.source_range), ("accept", self.accepted)):
             if low is None and high is None:
-                raise ConfigError("[null, null] holds always", "give at least one bound", (key,), code="out-of-range")
+                raise ConfigError("[null, null] always holds", "write at least one bound", (key,), code="out-of-range")
             if low is not None and high is not None and low > high:
                 raise ConfigError("an empty range", "swap the two", (key,), [low, high], "out-of-range")
         if self.accepted != self.source_range:
             (low, high), (least, most) = self.source_range, self.accepted
-            holds_low = least is None or (low is not None and low >= least)
-            holds_high = most is None or (high is not None and high <= most)
-            if not (holds_low and holds_high):
-                problem, remedy = "leaves out numbers of `source_range`", "widen it"
-                raise ConfigError(problem, remedy, ("accept",), list(self.accepted), "out-of-range")
+            contains_low = least is None or (low is not None and low >= least)
+            contains_high = most is None or (high is not None and high <= most)
+            if not (contains_low and contains_high):
+                problem = "does not contain `source_range`"
+                raise ConfigError(problem, "widen it", ("accept",), list(self.accepted), "out-of-range")
             if not self.reason:
-                remedy = "say why more is accepted than the source says"
+                remedy = "write why the accepted range is wider than that of the source"
                 raise ConfigError("this key is missing", remedy, ("reason",), code="missing-key")
         return self
 
@@ -259,34 +254,33 @@ class Part(Model):
 
 
 ClaimId = Annotated[
-    str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,31}", "take letters, digits, '_', '.' and '-', a letter or digit first", 32)
+    str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,31}", "use letters, digits, '_', '.' and '-', a letter or digit first", 32)
 ]
 
 
 class Claim(Model):
-    """What a source says, in our words. It is reproduced if every part is.
+    """A statement of a source, paraphrased. It is reproduced if every part is.
 
-    A claim without parts is never run; its `note` says why. A `note` may also tell a slip of the source. With a `scope`
-    the claim is at most reproduced in part.
+    A claim without parts is not run, for the reason in its `note`. With a `scope` it is at most reproduced in part.
     """
 
     id: ClaimId = Field(description="short name, such as 2.1")
-    statement: str = Field(min_length=1, max_length=1000, description="what the source says, in our words")
-    source: str = Field(min_length=1, max_length=500, description="where it says so")
-    note: str = Field("", max_length=2000, description="a remark, such as a slip of the source or why nothing is run")
-    scope: str = Field("", max_length=500, description="what is run, where the source says it of more")
-    parts: tuple[Part, ...] = Field((), description="measured numbers; all have to lie in their accepted ranges")
+    statement: str = Field(min_length=1, max_length=1000, description="what the source states, paraphrased")
+    source: str = Field(min_length=1, max_length=500, description="reference, with page, figure or table")
+    note: str = Field("", max_length=2000, description="a remark, such as an error of the source or why it is not run")
+    scope: str = Field("", max_length=500, description="the part that is run, if the source states more")
+    parts: tuple[Part, ...] = Field((), description="measured numbers; all must be in their accepted ranges")
 
     @model_validator(mode="after")
     def _says_why_not(self) -> Claim:
         if not self.parts and not self.note:
             problem = "a claim without parts is not run"
-            raise ConfigError(problem, "say why in `note`, or give parts", ("note",), code="missing-key")
+            raise ConfigError(problem, "write the reason in `note`, or add parts", ("note",), code="missing-key")
         return self
 
 
 def selections_of(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> Iterator[tuple[str, Selection]]:
-    """Return all selections of rows of a study, each with its dotted path."""
+    """Yield all selections of rows of a study, each with its dotted path."""
     yield from ((f"figures.{index}", figure) for index, figure in enumerate(figures))
     for index, claim in enumerate(claims):
         for number, part in enumerate(claim.parts):
@@ -305,25 +299,16 @@ def check_names(
 ) -> None:
     """Refuse figures and claims that repeat an id, or name or need what the study does not have.
 
-    Parameters
-    ----------
-    experiments, schedules : mapping
-        Names of the axes that rows of each experiment, and of each schedule, have.
-    analyses : mapping, optional
-        Analyses by name.
-    mapping_axes : mapping, optional
-        Names of the axes of each experiment that vary nothing but mappings, which rows of `predictors` do not have.
-    slowed, linked : collection of str, optional
-        Experiments with ``slowdown: true``, and those named by ``link_loads``.
-
-    Raises StudyError with the dotted path of each offence, without a file name.
+    `experiments` and `schedules` have the axes of each, `mapping_axes` those that vary only mappings, which rows of
+    `predictors` do not have; `slowed` are experiments with ``slowdown: true``, `linked` those in ``link_loads``. Raises
+    StudyError with the dotted path of each mistake, without a file name.
     """
     known = _Known(experiments, analyses, schedules, mapping_axes, slowed, linked)
     check_all(
         [
             partial(_check_ids, "figures", [figure.id for figure in figures]),
             partial(_check_ids, "claims", [claim.id for claim in claims]),
-            *(partial(known.check, path, one) for path, one in selections_of(figures, claims)),
+            *(partial(known.check, path, selection) for path, selection in selections_of(figures, claims)),
             *(
                 partial(known.check_across, f"figures.{index}", figure)
                 for index, figure in enumerate(figures)
@@ -336,7 +321,7 @@ def check_names(
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
-            raise _error("an id used twice", "give each its own", f"{section}.{index}.id", name, "duplicate")
+            raise _error("duplicate id", "use distinct ids", f"{section}.{index}.id", name, "duplicate")
 
 
 def _error(problem: str, remedy: str, path: str, value: object, code: Code) -> StudyError:
@@ -349,7 +334,7 @@ def _choices(names: Iterable[str], section: str) -> str:
 
 @dataclass(frozen=True)
 class _Known:
-    """What figures and claims may name, as in `check_names`."""
+    """Names that figures and claims may use, as in `check_names`."""
 
     experiments: Mapping[str, Iterable[str]]
     analyses: Mapping[str, Analysis]
@@ -359,7 +344,7 @@ class _Known:
     linked: Collection[str]
 
     def check(self, path: str, selection: Selection) -> None:
-        """Refuse a selection of rows that there are not."""
+        """Refuse a selection of rows that do not exist."""
         if selection.analysis is not None:
             self._check_columns(path, selection, selection.analysis)
             return
@@ -378,7 +363,7 @@ class _Known:
             self._check_kept(path, selection)
 
     def _axes(self, path: str, selection: Selection) -> list[str]:
-        """Return the axes and keys that rows of simulations have."""
+        """Return the axes and keys of rows of simulations."""
         name = selection.experiment
         if name not in self.experiments:
             remedy = f"take one of {', '.join(sorted(self.experiments))}"
@@ -394,18 +379,18 @@ class _Known:
         return sorted(axes)
 
     def _check_kept(self, path: str, selection: Selection) -> None:
-        """Refuse a job's time alone where jobs are not run alone, and single links where these are not kept."""
+        """Refuse comparisons with baseline runs that are not simulated, and single links that are not stored."""
         name = selection.experiment
         for column in selection.numbers():
             if column in ("slowdown", "baseline_ns", "variation") and name not in self.slowed:
                 remedy = f"set slowdown: true for the experiment {name!r}"
-                raise _error("jobs are not run alone in this experiment", remedy, path, column, "not-comparable")
+                raise _error("this experiment has no baseline runs", remedy, path, column, "not-comparable")
         if selection.of_links and name not in self.linked:
-            problem = "the links of this experiment are not kept one by one"
+            problem = "the loads of single links of this experiment are not stored"
             raise _error(problem, f"write link_loads: {name} in the study", path, name, "missing-key")
 
     def check_across(self, path: str, figure: ScatterFigure) -> None:
-        """Refuse a figure whose marks have not the labels that tell the rows of the analysis of its x apart."""
+        """Refuse a figure whose marks do not have the labels that identify rows of the analysis of its x."""
         across = figure.across()
         if across is None:
             return
@@ -414,8 +399,8 @@ class _Known:
         labels = {*figure.x_where, *(self.experiments.get(figure.experiment, ()) if figure.of_points else ())}
         unmatched = [key for key in self.analyses[name].keys if key not in labels]
         if unmatched:
-            remedy = f"give an axis the name {unmatched[0]}, or say in x_where which of its labels is meant"
-            problem = f"marks have no {unmatched[0]}, by which this analysis tells its rows apart"
+            remedy = f"name an axis {unmatched[0]}, or select one of its labels in x_where"
+            problem = f"marks have no {unmatched[0]}, which is a key of this analysis"
             raise _error(problem, remedy, f"{path}.x_analysis", name, "unknown-name")
 
     def _check_columns(self, path: str, selection: Selection, name: str, key: str = "analysis") -> None:

@@ -1,8 +1,7 @@
-"""What figures and claims ask of the planned points: that each has its partner, and labels that fit.
+"""Checks of figures and claims against the planned points: each point has its partner, and labels fit.
 
-Two points are a pair if they belong to one experiment and have the same labels on all axes of that experiment but those
-that the comparison names. Axes of other experiments have no say, and neither have the seeds: medians over them are
-compared.
+Two points are a pair if they belong to one experiment and have the same labels on all of its axes but those that the
+comparison names. Seeds do not count: medians over them are compared.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from .model import Study
 
 Observation = dict[str, Label | None]
-"""The labels that tell one compared number from the others."""
+"""The labels that identify a compared number."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,10 @@ class _Comparison:
 
 
 def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
-    """Refuse figures and claims that compare a point with another one that the study does not have.
+    """Refuse figures and claims that compare a point with one that the study does not have.
 
-    What depends on results (link classes, pairs of engines, computed labels of analyses) is not looked at.
-
-    Raises StudyError with the path of the first figure or measure that cannot be had, and the labels of a point without
-    partner.
+    Comparisons that depend on results (link classes, pairs of engines, computed labels of analyses) are not checked.
+    Raises StudyError with the path of the first such figure or measure, and the labels of a point without partner.
     """
     first_seeds = {(row.experiment, row.seed) for row in rows}
     first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
@@ -64,41 +61,39 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
 
 
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
-    """Return what figures and claims take from simulations, and where that stands in the file."""
-    return (one for one in selections_of(study.figures, study.claims) if one[1].of_points)
+    """Yield the path and selection of each figure and measure that reads simulations."""
+    return (entry for entry in selections_of(study.figures, study.claims) if entry[1].of_points)
 
 
 def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
-    """Refuse ranges and logarithmic scales of labels that are no numbers, or that have no logarithm."""
+    """Refuse ranges and logarithmic scales of labels that do not have them."""
     labels: dict[tuple[str, str], set[Label | None]] = {}
     for row in rows:
         for axis, label in row.labels.items():
             labels.setdefault((row.experiment, axis), set()).add(label)
     for path, selection in _selections(study):
         for axis, wanted in selection.where.items():
-            if isinstance(wanted, LabelRange) and any(
-                isinstance(one, str) for one in labels[selection.experiment, axis]
-            ):
+            on_axis = labels[selection.experiment, axis] if isinstance(wanted, LabelRange) else ()
+            if any(isinstance(label, str) for label in on_axis):
                 problem = "a range of labels that are text, here or in another experiment"
                 remedy = "list the labels, or rename one of the axes"
                 raise _refusal(study, problem, remedy, f"{path}.where.{axis}", "invalid-value")
         if isinstance(selection, Figure) and selection.x_log:
-            # What is no axis is text: an engine, a job, a link class.
+            # Engines, jobs and link classes, which are no axes, have text as labels.
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
             if not all(isinstance(one, int | float) and not isinstance(one, bool) and one > 0 for one in along):
-                problem = f"'{selection.x}' has labels that are no numbers above zero"
+                problem = f"'{selection.x}' has labels that are not numbers above zero"
                 raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "not-comparable")
 
 
 def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
-    """Refuse a figure of which a mark has no row in the analysis of its x."""
+    """Refuse a figure with a mark that has no row in the analysis of its x."""
     for index, figure in enumerate(study.figures):
         if not isinstance(figure, ScatterFigure) or figure.x_analysis is None or not figure.of_points:
             continue
         analysis = study.analyses[figure.x_analysis]
-        of_experiment = [row for row in rows if row.experiment == figure.experiment]
         where = {axis: wanted for axis, wanted in figure.where.items() if axis in study.axes}
-        chosen = [row for row in of_experiment if _fulfils_all(row.labels, where)]
+        chosen = [row for row in rows if row.experiment == figure.experiment and _fulfils_all(row.labels, where)]
         names = {_text(label): _text(name) for label, name in figure.x_key.items()}
         marked = {
             key: dict.fromkeys(_text(row.labels[key]) for row in chosen if row.labels.get(key) is not None)
@@ -106,25 +101,25 @@ def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
         }
         for label in names:
             if not any(label in labels for labels in marked.values()):
-                problem = f"no mark of the figure has the label '{label}' on an axis by which the analysis has its rows"
-                raise _refusal(study, problem, "take a label of the axis", f"figures.{index}.x_key", "not-comparable")
+                problem = f"no mark has the label '{label}' on an axis that is a key of the analysis"
+                raise _refusal(study, problem, "use a label of the axis", f"figures.{index}.x_key", "not-comparable")
         for key, labels in marked.items():
             known = analysis.labels_of(key)
-            lost = [label for label in labels if known is not None and names.get(label, label) not in known]
-            if lost:
-                one, names_there = lost[0], ", ".join(known or ())
-                problem = f"the analysis {figure.x_analysis} has no {key} '{one}', which labels a mark of the figure"
-                remedy = f"add it there, narrow `where`, or say which of {names_there} it is: x_key: {{'{one}': ...}}"
+            missing = [label for label in labels if known is not None and names.get(label, label) not in known]
+            if missing:
+                label = missing[0]
+                problem = f"the analysis {figure.x_analysis} has no {key} '{label}', which labels a mark of the figure"
+                remedy = f"add it there, narrow `where`, or map it to one of {', '.join(known or ())} with x_key"
                 raise _refusal(study, problem, remedy, f"figures.{index}.x_analysis")
 
 
 def _text(label: Label | None) -> str:
-    """Return a label as tables write it: 2.0 as 2."""
+    """Return a label as in tables: 2.0 as 2."""
     return f"{label:g}" if isinstance(label, float) else str(label)
 
 
 def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
-    """Refuse to tell jobs by a name that two jobs of one point have."""
+    """Refuse to identify jobs by a name that two jobs of one point have."""
     for path, selection in _selections(study):
         if "job_name" not in selection.axes():
             continue
@@ -134,12 +129,11 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
                 continue
             jobs = points[row.point_id].point.jobs
             busy = [job.name for job in jobs if not job.pattern.silent and not job.background]
-            meant = [name for name in busy if wanted is None or fulfils(name, wanted)]
-            if len(set(meant)) < len(meant):
-                name = next(one for one in meant if meant.count(one) > 1)
-                problem = f"several jobs of one point are called '{name}', so that job_name does not tell them apart"
-                remedy = "give each its own name, or tell them by their number (job)"
-                raise _refusal(study, problem, remedy, path, "not-comparable")
+            names = [name for name in busy if wanted is None or fulfils(name, wanted)]
+            if len(set(names)) < len(names):
+                name = next(name for name in names if names.count(name) > 1)
+                problem = f"several jobs of one point have the name '{name}', so that job_name is ambiguous"
+                raise _refusal(study, problem, "use distinct names, or their number (job)", path, "not-comparable")
 
 
 def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "not-comparable") -> StudyError:
@@ -147,26 +141,27 @@ def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "n
 
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:
-    for path, one in _selections(study):
-        if one.table in ("agreement", "predictors"):  # only the results have their rows
+    for path, selection in _selections(study):
+        if selection.table in ("agreement", "predictors"):  # only the results have their rows
             continue
-        if isinstance(one, Figure | HeatmapFigure) and one.normalise_to:
-            yield _Comparison(path, one, {}, one.normalise_to, {})
-        elif isinstance(one, Pairs):
-            along = one.along if isinstance(one, Trend) else {}
-            if one.table != "links":
-                yield _Comparison(path, one, one.of, one.against, along)
-                continue
+        if isinstance(selection, Figure | HeatmapFigure) and selection.normalise_to:
+            yield _Comparison(path, selection, {}, selection.normalise_to, {})
+        elif isinstance(selection, Pairs):
+            along = selection.along if isinstance(selection, Trend) else {}
             # Only the results have link classes.
-            of, where = ({k: wanted for k, wanted in part.items() if k != "class"} for part in (one.of, one.where))
-            against = {name: label for name, label in one.against.items() if name != "class"}
-            yield _Comparison(path, one.model_copy(update={"where": where}), of, against, along)
+            computed = {"class"} if selection.table == "links" else set[str]()
+            of, where = (
+                {axis: wanted for axis, wanted in labels.items() if axis not in computed}
+                for labels in (selection.of, selection.where)
+            )
+            against = {axis: label for axis, label in selection.against.items() if axis not in computed}
+            yield _Comparison(path, selection.model_copy(update={"where": where}), of, against, along)
 
 
 def _observations(
     comparison: _Comparison, axes: tuple[str, ...], rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
-    """Give the selected numbers, each with the labels that tell it apart."""
+    """Return the labels of each selected number."""
     selection, mentioned = comparison.selection, comparison.selection.axes()
     sides = ({**comparison.where, **comparison.of}, {**comparison.where, **comparison.against})
     observed: list[tuple[Observation, str]] = []
@@ -185,18 +180,18 @@ def _observations(
 def _of_point(
     selection: Selection, labels: Observation, row: PointRow, points: Mapping[str, PlannedPoint]
 ) -> list[Observation]:
-    """Give the numbers that a table holds of one point: one, or one for each job that communicates."""
+    """Return the labels of the numbers that a table has of a point: one, or one for each job that communicates."""
     if selection.table not in ("jobs", "interference"):
         return [labels]
     jobs = points[row.point_id].point.jobs
     sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
-    # A job in the background has no number in the tables.
+    # A background job has no number in the tables.
     busy = [number for number in sending if not jobs[number].background]
     if selection.table == "jobs" and selection.reduce_jobs != "each":
         return [labels] if busy else []
     if selection.table == "interference" and len(sending) < 2:
         return []
-    # A job goes by its number, unless the comparison mentions its name.
+    # A job is identified by its number, unless the comparison names it.
     names = set(NAMES[selection.table]) & selection.axes()
     if not names:
         return [{**labels, "job": number} for number in busy]
@@ -205,7 +200,7 @@ def _of_point(
 
 
 def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str]) -> list[Observation]:
-    """Give one number a machine, labelled by the axes mentioned and those with one label for each machine."""
+    """Return one number a machine, with the axes mentioned and those with one label for each machine."""
     labels_of: dict[tuple[str, str], set[Any]] = {}
     for observation, machine in observed:
         for name, label in observation.items():
@@ -237,7 +232,7 @@ def _check(comparison: _Comparison, observations: Sequence[Observation], study: 
             if (rest, end) not in there or (rest, end) not in pairs:
                 others = ", ".join(f"{name} {label}" for name, label in rest) or "none"
                 at = f", at {_ends(comparison)[end]}" if comparison.along else ""
-                problem = f"a point has no otherwise equal one to compare it with (other labels: {others}{at})"
+                problem = f"a point has no matching point to compare with (other labels: {others}{at})"
                 raise _refusal(study, problem, "narrow `where` to points that have one", comparison.path)
 
 
@@ -246,7 +241,7 @@ def _ends(comparison: _Comparison) -> tuple[Label, ...]:
 
 
 def _key(one: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, Any], ...], int]:
-    """Give the labels that the two points of a pair share, and the position of the pair among the labels of `along`."""
+    """Return the labels that both points of a pair share, and the position of the pair among the labels of `along`."""
     rest = tuple((k, label) for k, label in one.items() if k not in comparison.against and k not in comparison.along)
     labels = [one[name] for name in comparison.along]
     ends = (number for number, end in enumerate(_ends(comparison)) if fulfils(labels[0], end))

@@ -1,4 +1,4 @@
-"""The figures of a study that says nothing of figures: the time of each experiment against what varies in it."""
+"""The figures of a study without the key `figures`: the runtime of each experiment against its axes."""
 
 from collections.abc import Mapping
 
@@ -10,18 +10,19 @@ _FAR_APART = 10
 
 
 def default_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
-    """Give one figure for each experiment in which something varies.
+    """Return one figure for each experiment that varies something.
 
-    A line goes along the axis with the most sizes; where no axis has any, bars stand at the longest one.
+    A line figure has the axis with the most sizes along x; without sizes, a bar figure has the longest axis.
 
     Examples
     --------
     >>> sweep = {"message": {"of": "jobs.0.pattern.message", "values": ["1 kB", "8 kB"]}}
-    >>> [(one.kind, one.x) for one in default_figures({"main": Experiment(sweep=sweep)})]
+    >>> [(figure.kind, figure.x) for figure in default_figures({"main": Experiment(sweep=sweep)})]
     [('line', 'message')]
     """
     varied = {
-        name: {axis: one for axis, one in part.sweep.items() if len(one) > 1} for name, part in experiments.items()
+        name: {label: axis for label, axis in experiment.sweep.items() if len(axis) > 1}
+        for name, experiment in experiments.items()
     }
     return tuple(_usual(name, axes, f" ({name})" * (len(experiments) > 1)) for name, axes in varied.items() if axes)
 
@@ -30,13 +31,13 @@ def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
     x = max(axes, key=lambda axis: (axes[axis].magnitudes is not None, len(axes[axis])))
     sizes = axes[x].magnitudes
     others = sorted(
-        (axis for axis in axes if axis != x and len(axes[axis]) <= _MOST_HUES), key=lambda one: -len(axes[one])
+        (axis for axis in axes if axis != x and len(axes[axis]) <= _MOST_HUES), key=lambda axis: -len(axes[axis])
     )
     return Figure(
         id=name,
         kind="line" if sizes else "bar",
-        title=f"Time against {x}{which}",
-        caption="The study names no figures: this is the time of the slowest job of each point.",
+        title=f"Runtime against {x}{which}",
+        caption="Default figure: the runtime of the slowest job of each point.",
         experiment=name,
         x=x,
         y="runtime_ns",

@@ -26,7 +26,7 @@ from .model import Study
 
 
 def reference_page() -> str:
-    """Give the text of docs/reference.md."""
+    """Return the text of docs/reference.md."""
     with extension_scope(""):
         sections = reference(Study, "")
     environment = jinja2.Environment(
@@ -37,7 +37,7 @@ def reference_page() -> str:
 
 
 def family_paths() -> dict[type[Kind], str]:
-    """Give where in a study the kinds of each family stand.
+    """Return where in a study the kinds of each family stand.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def family_paths() -> dict[type[Kind], str]:
 
 
 def _bases(annotation: Any) -> list[type[Kind]]:
-    """Give the families of which some member may stand where `annotation` does."""
+    """Return the families of which some member may stand where `annotation` does."""
     if isinstance(annotation, type):
         return [annotation] if issubclass(annotation, Kind) and annotation.is_family() else []
     return [base for part in get_args(annotation) for base in _bases(part)]
@@ -71,7 +71,7 @@ def reference(model: type[Model], path: str) -> str:
 
 
 def kind_schema(kind: type[Kind]) -> dict[str, Any]:
-    """Give the JSON schema of a kind written as a mapping."""
+    """Return the JSON schema of a kind written as a mapping."""
     facts = kind.model_json_schema(by_alias=True)
     shared: dict[str, Any] = facts.pop("$defs", {})
     return {**_by_reference(facts, shared, top=True), **({"$defs": shared} if shared else {})}
@@ -86,7 +86,7 @@ def _published() -> str:
 
 
 def schema() -> str:
-    """Give the text of docs/schema/study.json."""
+    """Return the text of docs/schema/study.json."""
     with extension_scope(""):
         facts = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Study.model_json_schema(by_alias=True)}
     shared: dict[str, Any] = facts.pop("$defs", {})
@@ -111,7 +111,7 @@ def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
 
 
 def _depths(root: type[Model]) -> dict[type[Model], int]:
-    """Give for each model the length of the shortest path to it from `root`, where it is described."""
+    """Return for each model the length of the shortest path to it from `root`, where it is described."""
     depth: dict[type[Model], int] = {root: 0}
     queue: list[type[Model]] = [root]
     for model in queue:

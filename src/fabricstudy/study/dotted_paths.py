@@ -1,7 +1,4 @@
-"""Dotted paths into a study: what they may name, and setting what they name.
-
-A path such as ``jobs.*.pattern.message`` goes through keys and list positions; ``*`` means every position.
-"""
+"""Dotted paths into a study, such as ``jobs.*.pattern.message``: keys and list positions, ``*`` for every position."""
 
 from __future__ import annotations
 
@@ -17,19 +14,19 @@ from fabricstudy.core.kinds import kind_of, members_of
 from fabricstudy.core.model import ConfigError, Model
 
 _SEED = "seed"
-"""The key that repeats a point or a run; it has a separate grammar, and no path leads to it."""
+"""The key that repeats a point or a run: it is set by `seeds`, and no path leads to it."""
 
 
 @dataclass(frozen=True)
 class PathStep:
-    """One key of a path; `owners` are the models that have it, each with the models that may stand below it there."""
+    """One key of a path; `owners` are the models that have it, each with the models that its value may be."""
 
     key: str
     in_list: bool
     owners: dict[type[Model], list[type[Model]]] = field(default_factory=dict)
 
     def owner(self, node: Any, allowed: list[type[Model]]) -> type[Model]:
-        """Give the model that `node` is, or may become: by its `kind`, of those that stand where it does."""
+        """Return the model of `node`, of those allowed, by its `kind`."""
         options = [model for model in self.owners if model in allowed] or list(self.owners)
         written = options[0].from_shorthand(node)
         kind = written.get("kind") if isinstance(written, dict) else None
@@ -45,22 +42,22 @@ class DottedPath:
 
     @property
     def root(self) -> str:
-        """The part of the study it belongs to."""
+        """The first key, which is a part of the study."""
         return self.steps[0].key
 
     def covers(self, other: DottedPath) -> bool:
-        """Say whether setting this path replaces all that setting `other` did."""
+        """Return whether setting this path overwrites all that setting `other` does."""
         pairs = zip(self.steps, other.steps, strict=False)
         return len(self.steps) <= len(other.steps) and all(a.key in ("*", b.key) for a, b in pairs)
 
     def touches(self, keys: tuple[str, ...]) -> bool:
-        """Say whether the path and the concrete path `keys` lie on one line."""
+        """Return whether this path and the concrete path `keys` lead to each other."""
         pairs = zip(self.steps, keys, strict=False)
         return all(step.key == key or (step.in_list and step.key == "*") for step, key in pairs)
 
 
 def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
-    """Give the fields that a study file may set, by their key in the file."""
+    """Return the fields that a study file may set, by their key."""
     return {
         field.alias or name: field
         for name, field in model.model_fields.items()
@@ -70,9 +67,7 @@ def fields_of(model: type[Model]) -> dict[str, FieldInfo]:
 
 @lru_cache(maxsize=4096)
 def parse_path(text: str, root: type[Model]) -> DottedPath:
-    """Read a dotted path.
-
-    Raises ConfigError if no study could have the path.
+    """Parse a dotted path. Raises ConfigError if no study could have it.
 
     Examples
     --------
@@ -87,7 +82,7 @@ def parse_path(text: str, root: type[Model]) -> DottedPath:
         here = ".".join(keys[:number])
         if info is not None and _is_list(info.annotation):
             if key != "*" and not (key.isascii() and key.isdigit()):
-                remedy = f"go on with a position from 0, or * for all: {here}.*"
+                remedy = f"add a position from 0, or * for all: {here}.*"
                 raise ConfigError(f"'{here}' is a list", remedy, value=text, code="unknown-name")
             steps.append(PathStep(key, True))
             info = None
@@ -95,12 +90,12 @@ def parse_path(text: str, root: type[Model]) -> DottedPath:
         allowed = [key for model in models for key in fields_of(model) if number or key != _SEED]
         if not allowed:
             problem = f"'{here}' is a single value and has no part '{key}'"
-            raise ConfigError(problem, f"take '{here}'", value=text, code="unknown-name")
+            raise ConfigError(problem, f"write '{here}'", value=text, code="unknown-name")
         if key not in allowed:
             problem = f"no such path: there is no '{key}'" + (f" in '{here}'" if here else "")
             raise ConfigError(problem, suggestion(key, allowed), value=text, code="unknown-name")
         fields = {model: fields_of(model)[key] for model in models if key in fields_of(model)}
-        # What may stand at the end of a path is not asked for, and may be many kinds to import.
+        # The models at the end of a path are not needed, and may be many kinds to import.
         ends = number == len(keys) - 1
         owners = {model: [] if ends else members_of(info.annotation) for model, info in fields.items()}
         steps.append(PathStep(key, False, owners))
@@ -116,12 +111,9 @@ def _is_list(annotation: Any) -> bool:
 
 
 def set_at_path(node: Any, path: DottedPath, value: Any) -> Any:
-    """Give a copy of `node` in which `path` holds `value`; what is not on the path is shared.
+    """Return a copy of `node` with `value` at `path`; everything else is shared.
 
-    Raises
-    ------
-    ConfigError
-        If a list has no such position.
+    Raises ConfigError if a list has no such position.
     """
     return _put(node, path, 0, value, [])
 

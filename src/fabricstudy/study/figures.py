@@ -1,4 +1,4 @@
-"""What a study may say about figures: which numbers of which table, drawn how."""
+"""The grammar of figures: which numbers of which table, and how they are drawn."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NO_SCHEDULE: Code = "unknown-name"
 class LabelRange(Model):
     """Labels from `min` to `max`, both included; either may be left out."""
 
-    min: float | None = Field(None, description="least label")
+    min: float | None = Field(None, description="smallest label")
     max: float | None = Field(None, description="largest label")
 
     @model_validator(mode="after")
     def _not_empty(self) -> LabelRange:
         if self.min is None and self.max is None:
-            raise ConfigError("a range without ends", "give min, max or both", code="out-of-range")
+            raise ConfigError("a range without ends", "write min, max or both", code="out-of-range")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ConfigError(f"min {self.min:g} is above max {self.max:g}", "swap the two", code="out-of-range")
         return self
@@ -44,7 +44,7 @@ Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | LabelRan
 
 
 def fulfils(label: object, condition: Condition) -> bool:
-    """Say whether a label is what a condition asks for; text equals a number that is written so.
+    """Return whether a label fulfils a condition; text equals a number with the same digits.
 
     Examples
     --------
@@ -59,30 +59,30 @@ def fulfils(label: object, condition: Condition) -> bool:
         return number and (low is None or label >= low) and (high is None or label <= high)  # type: ignore[operator]
     wanted = condition if isinstance(condition, tuple) else (condition,)
     if isinstance(label, str):
-        return label in {str(one) for one in wanted}
-    # In Python 1 equals True; a study means a number or a truth value, never both.
-    return any(one == label for one in wanted if isinstance(one, bool) != number and not isinstance(one, str))
+        return label in {str(option) for option in wanted}
+    # In Python 1 equals True; in a study numbers and truth values differ.
+    return any(
+        option == label for option in wanted if isinstance(option, bool) != number and not isinstance(option, str)
+    )
 
 
 class Selection(Model):
-    """Rows of one table: those of one experiment whose labels fulfil every condition in `where`.
+    """Rows of one table: those of one experiment whose labels fulfil all conditions in `where`.
 
-    The jobs of a point count as one observation: their largest number (`reduce_jobs: max`), their mean or sum, or
-    each by itself, told apart by its number (`job`) or its name (`job_name`). With `analysis` the rows are those
-    of a named analysis, and conditions may be on any column; with `schedule` those of a named schedule.
+    The jobs of a point are one observation, their maximum, mean or sum (`reduce_jobs`), or one each, identified by
+    number (`job`) or name (`job_name`). With `analysis` the rows are those of a named analysis, with conditions on any
+    column; with `schedule` those of a named schedule.
     """
 
     table: TableName = Field("jobs", description="table to read")
-    analysis: str | None = Field(None, description="analysis whose rows are taken, in place of those of simulations")
-    schedule: str | None = Field(
-        None, description="schedule whose rows are taken, of `schedules` unless `table` says otherwise"
-    )
-    experiment: str = Field("main", description="experiment whose rows are taken")
+    analysis: str | None = Field(None, description="analysis to read, in place of simulations")
+    schedule: str | None = Field(None, description="schedule to read; `table` is then `schedules` by default")
+    experiment: str = Field("main", description="experiment to read")
     where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
     )
     reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
-        "max", description="how the jobs of a point become one number, or each by itself"
+        "max", description="how the jobs of a point are reduced to one number; each: not at all"
     )
 
     @model_validator(mode="before")
@@ -96,39 +96,39 @@ class Selection(Model):
     def _one_source(self) -> Selection:
         if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
             remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
-            raise ConfigError("tables of schedules go with the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
-        beside = self.model_fields_set & {"analysis", "experiment", "reduce_jobs"}
-        if self.schedule is not None and beside:
-            raise ValueError(f"`{sorted(beside)[0]}` means nothing for a schedule; leave one of them out")
+            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
+        unused = self.model_fields_set & {"analysis", "experiment", "reduce_jobs"}
+        if self.schedule is not None and unused:
+            raise ValueError(f"`{min(unused)}` has no effect with a schedule; leave one of them out")
         if self.analysis is not None:
             self._refuse({"table", "experiment", "reduce_jobs"}, "an analysis has no such key")
         return self
 
     def _refuse(self, keys: Collection[str], problem: str) -> None:
-        """Refuse keys that mean nothing here, if the study sets one."""
+        """Refuse keys that have no meaning here, if the study sets one."""
         unfit = sorted(self.model_fields_set.intersection(keys))
         if unfit:
             raise ConfigError(problem, "leave it out", (unfit[0],), code="conflicting-keys")
 
     AXES: ClassVar[tuple[str, ...]] = ("where",)
-    """Keys that mention axes: a name, names, or a mapping of them."""
+    """Keys that name axes: a name, names, or a mapping of them."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ()
     """Keys that name columns of numbers."""
 
     @property
     def of_points(self) -> bool:
-        """Whether the rows are those of simulations."""
+        """Return whether it reads rows of simulations."""
         return self.analysis is None and self.schedule is None
 
     @property
     def of_links(self) -> bool:
-        """Whether it reads links one by one."""
+        """Return whether it reads single links."""
         return self.table == LINK_LOAD_TABLE
 
     @property
     def draws_jobs(self) -> bool:
-        """Whether it draws the jobs of runs of a schedule."""
+        """Return whether it draws the jobs of a schedule."""
         return False
 
     def _named(self, keys: Iterable[str]) -> Iterator[str]:
@@ -136,21 +136,21 @@ class Selection(Model):
             yield from (value,) if isinstance(value, str) else value or ()
 
     def axes(self) -> set[str]:
-        """Return the names of the axes that it mentions."""
+        """Return the names of the axes that it uses."""
         return set(self._named(self.AXES))
 
     def numbers(self) -> tuple[str, ...]:
-        """Return the names of the columns of numbers that it asks for."""
+        """Return the names of the columns of numbers that it reads."""
         return tuple(self._named(self.NUMBERS))
 
     def _check_numbers(self) -> None:
-        # Which numbers an analysis has is known only together with the study.
+        # The numbers of an analysis are only known together with the study.
         for column in self.numbers() if self.analysis is None else ():
             check_metric(self.table, column)
 
 
 def suits_log_scale(labels: Collection[float]) -> bool:
-    """Return whether numbers are ratios or sizes, for a logarithmic scale: above 0, the largest four times the least.
+    """Return whether numbers suit a logarithmic scale: above 0, and the largest at least four times the smallest.
 
     Examples
     --------
@@ -161,12 +161,7 @@ def suits_log_scale(labels: Collection[float]) -> bool:
 
 
 def unit_factor(column: str, unit: str) -> float:
-    """Give the number by which a column's values are multiplied to be in `unit`.
-
-    Raises
-    ------
-    ConfigError
-        If `unit` is none of the column's, which has one.
+    """Return the factor that converts a column's values to `unit`. Raises ConfigError for another dimension.
 
     Examples
     --------
@@ -178,7 +173,7 @@ def unit_factor(column: str, unit: str) -> float:
 
 
 def check_unit(key: str, column: str, unit: str | None) -> None:
-    """Refuse a unit, which stands at `key`, in which the numbers of a column cannot be shown.
+    """Refuse a unit, which is at `key`, that does not suit the numbers of a column.
 
     Raises ConfigError if the column has no unit, or one of another dimension.
     """
@@ -190,11 +185,11 @@ def check_unit(key: str, column: str, unit: str | None) -> None:
         unit_factor(column, unit)
     except ConfigError:
         problem = f"not a unit of {column}, which is in {column_unit(column)}"
-        raise ConfigError(problem, "take one like ms, MB or GB/s", (key,), unit, "invalid-quantity") from None
+        raise ConfigError(problem, "use one like ms, MB or GB/s", (key,), unit, "invalid-quantity") from None
 
 
 def as_tuple(value: Any) -> Any:
-    """Let one name stand for a list of one."""
+    """Expand a name to a list of one."""
     return (value,) if isinstance(value, str) else value
 
 
@@ -205,32 +200,32 @@ FigureId = Annotated[
 
 
 class Picture(Model):
-    """What every figure has."""
+    """Keys of every figure."""
 
-    id: FigureId = Field(description="name of the file and of the anchor in the page")
+    id: FigureId = Field(description="name of the file, and anchor in the page")
     title: str = Field(min_length=1, max_length=200, description="what the figure shows, above it")
-    caption: str = Field("", max_length=2000, description="what the reader should see, below it")
+    caption: str = Field("", max_length=2000, description="what to notice, below it")
     columns: str | None = Field(None, description="axis with one column of panels for each label")
 
 
 class Panels(Picture):
-    """What a figure of rows of panels has, too."""
+    """Keys of figures with rows of panels."""
 
     rows: str | None = Field(None, description="axis with one row of panels for each label")
 
 
 class JobsFigure(Selection, Picture):
-    """One figure of the jobs of one run: the first that fulfils `where`, of the first seed unless `where` says another.
+    """The jobs of one run: the first that fulfils `where`, of the first seed unless `where` has another one.
 
     `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
-    box a job, hatched where a midplane is idle for want of cables.
+    box a job, hatched where a midplane is idle for lack of cables.
     """
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
 
-    kind: Literal["timeline", "gantt"] = Field(description="what is drawn of the run")
-    from_s: Moment | None = Field(None, alias="from", description="where the window begins")
-    to_s: Moment | None = Field(None, alias="to", description="where it ends")
+    kind: Literal["timeline", "gantt"] = Field(description="kind of the drawing")
+    from_s: Moment | None = Field(None, alias="from", description="begin of the time window")
+    to_s: Moment | None = Field(None, alias="to", description="its end")
 
     @model_validator(mode="after")
     def _is_of_a_schedule(self) -> JobsFigure:
@@ -241,15 +236,14 @@ class JobsFigure(Selection, Picture):
 
     @property
     def draws_jobs(self) -> bool:
-        """Whether it draws the jobs of runs of a schedule."""
         return True
 
 
 class EcdfFigure(Selection, Panels):
-    """Share of the selected values of column `x` that are no larger than x: of links, jobs or rows of an analysis.
+    """Cumulative distribution of column `x` over the selected links, jobs or rows of an analysis.
 
-    Values of all seeds, and of all that the figure does not tell apart, are taken together. With `schedule`: share of
-    the jobs of its runs that wait no longer than x, those of the first seed unless `where` says another.
+    Values of all seeds, and of all labels that the figure does not distinguish, are pooled. With `schedule`: of the
+    waits of the jobs of its runs, of the first seed unless `where` has another one.
     """
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "columns", "rows")
@@ -257,18 +251,18 @@ class EcdfFigure(Selection, Panels):
 
     kind: Literal["ecdf"]
     reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
-        "each", description="how the jobs of a point become one number, or each by itself"
+        "each", description="how the jobs of a point are reduced to one number; each: not at all"
     )
-    x: str | None = Field(None, description="column of the table along the horizontal; of a schedule it is the wait")
-    x_label: str | None = Field(None, max_length=100, description="text along the horizontal")
-    unit: str | None = Field(None, description="unit in which x is shown, such as MB")
-    hue: Names = Field((), description="axes, or class_nodes of a schedule, told apart by colour")
-    x_log: bool = Field(False, description="logarithmic horizontal scale")
+    x: str | None = Field(None, description="column of the table on the x axis; of a schedule it is the wait")
+    x_label: str | None = Field(None, max_length=100, description="label of the x axis")
+    unit: str | None = Field(None, description="unit of x, such as MB")
+    hue: Names = Field((), description="axes, or class_nodes of a schedule, distinguished by colour")
+    x_log: bool = Field(False, description="logarithmic x axis")
 
     @model_validator(mode="after")
     def _fits_table(self) -> EcdfFigure:
         if self.draws_jobs:
-            self._refuse({"x", "x_label", "unit", "rows", "x_log"}, "of a schedule waits are drawn, in hours")
+            self._refuse({"x", "x_label", "unit", "rows", "x_log"}, "a schedule figure plots wait times, in hours")
         elif self.x is None:
             remedy = "add x: ... (column of the table), or schedule: NAME"
             raise ConfigError("this key is missing", remedy, ("x",), code="missing-key")
@@ -279,38 +273,36 @@ class EcdfFigure(Selection, Panels):
 
     @property
     def draws_jobs(self) -> bool:
-        """Whether it draws the jobs of runs of a schedule."""
         return self.schedule is not None
 
 
 class MachineFigure(Selection, Picture):
-    """The machine of one point as a picture: the first point that fulfils `where`, of the first seed it leaves.
+    """A picture of the machine of one point: the first that fulfils `where`, of the first seed that does.
 
-    Routers have the colours of the jobs on their nodes. Links have those of their classes, or with `load` of what the
-    simulation put on them; this needs `link_loads` for the experiment. Groups stand on a circle, grids are slices,
-    trees levels; large machines of groups are drawn in bundles.
+    Routers have the colours of the jobs on their nodes, links those of their class, or with `load` of their simulated
+    load, which needs `link_loads` for the experiment. Groups are on a circle, grids are slices, trees levels; large
+    machines of groups are drawn as bundles of cables.
     """
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
 
     kind: Literal["machine"]
-    load: Literal["bytes", "stall"] | None = Field(None, description="what colours the links; left out: their class")
+    load: Literal["bytes", "stall"] | None = Field(None, description="colour of the links; default: their class")
 
     @model_validator(mode="after")
     def _is_of_points(self) -> MachineFigure:
-        self._refuse({"table", "analysis", "schedule", "reduce_jobs"}, "a picture of a machine is of one point")
+        self._refuse({"table", "analysis", "schedule", "reduce_jobs"}, "a machine figure shows one point")
         return self
 
     @property
     def of_links(self) -> bool:
-        """Whether it reads links one by one."""
         return self.load is not None
 
 
 class Figure(Selection, Panels):
-    """One figure: `y` against the axis `x`, coloured by `hue`, one panel each value of `columns` and `rows`.
+    """Column `y` against the axis `x`, coloured by `hue`, with a panel for each value of `columns` and `rows`.
 
-    Lines and bars show the median over seeds with bars from the least to the largest; boxes show all seeds.
+    Lines and bars show the median over seeds with error bars from the minimum to the maximum; boxes show all seeds.
     `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
     """
 
@@ -318,149 +310,143 @@ class Figure(Selection, Panels):
     NUMBERS: ClassVar[tuple[str, ...]] = ("y", "parts", "interval")
 
     kind: Literal["line", "bar", "box"] = Field(description="lines, bars or boxes")
-    x: str = Field(description="axis of the study along the horizontal")
-    y: str = Field(description="column of the table along the vertical")
-    x_label: str | None = Field(None, max_length=100, description="text along the horizontal; left out: the axis")
-    y_label: str | None = Field(
-        None, max_length=100, description="text along the vertical; left out: the column and its unit"
-    )
-    unit: str | None = Field(None, description="unit in which y is shown, such as ms")
-    hue: Names = Field((), description="axes told apart by colour")
-    style: str | None = Field(None, description="axis told apart by line style")
-    interval: tuple[str, str] | None = Field(None, description="columns that hold the lower and upper end of y")
+    x: str = Field(description="axis of the study on the x axis")
+    y: str = Field(description="column of the table on the y axis")
+    x_label: str | None = Field(None, max_length=100, description="label of the x axis; default: the axis")
+    y_label: str | None = Field(None, max_length=100, description="label of the y axis; default: column and unit")
+    unit: str | None = Field(None, description="unit of y, such as ms")
+    hue: Names = Field((), description="axes distinguished by colour")
+    style: str | None = Field(None, description="axis distinguished by line style")
+    interval: tuple[str, str] | None = Field(None, description="columns of the lower and upper end of y")
     normalise_to: dict[str, Label] = Field(
         default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
     )
-    parts: Names = Field(
-        (), description="of bars: columns that add up to y, drawn above one another in the order of the list"
-    )
+    parts: Names = Field((), description="of bars: columns that add up to y, stacked in the order of the list")
     show_bound: bool = Field(False, description="also draw the lower bound on the runtime, from the links")
     x_log: bool | None = Field(
         None,
-        description="logarithmic horizontal scale of lines; left out: if the labels are numbers above 0 and the "
-        "largest is at least four times the least",
+        description="logarithmic x axis of lines; default: if the labels are numbers above 0 and the largest is at "
+        "least four times the smallest",
     )
-    y_log: bool = Field(False, description="logarithmic vertical scale")
+    y_log: bool = Field(False, description="logarithmic y axis")
     share_y: bool | None = Field(
-        None, description="one vertical scale for all panels; left out: unless their largest values differ by ten times"
+        None, description="one y axis for all panels; default: unless their largest values differ tenfold"
     )
-    from_zero: bool = Field(True, description="the vertical scale of lines and bars begins at 0")
+    from_zero: bool = Field(True, description="the y axis of lines and bars begins at 0")
 
     @model_validator(mode="after")
     def _fits_table(self) -> Figure:
         self._check_numbers()
         kind, line = self.kind, self.kind == "line"
-        over_most = self.table == "jobs" and self.reduce_jobs == "max"
-        both = "the largest parts may be those of different jobs, and do not add up"
+        of_slowest = self.table == "jobs" and self.reduce_jobs == "max"
+        different_jobs = "the largest parts may be those of different jobs, and do not add up"
         for key, is_wrong, problem, remedy in (
-            ("show_bound", self.y != "runtime_ns", "only runtimes have a bound", "take y: runtime_ns"),
-            ("show_bound", kind == "box", "box figures show no bound", "take kind: line"),
-            ("show_bound", self.normalise_to, "a normalised time has no bound", "leave one out"),
-            ("parts", kind != "bar", f"{kind} figures have no parts", "take kind: bar"),
+            ("show_bound", self.y != "runtime_ns", "only runtimes have a lower bound", "write y: runtime_ns"),
+            ("show_bound", kind == "box", "box figures show no lower bound", "write kind: line"),
+            ("show_bound", self.normalise_to, "a normalised time has no lower bound", "leave one out"),
+            ("parts", kind != "bar", f"{kind} figures have no parts", "write kind: bar"),
             ("parts", self.normalise_to, "a normalised value has no parts", "leave one out"),
-            ("reduce_jobs", self.parts and over_most, both, "take each, mean or sum"),
+            ("reduce_jobs", self.parts and of_slowest, different_jobs, "write each, mean or sum"),
             ("interval", self.normalise_to, "a normalised value has no interval", "leave one out"),
             ("interval", kind == "box", "box figures show no interval", "leave it out"),
-            ("style", not line, f"{kind} figures have no style", "take hue: [a, b]"),
+            ("style", not line, f"{kind} figures have no line style", "write hue: [a, b]"),
             ("unit", self.normalise_to, "normalised values have no unit", "leave it out"),
-            ("x_log", not line, f"{kind} figures have no scale along x", "leave it out"),
+            ("x_log", not line, f"the x axis of {kind} figures has no scale", "leave it out"),
         ):
             if getattr(self, key) and is_wrong:
                 raise ConfigError(problem, remedy, (key,), getattr(self, key), "conflicting-keys")
         if kind == "bar" and not self.from_zero:
-            problem = "a bar shows its value by its length"
+            problem = "the axis of bars begins at 0"
             raise ConfigError(problem, "leave it out", ("from_zero",), False, "conflicting-keys")
         check_unit("unit", self.y, self.unit)
         return self
 
 
 class Across(Selection):
-    """The rows of an analysis from which a figure takes the number in `column`."""
+    """The rows of an analysis that a figure reads the numbers in `column` from."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("column",)
 
-    column: str = Field(description="the number")
+    column: str = Field(description="column of the number")
 
 
 class ScatterFigure(Selection, Panels):
-    """One mark an observation: column `y` against column `x`, each the median over seeds.
+    """Column `y` against column `x`, a mark for each observation, both medians over seeds.
 
-    Each panel says how far both columns put its marks in the same order: the rank correlation from -1 to 1, if there
-    are six marks. With `x_analysis`, x is a number of an analysis, such as the price of a machine: of its row that has
-    the labels of the mark. With `front`, the marks that no other one of the panel beats are joined.
+    Each panel of at least six marks shows the rank correlation of both columns, from -1 to 1. With `x_analysis`, x is a
+    number of an analysis, such as the price of a machine, in the row with the labels of the mark. With `front`, a line
+    joins the Pareto-efficient marks of each panel.
     """
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "style", "columns", "rows")
 
     kind: Literal["scatter"]
-    x: str = Field(description="column of the table, or of `x_analysis`, along the horizontal")
+    x: str = Field(description="column of the table, or of `x_analysis`, on the x axis")
     x_analysis: str | None = Field(
-        None, description="analysis that holds x; each of its keys is the name of an axis, or stands in `x_where`"
+        None, description="analysis with the column x; each of its keys is an axis, or is in `x_where`"
     )
     x_where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on the rows of `x_analysis`: {column: label}"
     )
     x_key: dict[str, Label] = Field(
-        default_factory=dict, description="labels of axes that `x_analysis` has by other names: {label: its name there}"
+        default_factory=dict, description="labels of axes with another label in `x_analysis`: {label: label there}"
     )
-    y: str = Field(description="column of the table along the vertical")
-    x_label: str | None = Field(None, max_length=100, description="text along the horizontal")
-    y_label: str | None = Field(None, max_length=100, description="text along the vertical")
-    x_unit: str | None = Field(None, description="unit in which x is shown, such as MB")
-    unit: str | None = Field(None, description="unit in which y is shown, such as ms")
-    hue: Names = Field((), description="axes told apart by colour")
-    style: str | None = Field(None, description="axis told apart by the shape of the marks")
+    y: str = Field(description="column of the table on the y axis")
+    x_label: str | None = Field(None, max_length=100, description="label of the x axis")
+    y_label: str | None = Field(None, max_length=100, description="label of the y axis")
+    x_unit: str | None = Field(None, description="unit of x, such as MB")
+    unit: str | None = Field(None, description="unit of y, such as ms")
+    hue: Names = Field((), description="axes distinguished by colour")
+    style: str | None = Field(None, description="axis distinguished by the shape of the marks")
     correlation: RankCorrelation = Field("spearman", description="Spearman's rho, or Kendall's tau-b")
-    front: bool = Field(
-        False, description="join the marks of each panel that no other one beats: less of x or y, no more of the other"
-    )
-    x_log: bool = Field(False, description="logarithmic horizontal scale")
-    y_log: bool = Field(False, description="logarithmic vertical scale")
+    front: bool = Field(False, description="join the Pareto-efficient marks of each panel, with small x and y")
+    x_log: bool = Field(False, description="logarithmic x axis")
+    y_log: bool = Field(False, description="logarithmic y axis")
     share_x: bool | None = Field(
-        None, description="one horizontal scale for all panels; left out: unless the largest values differ by ten times"
+        None, description="one x axis for all panels; default: unless their largest values differ tenfold"
     )
-    share_y: bool | None = Field(None, description="one vertical scale for all panels; left out: as for share_x")
+    share_y: bool | None = Field(None, description="one y axis for all panels; default: as for share_x")
 
     @model_validator(mode="after")
     def _fits_table(self) -> ScatterFigure:
         self._check_numbers()
         for key in ("x_where", "x_key"):
             if getattr(self, key) and self.x_analysis is None:
-                problem = "there is no analysis whose rows it could choose"
-                raise ConfigError(problem, "add x_analysis, or take where", (key,), code="conflicting-keys")
+                problem = "this key needs x_analysis"
+                raise ConfigError(problem, "add x_analysis, or use where", (key,), code="conflicting-keys")
         check_unit("unit", self.y, self.unit)
         check_unit("x_unit", self.x, self.x_unit)
         return self
 
     def across(self) -> Across | None:
-        """Give the selection of rows for x, if x is from another analysis than y."""
+        """Return the selection of rows for x, if x is from another analysis than y."""
         if self.x_analysis is None:
             return None
         return Across(analysis=self.x_analysis, where=self.x_where, column=self.x)
 
     def numbers(self) -> tuple[str, ...]:
-        """Names of the columns of numbers that it draws, without x if that is from another analysis."""
+        """Return the columns of numbers that it draws, without x from another analysis."""
         return (self.y,) if self.x_analysis else (self.x, self.y)
 
 
 class HeatmapFigure(Selection, Panels):
-    """A field of cells, one for each label of axis `x` and of axis `y`, each with its number as text and as colour.
+    """A heatmap: a cell for each pair of labels of the axes `x` and `y`, with its number as text and as colour.
 
-    A number is the median over seeds and over whatever the figure does not tell apart. `normalise_to` divides each
-    value by the median over seeds of the otherwise equal points with these labels.
+    A number is the median over seeds and over all labels that the figure does not distinguish. `normalise_to` divides
+    each value by the median over seeds of the otherwise equal points with these labels.
     """
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "x", "y", "columns", "rows", "normalise_to")
     NUMBERS: ClassVar[tuple[str, ...]] = ("value",)
 
     kind: Literal["heatmap"]
-    x: str = Field(description="axis of the study along the horizontal")
-    y: str = Field(description="axis of the study along the vertical")
+    x: str = Field(description="axis of the study on the x axis")
+    y: str = Field(description="axis of the study on the y axis")
     value: str = Field(description="column of the table that colours the cells")
-    x_label: str | None = Field(None, max_length=100, description="text along the horizontal; left out: the axis")
-    y_label: str | None = Field(None, max_length=100, description="text along the vertical; left out: the axis")
-    value_label: str | None = Field(None, max_length=100, description="text beside the scale of colours")
-    unit: str | None = Field(None, description="unit in which the value is shown, such as ms")
+    x_label: str | None = Field(None, max_length=100, description="label of the x axis; default: the axis")
+    y_label: str | None = Field(None, max_length=100, description="label of the y axis; default: the axis")
+    value_label: str | None = Field(None, max_length=100, description="label of the colour bar")
+    unit: str | None = Field(None, description="unit of the value, such as ms")
     normalise_to: dict[str, Label] = Field(
         default_factory=dict, description="labels of the points that the value is divided by: {axis: label}"
     )
@@ -470,7 +456,7 @@ class HeatmapFigure(Selection, Panels):
     def _fits_table(self) -> HeatmapFigure:
         self._check_numbers()
         if self.x == self.y:
-            raise ConfigError("both axes are the same", "take another one", ("y",), self.y, "duplicate")
+            raise ConfigError("both axes are the same", "use another one", ("y",), self.y, "duplicate")
         if self.unit and self.normalise_to:
             problem = "normalised values have no unit"
             raise ConfigError(problem, "leave it out", ("unit",), self.unit, "conflicting-keys")

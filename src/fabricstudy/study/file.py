@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -30,10 +31,7 @@ _Safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Safe):  # type: ignore[misc]
-    """Reads plain scalars as YAML 1.2 does: what version 1.1 turns into something else than is written stays text.
-
-    In 1.1, which PyYAML reads, 011 is 9, 1:30 is 90, 2024-01-01 a date, and yes, no, on and off are true and false.
-    """
+    """Reads plain scalars as YAML 1.2: in 1.1, which PyYAML reads, 011 is 9, 1:30 is 90, and yes is true."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
@@ -50,19 +48,9 @@ for _tag, _pattern, _first in (
 
 
 def load_study(path: str | Path) -> Study:
-    """Read and check a study file.
+    """Read and check a study file; paths in it are relative to its folder.
 
-    Other files that the study names are sought relative to the study's folder.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file, UTF-8 YAML.
-
-    Raises
-    ------
-    StudyError
-        With file, path in it, value and remedy of all that is wrong.
+    Raises StudyError with file, path, value and remedy of all mistakes.
     """
     path = Path(path)
     try:
@@ -72,17 +60,14 @@ def load_study(path: str | Path) -> Study:
 
 
 def parse_study_name(path: Path) -> str:
-    """Return the name that a study file gives its study, which is not checked."""
+    """Return the name of a study from its file, unchecked."""
     return str(parse_yaml(_text(path)).get("study"))
 
 
 def validate_study(data: Any, path: Path | None = None) -> Study:
     """Check a study that has been read from YAML; `path` is its file.
 
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
+    Raises StudyError without the name of the file.
     """
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
@@ -98,13 +83,7 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
 
 
 def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
-    """Check values that have been read against a model.
-
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
-    """
+    """Check values that have been read against a model. Raises StudyError without the name of the file."""
     try:
         return model.model_validate(data, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -112,19 +91,14 @@ def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> 
 
 
 def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
-    """Return the texts of what was read from a study that are names of files, with these files."""
+    """Yield the texts in a study that are names of files, each with its file."""
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
             yield from referenced_files(part, folder)
-    elif isinstance(value, str) and value and _is_file(folder / value):
-        yield value, folder / value
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # longer than any name
-        return False
+    elif isinstance(value, str) and value:
+        with suppress(OSError):  # longer than any name
+            if (folder / value).is_file():
+                yield value, folder / value
 
 
 def study_files(path: Path) -> list[Path]:
@@ -136,12 +110,9 @@ def study_files(path: Path) -> list[Path]:
 
 
 def load_machine(path: str | Path) -> Topology:
-    """Read the machine of a study, or of a YAML file that holds only one (bare, or below the key `machine`).
+    """Return the machine of a study, or of a YAML file with only a machine (bare, or below the key `machine`).
 
-    Raises
-    ------
-    StudyError
-        With file, path in it, value and remedy of all that is wrong.
+    Raises StudyError with file, path, value and remedy of all mistakes.
     """
     path = Path(path)
     try:
@@ -151,16 +122,14 @@ def load_machine(path: str | Path) -> Topology:
                 return validate_machine(data["machine"], path.parent)
         machine = validate_study(data, path).machine
         if machine is None:
-            raise StudyError(
-                "the study has no machine of its own", "give a study that simulates, or a machine", code="missing-key"
-            )
+            raise StudyError("the study has no machine", "name one that simulates, or a machine", code="missing-key")
         return machine
     except StudyError as error:
         raise error.in_file(str(path)) from None
 
 
 def is_machine(path: Path) -> bool:
-    """Whether a file holds a machine alone, rather than a study."""
+    """Return whether a file contains only a machine, rather than a study."""
     return _is_bare(_with_machine(path))
 
 
@@ -174,13 +143,7 @@ def _is_bare(data: Any) -> bool:
 
 
 def validate_machine(data: Any, folder: Path | None = None) -> Topology:
-    """Check a machine that has been read from YAML; `folder` is that of the file.
-
-    Raises
-    ------
-    StudyError
-        Without the name of the file.
-    """
+    """Check a machine from YAML; `folder` is that of its file. Raises StudyError without the name of the file."""
     return validated(_OnlyMachine, {"machine": data}, {"folder": folder or Path()}).machine
 
 
@@ -191,9 +154,7 @@ class _OnlyMachine(Model):
 def _text(path: Path) -> str:
     if not path.exists():
         raise StudyError(
-            "there is no such file",
-            "check the name; studies that come along have no path, such as quick",
-            code="file-not-found",
+            "no such file", "check its path, or name a bundled study, such as quick", code="file-not-found"
         )
     try:
         return text_of(read_bytes(path, MAX_BYTES))
@@ -203,12 +164,9 @@ def _text(path: Path) -> str:
 
 
 def parse_yaml(text: str) -> Any:
-    """Read one YAML document into plain values.
+    """Return the plain values of a YAML document.
 
-    Raises
-    ------
-    StudyError
-        If it is no plain YAML, repeats a key, or holds more than a study can.
+    Raises StudyError for anything but plain YAML, repeated keys, and files that are too large.
     """
     loader = _Loader(text)
     try:
@@ -218,7 +176,7 @@ def parse_yaml(text: str) -> Any:
         _Walk(loader).visit(root, ())
         return loader.construct_document(root)
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        remedy = "mend it there; quote text that holds : # or {"
+        remedy = "fix it there; quote text that contains : # or {"
         raise StudyError(f"not plain YAML: {_reason(error)}", remedy, code="invalid-yaml") from None
     finally:
         loader.dispose()
@@ -227,18 +185,18 @@ def parse_yaml(text: str) -> Any:
 def _reason(error: Exception) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return str(error).partition(";")[0].split("\n")[0] or type(error).__name__
-    begun, seen = error.context_mark, error.problem_mark or error.context_mark
-    if seen is None:
+    start, end = error.context_mark, error.problem_mark or error.context_mark
+    if end is None:
         return f"{error.context or ''} {error.problem}".strip()
-    # A bracket, quote or key that is never closed is seen lines later.
-    open_ones = ("flow", "quoted", "simple key")
-    mark = begun if begun is not None and any(one in str(error.context) for one in open_ones) else seen
-    later = f", seen in line {seen.line + 1}" if seen.line != mark.line else ""
+    # A bracket, quote or key that is never closed is noticed lines later.
+    unclosed = any(construct in str(error.context) for construct in ("flow", "quoted", "simple key"))
+    mark = start if start is not None and unclosed else end
+    later = f", noticed in line {end.line + 1}" if end.line != mark.line else ""
     return f"{error.context or ''} {error.problem} (line {mark.line + 1}, column {mark.column + 1}{later})".strip()
 
 
 class _Walk:
-    """Looks at the tree of a document, aliases expanded, before anything is made of it."""
+    """Checks the tree of a document, with aliases expanded, before it is constructed."""
 
     def __init__(self, loader: Any) -> None:
         self._loader = loader
@@ -247,13 +205,9 @@ class _Walk:
     def visit(self, node: yaml.Node, path: tuple[str, ...]) -> None:
         self._left -= 1
         if self._left < 0 or len(path) > MAX_DEPTH:
-            what = (
-                "too deeply nested"
-                if len(path) > MAX_DEPTH
-                else f"more than {MAX_YAML_NODES:,} values, aliases counted"
-            )
-            place = ".".join(path[:8]) or None
-            raise StudyError(f"the file is {what}", "make it smaller", None, place, code="file-too-large")
+            many = f"has more than {MAX_YAML_NODES:,} values, aliases included"
+            problem = f"the file {'is nested too deeply' if len(path) > MAX_DEPTH else many}"
+            raise StudyError(problem, "make it smaller", None, ".".join(path[:8]) or None, code="file-too-large")
         if isinstance(node, yaml.SequenceNode):
             for number, item in enumerate(node.value):
                 self.visit(item, (*path, str(number)))
@@ -268,20 +222,13 @@ class _Walk:
         seen: set[Any] = set()
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                remedy = "take text or a number as key"
+                remedy = "use text or a number as key"
                 raise StudyError("a key is a list or a mapping", remedy, None, ".".join(path), code="invalid-yaml")
-            place = (*path, key_node.value)
+            key_path = (*path, key_node.value)
             if key_node.tag != "tag:yaml.org,2002:merge":
                 key = self._loader.construct_object(key_node)
                 if key in seen:
-                    line = key_node.start_mark.line + 1
-                    raise StudyError(
-                        f"the key stands twice (again in line {line})",
-                        "keep one of them",
-                        None,
-                        ".".join(place),
-                        key,
-                        "invalid-yaml",
-                    )
+                    problem = f"duplicate key (again in line {key_node.start_mark.line + 1})"
+                    raise StudyError(problem, "remove one", None, ".".join(key_path), key, "invalid-yaml")
                 seen.add(key)
-            self.visit(value_node, place)
+            self.visit(value_node, key_path)

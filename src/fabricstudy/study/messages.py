@@ -1,4 +1,4 @@
-"""Pydantic's errors as plain sentences, with paths as the user wrote them."""
+"""Pydantic's errors as messages for the user, with paths as in the study file."""
 
 import re
 from typing import Annotated, Any, get_args, get_origin
@@ -22,14 +22,14 @@ _NOT_A = {
     "dict_type": _MAPPING, "model_type": _MAPPING, "model_attributes_type": _MAPPING,
 }  # fmt: skip
 _BOUNDS = {
-    "greater_than": ("gt", "too small", "take a value above"),
-    "greater_than_equal": ("ge", "too small", "take at least"),
-    "less_than": ("lt", "too large", "take a value below"),
-    "less_than_equal": ("le", "too large", "take at most"),
+    "greater_than": ("gt", "too small", "use a value above"),
+    "greater_than_equal": ("ge", "too small", "use at least"),
+    "less_than": ("lt", "too large", "use a value below"),
+    "less_than_equal": ("le", "too large", "use at most"),
 }
 _LENGTHS = {
-    "too_short": ("min_length", "too few entries", "give at least {}"),
-    "too_long": ("max_length", "too many entries", "give at most {}"),
+    "too_short": ("min_length", "too few entries", "write at least {}"),
+    "too_long": ("max_length", "too many entries", "write at most {}"),
     "string_too_short": ("min_length", "the text is too short", "use at least {} characters"),
     "string_too_long": ("max_length", "the text is too long", "use at most {} characters"),
 }
@@ -44,44 +44,43 @@ _EXAMPLES = {
 }
 
 _PER_SECOND = re.compile(r"([0-9.]+)\s*([kMGT]?[bB])(?:it|yte)?(?:s?/s|ps)")
-"""A bandwidth as it is often written, but for the unit that we read."""
+"""A bandwidth with a usual abbreviation that is not one of our units."""
 
 
 def explain_errors(error: ValidationError, raw: Any, annotation: Any) -> ConfigError:
-    """Explain all mistakes of `raw` in plain words: the first one, with the others in its `others`.
+    """Return all mistakes of `raw`, a value as read, in which pydantic expected `annotation`.
 
-    Parameters
-    ----------
-    raw : object
-        The value as read from the file.
-    annotation : type
-        Model, or union of models, that was asked for.
+    The first mistake has the others in its `others`.
     """
     by_path: dict[tuple[str, ...], list[ErrorDetails]] = {}
-    # A misspelt key is also a missing one; the misspelling is what the user has to see.
+    # A misspelt key is also a missing one; only the misspelling is reported.
     rank = {"extra_forbidden": 0, "missing": 2}
-    for detail in sorted(error.errors(include_url=False), key=lambda one: rank.get(one["type"], 1)):
+    for detail in sorted(error.errors(include_url=False), key=lambda detail: rank.get(detail["type"], 1)):
         by_path.setdefault(_as_written(detail, raw), []).append(detail)
-    # Pydantic calls a list with a broken entry too short as well; that is no second mistake.
-    paths = [path for path in by_path if not any(other[: len(path)] == path for other in by_path if other != path)]
-    paths = [path for path in paths if not _is_misspelt(path, by_path)]
+    # Pydantic reports a list with a broken entry as too short, too.
+    paths = [path for path in by_path if not any(inner[: len(path)] == path for inner in by_path if inner != path)]
     first, *others = [
-        one for path in paths for one in _explain(by_path[path], path, raw, annotation).below(*path).each()
+        mistake
+        for path in paths
+        if not _is_misspelt(path, by_path)
+        for mistake in _explain(by_path[path], path, raw, annotation).below(*path).each()
     ]
     return ConfigError(first.problem, first.remedy, first.path, first.value, first.code, others)
 
 
 def _is_misspelt(path: tuple[str, ...], by_path: dict[tuple[str, ...], list[ErrorDetails]]) -> bool:
-    """Return whether a missing key stands beside an unknown one that is probably a misspelling of it."""
+    """Return whether a missing key has an unknown sibling that is probably a misspelling of it."""
     if by_path[path][0]["type"] != "missing":
         return False
-    beside = [other[-1] for other, (detail, *_) in by_path.items() if other and detail["type"] == "extra_forbidden"
-              and other[:-1] == path[:-1]]  # fmt: skip
-    return any(is_misspelling(key, path[-1]) for key in beside)
+    return any(
+        detail["type"] == "extra_forbidden" and unknown[:-1] == path[:-1] and is_misspelling(unknown[-1], path[-1])
+        for unknown, (detail, *_) in by_path.items()
+        if unknown
+    )
 
 
 def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
-    """Drop what pydantic adds to a location: members of unions, and what a shorthand stands for."""
+    """Return the location without what pydantic adds: members of unions, and expansions of shorthands."""
     location, path, tagged = detail["loc"], list[str](), False
     for number, key in enumerate(location):
         if isinstance(raw, dict):
@@ -102,7 +101,7 @@ def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
 
 
 def _at(raw: Any, path: tuple[str, ...]) -> Any:
-    """Give what stands at a path as written, or None."""
+    """Return the value at a path, or None."""
     for key in path:
         if isinstance(raw, dict):
             raw = next((value for name, value in raw.items() if str(name) == key), None)
@@ -112,7 +111,7 @@ def _at(raw: Any, path: tuple[str, ...]) -> Any:
 
 
 def _asked_for(path: tuple[str, ...], raw: Any, annotation: Any) -> list[type[Model]]:
-    """Give the models that may stand at a path."""
+    """Return the models that the value at a path may be."""
     for number, key in enumerate(path):
         container = _container(annotation)
         if container is not None:
@@ -136,15 +135,14 @@ def _container(annotation: Any) -> Any:
 def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
     written = members[0].from_shorthand(raw) if members else raw
     kind = written.get("kind") if isinstance(written, dict) else written
-    # A figure may be of several kinds.
     with_kind = (member for member in members if "kind" in member.model_fields)
     named = (member for member in with_kind if kind in get_args(member.model_fields["kind"].annotation))
     return next(named, members[0] if members else None)
 
 
 def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annotation: Any) -> ConfigError:
-    # Of a union, the member that the value was meant to be says what is wrong with it.
-    detail = next((one for one in details if one["type"] == "value_error"), details[0])
+    # Of a union, the mistake in the member that the value was meant to be.
+    detail = next((detail for detail in details if detail["type"] == "value_error"), details[0])
     kind, context, value = detail["type"], detail.get("ctx", {}), _at(raw, path)
     shown = None if isinstance(value, dict | list | tuple) else value
     if kind in ("extra_forbidden", "missing"):
@@ -163,10 +161,10 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
             "unknown kind", suggestion(context["tag"], kinds), ("kind",), context["tag"], "unknown-value"
         )
     if kind == "union_tag_not_found":
-        return ConfigError("this key is missing", "say which kind", ("kind",), code="missing-key")
+        return ConfigError("this key is missing", "add kind: ...", ("kind",), code="missing-key")
     if kind == "literal_error":
         names = re.findall(r"'([^']*)'", str(context["expected"]))
-        remedy = suggestion(value, names) if names else f"take {context['expected']}"
+        remedy = suggestion(value, names) if names else f"use {context['expected']}"
         return ConfigError("not one of the possible values", remedy, value=shown, code="unknown-value")
     if kind in _BOUNDS:
         name, problem, remedy = _BOUNDS[kind]
@@ -177,7 +175,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         about = f" ({field.description})" if field is not None and field.description else ""
         return ConfigError(problem, f"{remedy} {text}{about}", value=shown, code="out-of-range")
     if kind in _NOT_A:
-        names = list(dict.fromkeys(_NOT_A[other["type"]] for other in details if other["type"] in _NOT_A))
+        names = list(dict.fromkeys(_NOT_A[detail["type"]] for detail in details if detail["type"] in _NOT_A))
         if value is None:
             return ConfigError("no value", _EXAMPLES[names[0]], code="missing-key")
         return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
@@ -185,15 +183,11 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         name, problem, remedy = _LENGTHS[kind]
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="out-of-range")
     if kind == "value_error":
-        return _as_raised(context["error"], shown)
-    return ConfigError(detail["msg"].rstrip("."), f"see {bundled_path('docs/reference.md')}", value=shown)
-
-
-def _as_raised(error: Exception, shown: object) -> ConfigError:
-    """Give the error that a validator raised."""
-    if isinstance(error, ConfigError):
-        value = shown if error.value is None and not error.path else error.value
-        rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
-        remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
-        return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
-    return ConfigError(str(error), f"see {bundled_path('docs/reference.md')}", value=shown)
+        error = context["error"]
+        if isinstance(error, ConfigError):
+            value = shown if error.value is None and not error.path else error.value
+            rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
+            remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
+            return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
+    problem = str(context["error"]) if kind == "value_error" else detail["msg"].rstrip(".")
+    return ConfigError(problem, f"see {bundled_path('docs/reference.md')}", value=shown, code="invalid-value")

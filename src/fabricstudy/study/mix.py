@@ -1,4 +1,4 @@
-"""Random workloads of several jobs: a mix is drawn when the study is read, and becomes plain lists of jobs."""
+"""Random workloads of several jobs: a mix is drawn when the study is read, and expands to lists of jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
 
 DRAWS = 10_000
-"""Draws after which a mix that never fills up is given up."""
+"""Attempts to fill a workload."""
 
 Share = Annotated[Number, Field(gt=0, le=1)]
 Nodes = Annotated[Whole, Field(ge=1)]
@@ -26,8 +26,8 @@ Nodes = Annotated[Whole, Field(ge=1)]
 class Mix(Model):
     """Workloads of jobs drawn at random until no further job fits, as in Jain et al. (IPDPS 2017).
 
-    Sizes are drawn with equal chance from those that still fit, patterns from those that have not been drawn too
-    often. A workload that runs out of patterns before it is full is drawn anew.
+    Sizes are drawn uniformly from those that still fit, patterns from those with fewer than `most_of_a_pattern` jobs. A
+    workload that runs out of patterns before it is full is drawn again.
     """
 
     count: Whole = Field(ge=1, le=10_000, description="number of workloads; their labels are w01, w02, ...")
@@ -35,20 +35,18 @@ class Mix(Model):
     shares: tuple[Share, ...] = Field((), description="sizes of jobs to draw from, as shares of the machine's nodes")
     nodes: tuple[Nodes, ...] = Field((), description="sizes of jobs to draw from in nodes, instead of shares")
     fill: Number | None = Field(
-        None, gt=0, description="how much to fill, in the same unit as the sizes; left out with shares: 1, all nodes"
+        None, gt=0, description="total size to fill, in the unit of the sizes; default with shares: 1, all nodes"
     )
     patterns: dict[JobName, Pattern] = Field(
-        min_length=1, description="patterns to draw from; their names become those of the jobs"
+        min_length=1, description="patterns to draw from by name; a job has the name of its pattern"
     )
-    most_of_a_pattern: Whole = Field(2, ge=1, description="jobs of one pattern in a workload at most")
+    most_of_a_pattern: Whole = Field(2, ge=1, description="most jobs of one pattern in a workload")
     allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
     mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
     compute: Compute | None = Field(None, description="what the ranks of the jobs drawn compute")
-    background: Flag = Field(
-        False, description="whether the jobs drawn repeat until those at the head, which are not, have ended"
-    )
-    first: tuple[Job, ...] = Field((), description="jobs that stand at the head of every workload")
+    background: Flag = Field(False, description="true: the jobs drawn repeat until those of `first` have ended")
+    first: tuple[Job, ...] = Field((), description="jobs at the head of every workload")
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
     _drawn: list[list[tuple[int, str]]] = PrivateAttr(default_factory=list)
@@ -63,27 +61,26 @@ class Mix(Model):
     @model_validator(mode="after")
     def _one_unit(self) -> Mix:
         if bool(self.shares) == bool(self.nodes):
-            remedy = "give shares: [0.1, 0.2] or nodes: [100, 200]"
-            raise ConfigError("sizes are given not exactly once", remedy, code="conflicting-keys")
+            remedy = "write either shares: [0.1, 0.2] or nodes: [100, 200]"
+            raise ConfigError("a mix has either shares or nodes", remedy, code="conflicting-keys")
         if self.nodes and self.fill is None:
-            problem = "nobody knows how many nodes to fill"
-            raise ConfigError(problem, "add fill: 1000, say", ("fill",), code="missing-key")
+            problem = "sizes in nodes need the number of nodes to fill"
+            raise ConfigError(problem, "add fill: 1000, for example", ("fill",), code="missing-key")
         if self.shares and self._capacity > 1:
-            remedy = "take at most 1, or leave it out"
+            remedy = "write at most 1, or leave it out"
             raise ConfigError("more than the machine", remedy, ("fill",), self.fill, "out-of-range")
+        unit = "share" if self.shares else "nodes"
         for number, job in enumerate(self.first):
             if self._size(job) is None:
-                unit = "share" if self.shares else "nodes"
-                problem = "its size is in another unit than those to draw from"
-                raise ConfigError(problem, f"give it as {unit}", ("first", str(number)), code="invalid-quantity")
+                problem = "its size is not in the unit of the sizes to draw from"
+                raise ConfigError(problem, f"write {unit}: ...", ("first", str(number)), code="invalid-quantity")
         if self._room < min(self._sizes):
-            path, remedy = ("shares" if self.shares else "nodes",), "raise fill, or lower the least size"
-            raise ConfigError("no job to draw fits", remedy, path, code="does-not-fit")
+            path, remedy = ("shares" if self.shares else "nodes",), "raise fill, or lower the smallest size"
+            raise ConfigError("no size fits", remedy, path, code="does-not-fit")
         return self
 
     @property
     def _sizes(self) -> list[Fraction]:
-        """Sizes to draw from, exact as they are written."""
         return [_exact(size) for size in self.shares or self.nodes]
 
     @property
@@ -92,7 +89,7 @@ class Mix(Model):
 
     @property
     def _room(self) -> Fraction:
-        """What the jobs at the head leave."""
+        """The part of the capacity that the jobs in `first` leave."""
         return self._capacity - sum((self._size(job) or Fraction(0) for job in self.first), Fraction(0))
 
     def _size(self, job: Job) -> Fraction | None:
@@ -101,7 +98,7 @@ class Mix(Model):
 
     @cached_property
     def workloads(self) -> dict[str, list[dict[str, Any]]]:
-        """The workloads by label, each a list of jobs as a study file would have them."""
+        """The workloads by label, each a list of jobs as in a study file."""
         digits = max(2, len(str(self.count)))
         first = self._written.get("first", [])
         return {
@@ -116,7 +113,7 @@ class Mix(Model):
         return self
 
     def _draw(self, rng: random.Random) -> list[tuple[int, str]]:
-        """Draw sizes (their positions) and patterns until nothing fits any more."""
+        """Draw sizes (as positions) and patterns until nothing fits."""
         sizes = self._sizes
         for _ in range(DRAWS):
             jobs: list[tuple[int, str]] = []
@@ -143,7 +140,7 @@ class Mix(Model):
 
 
 def _exact(size: float) -> Fraction:
-    """Give a decimal number as it is written: 0.1 is a tenth."""
+    """Return a decimal number exactly as written: 0.1 is a tenth."""
     return Fraction(repr(size))
 
 

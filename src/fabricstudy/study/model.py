@@ -30,53 +30,52 @@ DEFAULT_EXPERIMENT = "main"
 """Name of the experiment of a study that has only one."""
 
 StudyName = Annotated[
-    str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
+    str, Name("[a-z0-9][a-z0-9-]{0,63}", "use lower-case letters, digits and '-', with a letter or digit first")
 ]
 
-
 _OF_A_POINT = ("machine", "routing", "jobs", "engine")
-"""What every point needs."""
+"""Keys that every point needs."""
 
 
 class Study(Sweep):
-    """One complete point, what varies around it, and what to show of it.
+    """One complete point, what varies, and what the report shows.
 
-    A study of analyses and schedules alone leaves out machine, routing, jobs, engine and all that belongs to points.
+    A study of only analyses and schedules leaves out machine, routing, jobs, engine and all other keys of points.
     """
 
     study: StudyName = Field(description="name of the study, and of its folders in results/ and reports/")
     title: str = Field("", max_length=200, description="one line, for the report")
-    description: str = Field("", max_length=10_000, description="what is asked and why, for the report")
+    description: str = Field("", max_length=10_000, description="the question and its motivation, for the report")
     extensions: tuple[str, ...] = Field(
-        (), max_length=100, description="Python files beside the study with kinds of its own: [mlfm.py]"
+        (), max_length=100, description="Python files with further kinds, relative to the study: [mlfm.py]"
     )
     machine: Topology | None = Field(None, description="routers, links and nodes")
     routing: Routing | None = Field(None, description="how packets find their way")
     jobs: tuple[Job, ...] = Field(
-        (), min_length=1, max_length=1000, description="jobs; nodes are given out in this order"
+        (), min_length=1, max_length=1000, description="jobs; nodes are allocated in this order"
     )
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings | None = Field(None, description="the simulator")
-    limits: Limits = Field(default_factory=Limits, description="what one simulation may use; no part of the point")
+    limits: Limits = Field(default_factory=Limits, description="limits of one simulation; not part of the point")
     experiments: dict[StudyName, Experiment] = Field(
-        default_factory=dict, description="named parts that share the base, each with a sweep of its own"
+        default_factory=dict, description="named parts that share the base, each with its own sweep"
     )
     analyses: dict[StudyName, Analysis] = Field(
-        default_factory=dict, description="named tables of what needs no simulation"
+        default_factory=dict, description="named tables that are computed without simulation"
     )
     schedules: dict[StudyName, Schedule] = Field(
         default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
     )
     check: Literal["resolution"] | None = Field(
         None,
-        description="resolution: points drawn at random are simulated on CAMINOS again with half the phit, and the "
-        "report says how far their times differ",
+        description="resolution: CAMINOS also simulates a random sample of the points with half the phit, and the "
+        "report shows how far the times differ",
     )
     link_loads: Names = Field(
-        (), description="experiments of which each link of each point is a row of the table `link_loads`"
+        (), description="experiments whose links are rows of the table `link_loads`, one a link and point"
     )
     figures: tuple[AnyFigure, ...] = Field(
-        (), description="figures of the report; left out: the time of each experiment against what varies in it"
+        (), description="figures of the report; default: the runtime of each experiment against its axes"
     )
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
@@ -98,22 +97,20 @@ class Study(Sweep):
     @classmethod
     def _is_no_store(cls, name: str) -> str:
         if name in STORES:
-            remedy = f"call it otherwise: results/{name} belongs to all studies"
+            remedy = f"choose another name: all studies share results/{name}"
             raise ConfigError("the name is that of a store", remedy, value=name, code="invalid-name")
         return name
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        check_all(
-            [self._check_ways_to_vary, self._check_base, self._check_size, self._check_link_loads, self._check_names]
-        )
+        check_all([self._check_sweep, self._check_base, self._check_size, self._check_link_loads, self._check_names])
         return self
 
-    def _check_ways_to_vary(self) -> None:
-        both = self.model_fields_set & set(Sweep.model_fields)
-        if "experiments" in self.model_fields_set and both:
-            key = "zip" if "zip_" in both else sorted(both)[0]
-            problem = "a study has either experiments or a sweep of its own"
+    def _check_sweep(self) -> None:
+        sweep_keys = self.model_fields_set & set(Sweep.model_fields)
+        if "experiments" in self.model_fields_set and sweep_keys:
+            key = "zip" if "zip_" in sweep_keys else min(sweep_keys)
+            problem = "a study has either experiments or a sweep"
             raise ConfigError(problem, "move it into an experiment", (key,), code="conflicting-keys")
 
     def _check_base(self) -> None:
@@ -129,16 +126,21 @@ class Study(Sweep):
     def _check_size(self) -> None:
         points = sum(experiment.size for experiment in self.all_experiments.values())
         if points > MAX_POINTS:
-            path, remedy = ("experiments" if self.experiments else "sweep",), f"stay at or below {MAX_POINTS:,}"
+            path, remedy = ("experiments" if self.experiments else "sweep",), f"use at most {MAX_POINTS:,}"
             raise ConfigError(f"{points:,} points are too many", remedy, path, code="point-count")
 
     def _check_names(self) -> None:
-        axes = {name: tuple(experiment.sweep) for name, experiment in self.all_experiments.items()}
-        schedules = {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()}
-        mapping_axes = {name: one.axes_below("jobs.*.mapping") for name, one in self.all_experiments.items()}
-        slowed = [name for name, experiment in self.all_experiments.items() if experiment.slowdown]
-        known = (axes, self.analyses, schedules, mapping_axes, slowed, self.link_loads)
-        check_names(self.figures, self.claims, *known)
+        experiments = self.all_experiments
+        check_names(
+            self.figures,
+            self.claims,
+            {name: tuple(experiment.sweep) for name, experiment in experiments.items()},
+            self.analyses,
+            {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()},
+            {name: experiment.axes_below("jobs.*.mapping") for name, experiment in experiments.items()},
+            [name for name, experiment in experiments.items() if experiment.slowdown],
+            self.link_loads,
+        )
 
     def _check_link_loads(self) -> None:
         for number, name in enumerate(self.link_loads):
@@ -148,36 +150,36 @@ class Study(Sweep):
 
     @property
     def simulates(self) -> bool:
-        """Whether the study has points; one that says nothing of any has analyses or schedules only."""
-        of_points = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
-        return not (self.analyses or self.schedules) or bool(self.model_fields_set & of_points)
+        """Return whether the study has points; one without any of their keys has analyses or schedules only."""
+        point_keys = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
+        return not (self.analyses or self.schedules) or bool(self.model_fields_set & point_keys)
 
     @property
     def report_figures(self) -> tuple[AnyFigure, ...]:
-        """The figures of the report: those named, or the usual ones where the file says nothing of figures."""
+        """The figures of the report: those of the study, or the default ones if it has no key `figures`."""
         return self.figures if "figures" in self.model_fields_set else default_figures(self.all_experiments)
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of all axes; each is a column of the tables, empty in the rows of experiments that do not have it."""
+        """The names of all axes; each is a column of the tables, empty for experiments without it."""
         return tuple(dict.fromkeys(name for experiment in self.all_experiments.values() for name in experiment.sweep))
 
     @property
     def meanings(self) -> dict[str, str]:
-        """For each axis that is not called after what it sets: the paths that it sets, such as `machine.bandwidth`."""
-        found: dict[str, list[str]] = {}
+        """The paths that an axis sets, such as `machine.bandwidth`, for each axis whose name is not in its path."""
+        paths_of: dict[str, list[str]] = {}
         for part in (*self.all_experiments.values(), *self.schedules.values()):
             for name, axis in part.sweep.items():
-                found.setdefault(name, []).extend(path for change in axis.changes for path in change)
+                paths_of.setdefault(name, []).extend(path for change in axis.changes for path in change)
         return {
             name: join_words(list(dict.fromkeys(paths)))
-            for name, paths in found.items()
+            for name, paths in paths_of.items()
             if len(set(paths)) <= MAX_LISTED_PATHS and not any(name in path.split(".") for path in paths)
         }
 
     @property
     def base(self) -> dict[str, Any]:
-        """The point as it stands in the file, before anything varies."""
+        """The point as the file has it, before anything varies."""
         return self._base
 
     @property
@@ -187,17 +189,17 @@ class Study(Sweep):
 
     @property
     def extension_package(self) -> str:
-        """The package of its extensions, as `fabricstudy.core.extensions.load` imported them; "" if it has none."""
+        """The package of its extensions, as `fabricstudy.core.extensions` imported them, or ""."""
         return self._extension_package
 
     @property
     def folder(self) -> FilePath:
-        """The folder against which the study's other files are sought."""
+        """The folder that paths in the study are relative to."""
         return self._file.parent if self._file is not None else FilePath()
 
     @cached_property
     def all_experiments(self) -> dict[str, Experiment]:
-        """The experiments by name; a study with only a sweep has one, called "main", and one of analyses none."""
+        """The experiments by name: "main" for a study with only a sweep, none for one of only analyses."""
         if not self.simulates:
             return {}
         if self.experiments:

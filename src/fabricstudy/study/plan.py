@@ -35,15 +35,15 @@ from .virtual_channels import VirtualChannels
 T = TypeVar("T")
 
 MAX_LINK_ROWS = 1_000_000
-"""Of the table `link_loads`, which takes about 0.5 GB then."""
+"""Rows of the table `link_loads`: about 0.5 GB."""
 
 FOLLOWED = 10_000
-"""Of an experiment with a mistake so many points at most are checked for further ones."""
+"""Points of an experiment with a mistake that are checked for further ones."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All rows in the order of the study, and what is behind them: distinct points, machines and runs of schedules."""
+    """All rows in the order of the study, with their distinct points, machines and runs of schedules."""
 
     study: Study
     rows: list[PointRow]
@@ -52,12 +52,12 @@ class Plan:
     axes: tuple[str, ...]
     run_rows: list[RunRow]
     runs: dict[str, PlannedRun]
-    """Runs of schedules, each by the name of its schedule and its id."""
+    """Runs by schedule and id, separated by a space."""
     run_axes: tuple[str, ...]
 
     @property
     def link_load_points(self) -> set[str]:
-        """Ids of the points of which each link is a row of a table."""
+        """Ids of the points whose links are rows of a table."""
         return {row.point_id for row in self.rows if row.experiment in self.study.link_loads}
 
     @property
@@ -78,14 +78,9 @@ class Plan:
 def plan(study: Study) -> Plan:
     """Expand a study into its points, and check each of them.
 
-    Rows stand in the order of the experiments, then of the axes (the last axis goes fastest), then of the seeds.
-
-    Raises
-    ------
-    StudyError
-        If a point cannot be; the path is that of the axis value it stems from. Mistakes of one sort at one place are
-        reported once, at the first point that shows them. Or at the first figure or claim that compares a point which
-        has no partner.
+    Rows are in the order of the experiments, then of the axes (the last axis varies fastest), then of the seeds. Raises
+    StudyError for points that cannot be, with the path of the axis value that causes the mistake, each mistake once; or
+    at the first figure or claim that compares a point without a partner.
     """
     planner = _Planner(study)
     with extension_scope(study.extension_package):
@@ -101,18 +96,20 @@ def plan(study: Study) -> Plan:
 
 
 def _check_link_loads(study: Study, planner: _Planner) -> None:
-    """Refuse a table of links that would need more memory than a workstation should spend on it."""
-    asked = [planner.points[row.point_id].point.machine for row in planner.rows if row.experiment in study.link_loads]
-    links = 2 * sum(machine.cables for machine in asked)
+    """Refuse a table of links that needs too much memory."""
+    machines = [
+        planner.points[row.point_id].point.machine for row in planner.rows if row.experiment in study.link_loads
+    ]
+    links = 2 * sum(machine.cables for machine in machines)
     if links > MAX_LINK_ROWS:
-        remedy = f"stay below {MAX_LINK_ROWS:,}: name an experiment of fewer points; equal points are simulated once"
+        remedy = f"use at most {MAX_LINK_ROWS:,}: name an experiment of fewer points; equal points are simulated once"
         file = None if study.file is None else str(study.file)
         problem = f"about {links:,} rows of links"
         raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "out-of-range")
 
 
 def _plan_parts(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
-    """Plan each part of a study, and raise the mistakes of all of them together."""
+    """Plan each part of a study, and raise the mistakes of all parts together."""
     wrong: list[StudyError] = []
     for name, part in parts.items():
         try:
@@ -124,7 +121,6 @@ def _plan_parts(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
 
 
 def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
-    """Expand the schedules of a study into their runs."""
     planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
 
     def add(name: str, schedule: Schedule) -> None:
@@ -139,22 +135,18 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
 
 
 def _unify(rows: Sequence[PointRow | RunRow], axes: tuple[str, ...]) -> None:
-    """Make an axis' labels text where experiments use different kinds, since they become one column."""
+    """Convert an axis' labels to text where experiments use different types, since they share a column."""
+    types = {bool: bool, str: str, int: float, float: float}
     for axis in axes:
-        kinds = {_kind(row.labels[axis]) for row in rows} - {None}
-        if len(kinds) > 1:
+        if len({types[type(row.labels[axis])] for row in rows if row.labels[axis] is not None}) > 1:
             for row in rows:
                 label = row.labels[axis]
                 row.labels[axis] = None if label is None else str(label)
 
 
-def _kind(label: Label | None) -> type | None:
-    return None if label is None else bool if isinstance(label, bool) else str if isinstance(label, str) else float
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class _Section:
-    """A checked part of a point (machine, routing, one job, network or engine) and its physics as text."""
+    """A checked part of a point (machine, routing, one job, network or engine) and its physics as JSON."""
 
     model: Any
     text: str
@@ -174,7 +166,7 @@ _TYPES: dict[str, type[Model]] = {
 
 
 class _Sections:
-    """Checks parts of points, each distinct one only once: points share most of their parts."""
+    """Checks each distinct part of points once: points share most of their parts."""
 
     def __init__(self, study: Study) -> None:
         self._context = {"folder": study.folder}
@@ -184,7 +176,7 @@ class _Sections:
         self._fitting: set[tuple[_Section, ...]] = set()
 
     def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
-        """Check all parts of a point, and that they agree."""
+        """Check all parts of a point, and that they fit together."""
         sections = {root: self.sections_at(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
         key = sections["machine"] + sections["routing"] + sections["jobs"]
         if key not in self._fitting:
@@ -194,14 +186,13 @@ class _Sections:
         return sections
 
     def sections_at(self, tree: dict[str, Any], root: str) -> tuple[_Section, ...]:
-        """Check one part; jobs are several."""
+        """Check one part; the list of jobs has several sections."""
         raw = tree.get(root)
         if root != "jobs":
             return (self._section(root, {} if raw is None and root == "network" else raw, (root,)),)
         if not isinstance(raw, list) or not raw:
-            raise ConfigError(
-                "not a list of jobs", "write [{pattern: ..., share: 1.0}]", ("jobs",), raw, code="wrong-type"
-            )
+            remedy = "write [{pattern: ..., share: 1.0}]"
+            raise ConfigError("not a list of jobs", remedy, ("jobs",), raw, code="wrong-type")
         return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
 
     def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
@@ -227,7 +218,7 @@ class _Sections:
         return _section_of(model)
 
     def silent(self, job: _Section) -> _Section:
-        """Give the job that holds the same nodes and sends nothing."""
+        """Return the job on the same nodes that sends nothing."""
         if job not in self._silent:
             self._silent[job] = _section_of(silent(job.model))
         return self._silent[job]
@@ -244,7 +235,7 @@ class _Planner:
         self.machines: dict[str, Topology] = {}
         self._sections = _Sections(study)
         self._machine_ids: dict[_Section, str] = {}
-        # The machine that was built last: rows of one machine mostly follow each other.
+        # The last machine that was built: rows of one machine are mostly consecutive.
         self._built: tuple[_Section, Machine] | None = None
         self._expanded: list[tuple[str, Experiment, dict[str, Label | None], Sections]] = []
 
@@ -253,21 +244,22 @@ class _Planner:
         prefix = () if name == DEFAULT_EXPERIMENT and not self.study.experiments else ("experiments", name)
 
         def add(indices: tuple[int, ...], tree: dict[str, Any]) -> None:
-            # What other experiments vary says nothing of this one.
             labels = dict.fromkeys(self.study.axes) | experiment.labels_at(indices)
             self._expanded.append((name, experiment, labels, self._sections.of(tree)))
 
         _Expansion(self.study, experiment, prefix).each(add)
 
     def add_rows(self) -> None:
-        """Plan the rows of all experiments, once it is known what they compare."""
+        """Plan the rows of all experiments, once all compared routings are known."""
         parts = [(sections["machine"][0], sections["routing"][0].model) for *_, sections in self._expanded]
-        self._channels = VirtualChannels((self._machine_id(machine), machine.model, way) for machine, way in parts)
+        self._channels = VirtualChannels(
+            (self._machine_id(machine), machine.model, routing) for machine, routing in parts
+        )
         for name, experiment, labels, sections in self._expanded:
             self._add_rows(name, experiment, labels, self._with_channels(sections))
 
     def _with_channels(self, sections: Sections) -> Sections:
-        """Set the virtual channels where the study leaves them open."""
+        """Set the virtual channels where the study does not."""
         (machine,), (routing,), (network,), (engine,) = (
             sections[root] for root in ("machine", "routing", "network", "engine")
         )
@@ -275,8 +267,8 @@ class _Planner:
         return sections if model is network.model else {**sections, "network": (_section_of(model),)}
 
     def add_spot_check(self) -> None:
-        """Plan what is simulated on a second engine because the first one asks for it."""
-        axes = {axis for one in self.study.all_experiments.values() for axis in one.axes_below("engine")}
+        """Plan the checks of samples on a second engine or with half the phit."""
+        axes = {axis for experiment in self.study.all_experiments.values() for axis in experiment.axes_below("engine")}
         checks = [plan_spot_check(self.rows, self.points, axes, self._channels)]
         if self.study.check == "resolution":
             checks.append(plan_resolution_check(self.rows, self.points))
@@ -300,7 +292,7 @@ class _Planner:
             self.rows.append(PointRow(name, labels, seed, ids[position], alone_ids, names))
 
     def _baseline(self, run: Sections, sections: Sections) -> _Section:
-        """Return the engine with which a baseline run has the resolution of its point."""
+        """Return the engine settings with which a baseline run has the resolution of its point."""
         point = _point(sections, 0)
         if self._built is None or sections["machine"][0] is not self._built[0]:
             self._built = (sections["machine"][0], point.machine.build())
@@ -308,7 +300,7 @@ class _Planner:
         return sections["engine"][0] if settings is point.engine else _section_of(settings)
 
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
-        """Note the point that has these parts, with each seed, and give its ids."""
+        """Add the point of these parts, with each seed, and return its ids."""
         texts: dict[str, str | list[str]] = {root: parts[0].text for root, parts in sections.items()}
         ids = ids_of(texts | {"jobs": [job.text for job in sections["jobs"]]}, seeds)
         for point_id, seed in zip(ids, seeds, strict=True):
@@ -326,7 +318,7 @@ class _Planner:
 
 
 _FIELDS = set(Point.model_fields)
-"""The same for all points, since a set for each would take as much as the point."""
+"""Shared by all points: a set for each would need as much memory as the point."""
 
 
 def _point(sections: Sections, seed: int) -> Point:
@@ -341,17 +333,8 @@ def _point(sections: Sections, seed: int) -> Point:
     )
 
 
-def _applied(tree: dict[str, Any], change: list[tuple[DottedPath, Any]]) -> dict[str, Any]:
-    for path, value in change:
-        tree = set_at_path(tree, path, value)
-    return tree
-
-
 class _Expansion:
-    """Makes the raw points of one experiment, or runs of one schedule.
-
-    Neighbours share the trees up to the first axis that differs.
-    """
+    """Yields the raw points of an experiment, or runs of a schedule; neighbours share the trees of common labels."""
 
     def __init__(self, study: Study, varied: Experiment | Schedule, prefix: tuple[str, ...]) -> None:
         self._study, self._varied, self._prefix = study, varied, prefix
@@ -366,29 +349,28 @@ class _Expansion:
         self._trees = [base]
 
     def tree(self, indices: tuple[int, ...]) -> dict[str, Any]:
-        """Give the raw point at these positions of the axes."""
+        """Return the raw point at these positions of the axes."""
         common = 0
         while common < len(self._indices) and self._indices[common] == indices[common]:
             common += 1
         del self._trees[common + 1 :]
         for number in range(common, len(indices)):
-            change = self._axes[number][indices[number]]
+            tree = self._trees[-1]
             try:
-                self._trees.append(_applied(self._trees[-1], change))
+                for path, value in self._axes[number][indices[number]]:
+                    tree = set_at_path(tree, path, value)
             except ConfigError as error:
                 name = list(self._varied.sweep)[number]
                 place = self._varied.sweep[name].path_place(indices[number], str(error.value))
                 raise self.error_at(error, ("sweep", name, *place), error.value) from None
+            self._trees.append(tree)
         self._indices = indices
         return self._trees[-1]
 
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
-        """Hand over positions and raw point of each combination; mistakes of one sort at one place are reported once.
+        """Call `add` with positions and raw point of each combination; report equal mistakes at one path once.
 
-        Raises
-        ------
-        StudyError
-            If `add` raises at some of them, or there are none.
+        Raises StudyError if `add` raises for some combination, or there is none.
         """
         wrong: dict[tuple[str | None, str], StudyError] = {}
         number = 0
@@ -397,20 +379,20 @@ class _Expansion:
             try:
                 add(indices, tree)
             except ConfigError as error:
-                for one in (self.error(each, indices) for each in error.each()):
-                    wrong.setdefault((one.path, one.code), one)
+                for mistake in (self.error(each, indices) for each in error.each()):
+                    wrong.setdefault((mistake.path, mistake.code), mistake)
                 if len(wrong) >= SHOWN or number >= FOLLOWED:
                     break
         if wrong:
             raise combine_errors(list(wrong.values()))
         if not number:
-            nothing = ConfigError("everything is excluded", "leave something over", code="point-count")
+            nothing = ConfigError("`exclude` removes every combination", "relax it", code="point-count")
             raise self.error_at(nothing, ("exclude",))
 
     def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:
-        """Trace what is wrong with a point to the value that it stems from."""
+        """Return the error at the axis value that a mistake in a point stems from."""
         at_path = self._touching(error.path, indices)
-        # What does not fit the machine may stem from an axis over the machine.
+        # A part that does not fit the machine may stem from an axis over the machine.
         touching = at_path or self._touching(("machine",), indices)
         if not touching:
             return self._error_in_base(error)
@@ -439,7 +421,7 @@ class _Expansion:
         return StudyError(error.problem, error.remedy, self._file, ".".join(place), error.value, error.code)
 
     def error_at(self, error: ConfigError, place: tuple[str, ...], value: object = None, at: str = "") -> StudyError:
-        """Make the error for a place in this experiment; `at` says for which labels it holds."""
+        """Return the error for a path in this experiment; `at` names the labels that it holds for."""
         path = ".".join((*self._prefix, *place))
         return StudyError(error.problem + at, error.remedy, self._file, path, value, error.code)
 

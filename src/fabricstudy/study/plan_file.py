@@ -50,35 +50,23 @@ def write_plan(
     of_point: Callable[[PlannedPoint], Mapping[str, Any]],
     workloads: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write a plan.
+    """Write a plan into the folder ``results/<study>``.
 
-    Parameters
-    ----------
-    plan : Plan
-        What `read_plan` gives back.
-    folder : Path
-        ``results/<study>``.
-    of_point : callable
-        Further columns of a point, such as its batch.
-    workloads : sequence of mappings
-        Id of each workload, a point and a job that have it, and the chunk with which it is placed.
+    `of_point` returns further columns of a point, such as its batch; `workloads` have the id of each workload, a point
+    and a job that have it, and its chunk.
     """
     write = cache(lambda model: model.model_dump_json())
     in_rows = {row.point_id for row in plan.rows}
+    no_labels = dict.fromkeys(plan.axes)
     baselines = [
         PointRow(
-            BASELINE_EXPERIMENT,
-            dict.fromkeys(plan.axes),
-            one.point.seed,
-            name,
-            (),
-            tuple(job.name for job in one.point.jobs),
+            BASELINE_EXPERIMENT, no_labels, planned.point.seed, name, (), tuple(job.name for job in planned.point.jobs)
         )
-        for name, one in plan.points.items()
+        for name, planned in plan.points.items()
         if name not in in_rows
     ]
     further = {name: of_point(planned) for name, planned in plan.points.items()}
-    columns: dict[str, list[Any]] = {}
+    rows = []
     for row in [*plan.rows, *baselines]:
         planned = plan.points[row.point_id]
         cells = {
@@ -93,11 +81,10 @@ def write_plan(
             **{f"point.{name}": write(getattr(planned.point, name)) for name in _SECTIONS},
             "point.jobs": [write(job) for job in planned.point.jobs],
         }
-        for name, cell in cells.items():
-            columns.setdefault(name, []).append(cell)
-    write_parquet(pa.table(columns), folder / POINTS)
-    write_parquet(pa.table({name: [one[name] for one in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS)
-    write_parquet(pa.table(_schedule_columns(plan)), folder / SCHEDULES)
+        rows.append(cells)
+    write_parquet(pa.Table.from_pylist(rows), folder / POINTS)
+    write_parquet(pa.table({name: [row[name] for row in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS)
+    write_parquet(pa.Table.from_pylist(_schedule_rows(plan)), folder / SCHEDULES)
 
 
 _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
@@ -111,8 +98,8 @@ def read_workloads(folder: Path, chunk: str) -> dict[str, dict[int, str]]:
     return found
 
 
-def _schedule_columns(plan: Plan) -> dict[str, list[Any]]:
-    columns: dict[str, list[Any]] = {}
+def _schedule_rows(plan: Plan) -> list[dict[str, Any]]:
+    rows = []
     for row in plan.run_rows:
         planned = plan.runs[f"{row.schedule} {row.run_id}"]
         cells = {
@@ -125,29 +112,14 @@ def _schedule_columns(plan: Plan) -> dict[str, list[Any]]:
             "needs": json.dumps([[*key, asdict(needed)] for key, needed in planned.needs.items()]),
             "run": planned.run.model_dump_json(),
         }
-        for name, cell in cells.items():
-            columns.setdefault(name, []).append(cell)
-    return columns
+        rows.append(cells)
+    return rows
 
 
 def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequence[str] | None = None) -> Plan:
-    """Read a plan that `write_plan` wrote, without planning.
+    """Read a plan that `write_plan` wrote; with `batch` or `only` just these points.
 
-    Parameters
-    ----------
-    study : Study
-        Whose plan it is.
-    folder : Path
-        ``results/<study>``.
-    batch : str, optional
-        Read the points of this batch alone.
-    only : sequence of str, optional
-        Read these points alone.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
+    Raises FileNotFoundError if there is none.
     """
     reader = _Reader(study)
     rows: list[PointRow] = []

@@ -1,4 +1,4 @@
-"""Schedules of a study: the grammar, and from it the runs."""
+"""The grammar of schedules, and their runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ MAX_RUNS = 100_000
 
 
 class Schedule(SweepBase, RunBase):
-    """Jobs on the partitions of a machine in time: one run, and what varies around it."""
+    """Scheduling of jobs on the partitions of a machine: one run, and a sweep over it."""
 
     VARIES: ClassVar[type[Model]] = Run
     TAKEN: ClassVar[frozenset[str]] = RESERVED_BY_SCHEDULES
 
     keep_jobs: Literal["first", "all", "none"] = Field(
         "first",
-        description="runs of which each job is a row of `scheduled_jobs`: those of the first seed, all, or none",
+        description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none",
     )
 
     _base: dict[str, Any] = PrivateAttr(default_factory=dict)
@@ -45,13 +45,13 @@ class Schedule(SweepBase, RunBase):
     @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:
         if self.size > MAX_RUNS:
-            problem, remedy = f"{self.size:,} runs are too many", f"stay at or below {MAX_RUNS:,}"
+            problem, remedy = f"{self.size:,} runs are too many", f"use at most {MAX_RUNS:,}"
             raise ConfigError(problem, remedy, ("sweep",), code="point-count")
         return self
 
     @property
     def base(self) -> dict[str, Any]:
-        """The run as it stands in the file, before anything varies."""
+        """The run as the file has it, before anything varies."""
         return self._base
 
     @property
@@ -62,27 +62,22 @@ class Schedule(SweepBase, RunBase):
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run of one schedule: a row of the tables.
-
-    Parameters
-    ----------
-    labels : dict
-        Label of every axis of the study's schedules; None for one that the schedule does not have.
-    """
+    """One run of one schedule: a row of the tables."""
 
     schedule: str
     labels: dict[str, Label | None]
+    """Label of every axis of the study's schedules; None for one that the schedule does not have."""
     seed: int
     run_id: str
 
 
 def axes_of_schedules(schedules: Mapping[str, Schedule]) -> tuple[str, ...]:
-    """Names of the axes of all schedules; each is a column of their tables."""
+    """Return the axes of all schedules; each is a column of their tables."""
     return tuple(dict.fromkeys(name for schedule in schedules.values() for name in schedule.sweep))
 
 
 class RunPlanner:
-    """Makes runs of raw trees, each list of partitions once; `rows` are all points, for ratios of their times."""
+    """Plans runs from raw trees, building each list of partitions once; `rows` are all points, for ratios of times."""
 
     def __init__(self, rows: Sequence[PointRow], axes: tuple[str, ...], folder: Path) -> None:
         self.rows: list[RunRow] = []
@@ -99,29 +94,29 @@ class RunPlanner:
         except ValidationError as error:
             raise explain_errors(error, tree, Run) from None
         if not run.trace.is_drawn and len(schedule.seeds) > 1:
-            problem = "a log has no random choices, so that all seeds would give the same"
+            problem = "a log has no random choices, so that all seeds have the same result"
             raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), "invalid-value")
-        own_list = list_id(run.machine, run.partitions)
-        if own_list not in self._lists:
+        identity = list_id(run.machine, run.partitions)
+        if identity not in self._lists:
             try:
-                self._lists[own_list] = run.partitions.partitions(run.machine)
+                self._lists[identity] = run.partitions.partitions(run.machine)
             except ConfigError as error:
                 raise error.below("partitions") from None
-        partitions = self._lists[own_list]
-        largest, most = run.trace.max_nodes(partitions.block_nodes), max(one.nodes for one in partitions.variants)
+        partitions = self._lists[identity]
+        largest, most = run.trace.max_nodes(partitions.block_nodes), max(part.nodes for part in partitions.variants)
         if largest is not None and largest > most:
             problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
-            raise ConfigError(problem, "take smaller jobs, or a larger partition", ("trace",), code="does-not-fit")
+            raise ConfigError(problem, "use smaller jobs, or a larger partition", ("trace",), code="does-not-fit")
         needs = self._needs(run, partitions)
         row = {axis: labels.get(axis) for axis in self._axes}
         log = run.trace.digest(self._folder)
-        if log:  # a mistake in it is told before anything runs
+        if log:  # to report mistakes in it before anything runs
             run.trace.jobs(partitions.machine_nodes, partitions.block_nodes, 0, self._folder)
-        for place, seed in enumerate(schedule.seeds):
+        for number, seed in enumerate(schedule.seeds):
             seeded = run.model_copy(update={"seed": seed})
             key = run_id(seeded, needs, log)
-            keeps = schedule.keep_jobs == "all" or (schedule.keep_jobs == "first" and place == 0)
-            self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, own_list, seeded, needs, self._folder, keeps))
+            keeps = schedule.keep_jobs == "all" or (schedule.keep_jobs == "first" and number == 0)
+            self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, identity, seeded, needs, self._folder, keeps))
             self.rows.append(RunRow(name, row, seed, key))
 
     def _needs(self, run: Run, partitions: Partitions | NodePool) -> dict[tuple[int, int], RatioInputs]:
@@ -144,7 +139,7 @@ class RunPlanner:
             if all(sides):
                 return RatioInputs(metric, tuple(sides[0]), tuple(sides[1]))
         which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())
-        problem = f"no point of the study says how much longer jobs run on {nodes} nodes" + f" ({which})" * bool(which)
+        problem = f"no point measures the slowdown on {nodes} nodes" + f" ({which})" * bool(which)
         remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"
         key = "experiment" if measured.beyond is None else "beyond"
         raise ConfigError(problem, remedy, ("slowdown", "measured", key), getattr(measured, key), "not-comparable")
@@ -152,7 +147,7 @@ class RunPlanner:
     def _side(
         self, measured: Measured, experiment: str, application: Application, nodes: int, side: Mapping[str, Condition]
     ) -> list[str]:
-        """Give the points of one side of a ratio, one a seed."""
+        """Return the points of one side of a ratio, one a seed."""
         rows = [row for row in self._points if row.experiment == experiment]
         if not rows:
             names = {row.experiment for row in self._points}
@@ -169,7 +164,7 @@ class RunPlanner:
         others = {tuple(row.labels.items()) for row in selected}
         if len(others) > 1:
             differing = [axis for axis in selected[0].labels if len({row.labels[axis] for row in selected}) > 1]
-            problem = f"points of the experiment {experiment} that differ in {', '.join(differing)} are taken for one"
-            remedy = "say in `where` of the application, `of` or `against` which"
+            problem = f"several points of the experiment {experiment} match, which differ in {', '.join(differing)}"
+            remedy = "select one in `where` of the application, `of` or `against`"
             raise ConfigError(problem, remedy, ("slowdown", "measured"), code="not-comparable")
         return [row.point_id for row in selected]

@@ -1,4 +1,4 @@
-"""The grammar of what varies: axes, their cross product, what moves together, what is left out, seeds."""
+"""The grammar of sweeps: axes, their cross product, zipped axes, exclusions, seeds."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .mix import Mix
 Label = str | int | float | bool
 
 MAX_SEEDS = 10_000
-_OUR_UNITS = ("byte", "byte/second", "nanosecond")
+_BASE_UNITS = ("byte", "byte/second", "nanosecond")
 
 AxisName = Annotated[
-    str, Strict(), Name("[a-z][a-z0-9_]{0,31}", "take small letters, digits and '_', with a letter first", 32)
+    str, Strict(), Name("[a-z][a-z0-9_]{0,31}", "use lower-case letters, digits and '_', with a letter first", 32)
 ]
 
 
 def label_key(label: Label) -> float | str:
-    """Give what two labels share that mean the same, so 1 and 1.0 but not 1 and true."""
+    """Return a key that is the same for labels of equal meaning: for 1 and 1.0, but not for 1 and true."""
     return float(label) if _is_number(label) else str(label)
 
 
@@ -41,21 +41,21 @@ def _check_label(label: object, path: tuple[str, ...]) -> None:
         remedy = "write values as {label: value}, with text or a number as label"
         raise ConfigError("not a label", remedy, path, label, "invalid-value")
     if isinstance(label, str) and not 0 < len(label) <= 100:
-        raise ConfigError("a label is empty or too long", "take 1 to 100 characters", path, label, "invalid-value")
+        raise ConfigError("a label is empty or too long", "use 1 to 100 characters", path, label, "invalid-value")
 
 
 def _check_values(values: Any) -> Any:
     if not isinstance(values, list | dict):
         raise ConfigError("not a list of values", "write [a, b] or {label: value}", code="wrong-type")
     if not values:
-        raise ConfigError("there are no values", "give at least one, or omit the axis", code="invalid-value")
+        raise ConfigError("there are no values", "write at least one, or leave the axis out", code="invalid-value")
     seen: set[float | str] = set()
     for number, label in enumerate(values):
         path = () if isinstance(values, dict) else (str(number),)
         _check_label(label, path)
         if label_key(label) in seen:
             problem = "two values have the same label"
-            raise ConfigError(problem, "give each its own: {label: value}", path, label, "duplicate")
+            raise ConfigError(problem, "write distinct labels: {label: value}", path, label, "duplicate")
         seen.add(label_key(label))
     return values
 
@@ -85,7 +85,7 @@ def _magnitude(value: object, unit: str) -> float | None:
 
 
 class Axis(Model):
-    """One thing that varies: a path (`of`) and its `values` (or a `mix` of jobs), or several paths at once (`set`)."""
+    """One axis: a path (`of`) and its `values` (or a `mix` of jobs), or several paths at once (`set`)."""
 
     of: str | None = Field(None, description="dotted path that varies; lists by position from 0, or * for all")
     values: Annotated[
@@ -93,7 +93,7 @@ class Axis(Model):
         BeforeValidator(_check_values),
         WithJsonSchema({"type": ["array", "object"], "minItems": 1}),
         Written("list, or {label: value}"),
-    ] = Field(None, description="what stands there in turn; in a list each value is its own label")
+    ] = Field(None, description="the values of the path; in a list each value is its label")
     mix: Mix | None = Field(None, description="instead of `values`, of `jobs`: random workloads of several jobs")
     settings: Annotated[
         Any,
@@ -105,7 +105,7 @@ class Axis(Model):
     @model_validator(mode="after")
     def _one_way(self) -> Axis:
         if self.mix is not None and self.of != "jobs":
-            problem = "a mix gives whole lists of jobs"
+            problem = "a mix varies the list of jobs"
             raise ConfigError(problem, "write {of: jobs, mix: {...}}", ("of",), self.of, "invalid-value")
         ways = (self.values is not None) + (self.mix is not None)
         if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
@@ -115,15 +115,14 @@ class Axis(Model):
 
     @property
     def _choices(self) -> Any:
-        """What `of` is set to: a list, or a mapping of labels."""
         return self.values if self.mix is None else self.mix.workloads
 
     @cached_property
     def labels(self) -> tuple[Label, ...]:
-        """Labels in the order of the file; they become the axis' column in every table."""
+        """Labels in the order of the file: the axis' column in every table."""
         labels: tuple[Label, ...] = tuple(self.settings if self.settings is not None else self._choices)
         kinds = {bool if isinstance(label, bool) else str if isinstance(label, str) else float for label in labels}
-        # Each label is an entry of one column, so those of different kinds are text.
+        # Labels share a column, so labels of different types are text.
         return labels if len(kinds) == 1 else tuple(map(str, labels))
 
     def __len__(self) -> int:
@@ -131,7 +130,7 @@ class Axis(Model):
 
     @cached_property
     def changes(self) -> tuple[dict[str, Any], ...]:
-        """For each label the paths it sets and their values."""
+        """The paths that each label sets, with their values."""
         if self.settings is not None:
             return tuple(self.settings.values())
         assert self.of is not None
@@ -140,7 +139,7 @@ class Axis(Model):
 
     @cached_property
     def magnitudes(self) -> tuple[float, ...] | None:
-        """How large each label is: itself, or the one quantity that it sets, in a unit of ours; None if one is not.
+        """The size of each label: itself, or the only quantity that it sets, in base units; None if one has none.
 
         Examples
         --------
@@ -152,22 +151,21 @@ class Axis(Model):
         values: list[Any] = list(self.labels)
         if not all(map(_is_number, values)):
             values = [next(iter(change.values())) if len(change) == 1 else None for change in self.changes]
-        found = [[_magnitude(value, unit) for value in values] for unit in _OUR_UNITS]
-        return next((tuple(map(float, one)) for one in found if None not in one), None)  # type: ignore[arg-type]
+        by_unit = ([_magnitude(value, unit) for value in values] for unit in _BASE_UNITS)
+        return next((tuple(map(float, sizes)) for sizes in by_unit if None not in sizes), None)  # type: ignore[arg-type]
 
     def place(self, index: int, path: str) -> tuple[str, ...]:
-        """Give where in the axis the value of `path` for the label at `index` stands."""
+        """Return the path, in the axis, of the value that `path` has for the label at `index`."""
         if self.settings is not None:
             return "set", str(list(self.settings)[index]), path
         return "values" if self.mix is None else "mix", str(self.labels[index])
 
     def path_place(self, index: int, path: str) -> tuple[str, ...]:
-        """Give where in the axis `path` itself stands."""
+        """Return the path, in the axis, of `path` itself."""
         return ("of",) if self.settings is None else self.place(index, path)
 
     def index(self, label: Label) -> int | None:
-        """Give the position of a label, or None."""
-        keys = [label_key(other) for other in self.labels]
+        keys = [label_key(known) for known in self.labels]
         for key in (label_key(label), str(label)):
             if key in keys:
                 return keys.index(key)
@@ -175,14 +173,14 @@ class Axis(Model):
 
 
 def _axes_in_full(axes: Any) -> Any:
-    """Write out `engine: [a, b]`, which is short for an axis of that name over the part of that name."""
+    """Expand `engine: [a, b]`, a shorthand for an axis of that name over that part."""
     if not isinstance(axes, dict):
         return axes
     return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
 
 
 def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> DottedPath:
-    """Read a dotted path into a model; it stands at `place` in the file."""
+    """Parse a dotted path into a model; `place` is its own path in the file."""
     try:
         return parse_path(text, root)
     except ConfigError as error:
@@ -192,40 +190,36 @@ def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> DottedPat
 def _seed_list(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= MAX_SEEDS:
-            raise ConfigError(
-                "not a number of seeds", f"take 1 to {MAX_SEEDS}, or a list of seeds", code="invalid-value"
-            )
+            remedy = f"write 1 to {MAX_SEEDS}, or a list of seeds"
+            raise ConfigError("not a number of seeds", remedy, code="invalid-value")
         return tuple(range(1, value + 1))
     if not isinstance(value, list | tuple) or not value:
-        raise ConfigError(
-            "not a number of seeds", "write a number like 3, or a list like [1, 2, 3]", code="invalid-value"
-        )
+        remedy = "write a number like 3, or a list like [1, 2, 3]"
+        raise ConfigError("not a number of seeds", remedy, code="invalid-value")
     for number, seed in enumerate(value):
         if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-            remedy = "take whole numbers from 0 to 2147483647"
+            remedy = "use whole numbers from 0 to 2147483647"
             raise ConfigError("not a seed", remedy, (str(number),), seed, "invalid-value")
         if seed in value[:number]:
-            raise ConfigError(
-                "a seed is listed twice", "list each seed once", (str(number),), seed, code="invalid-value"
-            )
+            raise ConfigError("duplicate seed", "list each seed once", (str(number),), seed, "invalid-value")
     return tuple(value)
 
 
 class SweepBase(Model):
-    """What varies around a base: a point, or a run of a schedule."""
+    """A sweep over a base: a point, or a run of a schedule."""
 
     VARIES: ClassVar[type[Model]]
-    """Where the paths of the axes lead."""
+    """Model that the paths of the axes lead into."""
 
     TAKEN: ClassVar[frozenset[str]]
-    """Names that no axis may have, since a table has such a column."""
+    """Names of columns of tables, which no axis may have."""
 
     sweep: Annotated[
         dict[AxisName, Annotated[Axis, OrList()]],
         BeforeValidator(_axes_in_full),
     ] = Field(
         default_factory=dict,
-        description="the axes by name; every combination of their values is a point; `engine: [a, b]` is short for "
+        description="the axes by name; each combination of their values is a point; `engine: [a, b]` is short for "
         "`engine: {of: engine, values: [a, b]}`",
     )
     zip_: tuple[tuple[str, ...], ...] = Field(
@@ -246,46 +240,43 @@ class SweepBase(Model):
         for name, axis in self.sweep.items():
             taken = name in self.TAKEN and not (name == "engine" and axis.of in ("engine", "engine.kind"))
             if taken or keyword.iskeyword(name):
-                problem = "the name is taken by a column of the tables or by Python"
-                raise ConfigError(problem, f"call it {name}_axis, say", ("sweep", name), name, code="invalid-name")
+                problem = "the name is that of a column of the tables or a keyword of Python"
+                raise ConfigError(problem, f"rename it, such as {name}_axis", ("sweep", name), name, "invalid-name")
             if name == "engine":
-                self._engines_are_labelled_by_kind(axis)
+                self._check_engine_labels(axis)
         return self
 
-    def _engines_are_labelled_by_kind(self, axis: Axis) -> None:
+    def _check_engine_labels(self, axis: Axis) -> None:
         for label, change in zip(axis.labels, axis.changes, strict=True):
             (value,) = change.values()
             if (value.get("kind") if isinstance(value, dict) else value) != label:
-                problem = "the label of an axis called engine is not the engine's kind"
-                remedy = "label each engine by its kind, or call the axis otherwise"
-                raise ConfigError(
-                    problem, remedy, ("sweep", "engine", "values", str(label)), label, code="invalid-value"
-                )
+                problem = "the label of an axis named engine is not the engine's kind"
+                remedy = "label each engine by its kind, or rename the axis"
+                raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label, "invalid-value")
 
     @model_validator(mode="after")
     def _paths_fit(self) -> Self:
-        names, paths = list(self.sweep), [self._paths_of(name) for name in self.sweep]
-        for later, earlier in ((j, i) for j in range(len(names)) for i in range(j)):
-            for path, other in itertools.product(paths[later], paths[earlier]):
-                if path.covers(other):
-                    name, before = names[later], names[earlier]
-                    problem = f"this axis sets {path.text} and so overwrites {other.text} of axis '{before}'"
-                    remedy = f"put '{name}' before '{before}', or let them set different paths"
-                    raise ConfigError(problem, remedy, ("sweep", name), code="conflicting-keys")
+        paths = {name: self._paths_of(name) for name in self.sweep}
+        for number, name in enumerate(paths):
+            for before in itertools.islice(paths, number):
+                for path, overwritten in itertools.product(paths[name], paths[before]):
+                    if path.covers(overwritten):
+                        problem = f"this axis sets {path.text} and so overwrites {overwritten.text} of axis '{before}'"
+                        remedy = f"put '{name}' before '{before}', or let them set different paths"
+                        raise ConfigError(problem, remedy, ("sweep", name), code="conflicting-keys")
         return self
 
     def _paths_of(self, name: str) -> list[DottedPath]:
         return list({path.text: path for change in self.changes[name] for path, _ in change}.values())
 
     def axes_below(self, path: str) -> set[str]:
-        """Give the axes that vary nothing but `path` and what stands below it."""
+        """Return the axes that set nothing but `path` and paths below it."""
         above = parse_path(path, self.VARIES)
-        paths = {name: self._paths_of(name) for name in self.sweep}
-        return {name for name, set_ones in paths.items() if all(map(above.covers, set_ones))}
+        return {name for name in self.sweep if all(map(above.covers, self._paths_of(name)))}
 
     @cached_property
     def changes(self) -> dict[str, list[list[tuple[DottedPath, Any]]]]:
-        """For each axis and each of its labels the paths that it sets, with their values."""
+        """The paths and values that each label of each axis sets."""
         return {
             name: [
                 [
@@ -310,20 +301,20 @@ class SweepBase(Model):
                     raise ConfigError("no such axis", suggestion(name, self.sweep), path, name, code="unknown-name")
                 if name in used:
                     remedy = "name each axis in one group, once"
-                    raise ConfigError("an axis is named twice", remedy, path, name, "invalid-value")
+                    raise ConfigError("duplicate axis", remedy, path, name, "invalid-value")
                 used.add(name)
             sizes = {name: len(self.sweep[name]) for name in group}
             if len(set(sizes.values())) > 1:
                 lengths = ", ".join(f"{name} has {size}" for name, size in sizes.items())
-                problem = f"axes of unequal lengths move together: {lengths}"
-                raise ConfigError(problem, "give them equally many values", path, list(group), "invalid-value")
+                problem = f"zipped axes of different lengths: {lengths}"
+                raise ConfigError(problem, "write equally many values", path, list(group), "invalid-value")
         return self
 
     @model_validator(mode="after")
     def _excludes_fit(self) -> Self:
         for number, entry in enumerate(self.exclude):
             if not entry:
-                problem = "an empty entry would leave out everything"
+                problem = "an empty entry excludes every combination"
                 raise ConfigError(problem, "name an axis", ("exclude", str(number)), code="point-count")
             for name, labels in entry.items():
                 path = ("exclude", str(number), name)
@@ -338,18 +329,18 @@ class SweepBase(Model):
 
     @cached_property
     def dimensions(self) -> tuple[tuple[str, ...], ...]:
-        """Axes that move together, in the order of the file."""
+        """Groups of axes that move together, in the order of the file."""
         group_of = {name: group for group in self.zip_ for name in group}
         groups = dict.fromkeys(tuple(sorted(group_of.get(n, (n,)), key=list(self.sweep).index)) for n in self.sweep)
         return tuple(groups)
 
     @property
     def size(self) -> int:
-        """Number of points before anything is excluded."""
+        """Number of points before exclusions."""
         return math.prod(len(self.sweep[group[0]]) for group in self.dimensions) * len(self.seeds)
 
     def combinations(self) -> Iterator[tuple[int, ...]]:
-        """Return each combination that is not excluded, as positions of labels; the last axis goes fastest."""
+        """Yield each combination that is not excluded, as positions of labels; the last axis varies fastest."""
         names = list(self.sweep)
         ranges = [range(len(self.sweep[group[0]])) for group in self.dimensions]
         dimension_of = {name: number for number, group in enumerate(self.dimensions) for name in group}
@@ -367,22 +358,22 @@ class SweepBase(Model):
                 yield indices
 
     def labels_at(self, indices: tuple[int, ...]) -> dict[str, Label]:
-        """Label one combination, by axis."""
+        """Return the labels of a combination, by axis."""
         axes = zip(self.sweep.items(), indices, strict=True)
         return {name: axis.labels[index] for (name, axis), index in axes}
 
 
 class Sweep(SweepBase):
-    """What varies around a point."""
+    """A sweep over points."""
 
     VARIES: ClassVar[type[Model]] = Point
     TAKEN: ClassVar[frozenset[str]] = RESERVED
 
-    slowdown: Flag = Field(False, description="also run each job alone, which slowdown needs")
+    slowdown: Flag = Field(False, description="also simulate the baseline run of each job, which slowdown needs")
 
 
 class Experiment(Sweep):
-    """A named part of a study: changes to the base, and its own sweep."""
+    """A named part of a study: changes to the base, and a sweep."""
 
     settings: dict[str, Any] = Field(
         default_factory=dict, alias="set", description="changes to the base, made first: {path: value, ...}"
@@ -401,22 +392,13 @@ class Experiment(Sweep):
 
 @dataclass(frozen=True)
 class PointRow:
-    """One point of one experiment: a row of the tables.
-
-    Parameters
-    ----------
-    labels : dict
-        Label of every axis of the study; None for an axis that the experiment does not have.
-    alone_ids : tuple of str or None
-        For each job the point in which it runs alone (the row's own point if it does so anyway); None for an idle
-        job, and for all where the study does not ask for slowdown.
-    job_names : tuple of str
-        Name of each job of the point.
-    """
+    """One point of one experiment: a row of the tables."""
 
     experiment: str
     labels: dict[str, Label | None]
+    """Label of every axis of the study; None for an axis that the experiment does not have."""
     seed: int
     point_id: str
     baseline_ids: tuple[str | None, ...]
+    """Baseline run of each job (this point if the job is alone in it); None for idle jobs and without `slowdown`."""
     job_names: tuple[str, ...]

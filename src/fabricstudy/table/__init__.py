@@ -1,13 +1,10 @@
 """Tidy tables of a study.
 
-In: a plan, the records of its points (one JSON object a line in the shards of ``simulate``) and the structures
-of its machines (``structure``). Out: pandas frames ``points``, ``jobs``, ``links``, ``link_loads`` (if asked for),
-``interference``, ``machines``, ``agreement``, ``predictors``, ``claims`` and ``verdicts`` (the claims by each engine
-alone), and one frame a named analysis, checked by pandera schemas and written as Parquet and CSV.
+In: a plan, the records of its points, and the structures of its machines.
 
-Every row of the plan is a row of ``points``, also where nothing was simulated; its status says so. Numbers that
-differ from run to run (CPU, memory, host, times) stand in ``points`` only. The study's axes are columns of each
-table, between ``experiment`` and ``seed``.
+Out: a pandas frame for each table of `fabricstudy.core.columns` and each named analysis, checked by pandera schemas and
+written as Parquet and CSV. Each row of the plan is a row of ``points``, with the status of the point. The study's axes
+are columns of each table, between ``experiment`` and ``seed``.
 """
 
 from fabricstudy.table.claims import judge

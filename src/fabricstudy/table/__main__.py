@@ -38,16 +38,14 @@ def main(arguments: list[str] | None = None) -> None:
     for path in args.schedules:
         runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
     schedules = schedule_tables(planned, runs, [path.with_suffix(".parquet") for path in args.schedules])
-    records, structures = (
-        _records(args.shards, planned),
-        (one for path in args.structures for one in read_structures(path)),
-    )
+    records = _records(args.shards, planned)
+    structures = (structure for path in args.structures for structure in read_structures(path))
     tables = collect(planned, records, structures, analyses, schedules, args.links)
     write_tables(replace(tables, analyses={}), args.out)  # those of analyses are there
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
-    """Read records of points, and refuse those that may be out of date; those that were damaged say so."""
+    """Yield the records of points; refuse those that may be out of date, and mark damaged ones."""
     damaged: list[str] = []
     read: set[str] = set()
     for path in sorted(shards):

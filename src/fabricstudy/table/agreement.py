@@ -1,4 +1,4 @@
-"""The same points on several engines: their times, and what becomes of the claims on each."""
+"""The same points on several engines: their times, and the verdicts on claims by each."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,10 +21,10 @@ _BY_ENGINE = ("points", "jobs", "links", "interference", "predictors")
 
 
 def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Put times and slowdowns of a job on two engines side by side, the first in the alphabet under the fraction.
+    """Return the times and slowdowns of each job on two engines, and ratios over those of the first one by name.
 
-    The plan tells which points differ by their engine alone. An engine with settings of its own, such as another unit
-    of data, counts as another engine.
+    The plan determines which points differ in their engine only. An engine with other settings, such as another unit of
+    data, counts as another engine.
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
@@ -35,8 +35,8 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
         names_of_columns = set(names_of("agreement")) - set(jobs.columns)
         none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names_of_columns})
         return none
-    twin = {point_id: _without_engine(plan, point_id) for point_id in of_point}
-    busy = busy.assign(**{_TWIN: busy["point_id"].map(twin)})
+    twins = {point_id: _without_engine(plan, point_id) for point_id in of_point}
+    busy = busy.assign(**{_TWIN: busy["point_id"].map(twins)})
     return pd.concat([_pair(busy, *both) for both in combinations(engines, 2)], ignore_index=True)
 
 
@@ -78,17 +78,12 @@ def engine_names(plan: Plan) -> dict[EngineSettings, str]:
 
 
 def engine_axes(plan: Plan) -> set[str]:
-    """Return the axes that vary the engine alone, which says nothing about what two engines have in common."""
     return {name for experiment in plan.study.all_experiments.values() for name in experiment.axes_below("engine")}
 
 
 def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
-    """Judge the claims by the points of each engine alone; empty unless there are some on two engines.
-
-    Points that an engine was not there for, or refused, count for that engine alone.
-    """
-    # What is told without a simulator, of machines and bounds, is told of every engine.
-    # A spot check judges nothing.
+    """Judge the claims by the points of each engine; empty unless there are points on two engines."""
+    # Engines that simulate nothing, and spot checks, do not count.
     judging = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"]
     kinds = sorted(kind for kind in set(judging) if engine_named(kind).simulates)
     judged = []

@@ -1,4 +1,4 @@
-"""Claims of sources -> measured numbers and verdicts."""
+"""Measured numbers of claims, and verdicts on them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .files import Tables
 from .ranks import MIN_ROWS, rank_correlation
 from .select import AGAINST, VALUE, analysis_rows, group_by, join, label_text, mask, medians, observe
 
-_NOTHING: dict[type[Measure], str] = {
+_EMPTY: dict[type[Measure], str] = {
     Correlation: f"a rank correlation needs {MIN_ROWS} rows, and neither column may be constant"
 }
 SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
@@ -45,42 +45,32 @@ _SLACK = 1e-9
 
 
 class NotMeasurable(Exception):
-    """A measure cannot be had; the message is the reason."""
+    """A measure has no number; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A measured number, from medians over seeds, and how many points (or machines) and seeds it rests on.
-
-    Parameters
-    ----------
-    value : float
-        Infinite for a level that is not reached.
-    low, high : float
-        Interval; both equal to `value` where there are too few seeds for one.
-    at : str
-        Labels of the points that decided it; empty for medians and means.
-    pairs, pairs_planned : int or None
-        How many comparisons it rests on, and how many were asked for: pairs of points, of a spread the groups of
-        otherwise equal ones, of a correlation the rows (pairs of numbers). None for a measure that compares nothing.
-    last : float or None
-        Last label that was looked at, where a level is not reached, or not by some seeds.
-    """
+    """A measured number, from medians over seeds, with the points (or machines) and seeds that it is based on."""
 
     value: float
+    """Infinite for a level that is not reached."""
     low: float
     high: float
+    """Interval from `low` to `high`; both equal to `value` if there are too few seeds."""
     interval: str
     at: str
+    """Labels of the points that decided it; empty for medians and means."""
     points: int
     seeds: int
     pairs: int | None = None
     pairs_planned: int | None = None
+    """Comparisons made and planned: pairs of points, groups of a spread, rows of a correlation; None without any."""
     last: float | None = None
+    """Last label, if some seeds or all do not reach a level."""
 
 
 def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
-    """Judge each part of each claim; one row a part, and one row for a claim without parts."""
+    """Judge the claims; return one row a part, and one row for a claim without parts."""
     rows = [row for claim in claims for row in _judge_claim(claim, tables)]
     return pd.DataFrame(rows, columns=names_of("claims"))
 
@@ -98,7 +88,7 @@ def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
 
 
 def _of_all(verdicts: Set[str], whole: bool) -> str:
-    """Return the verdict on a claim from those on its parts; `whole` if all that the source speaks of is run."""
+    """Return the verdict on a claim from those on its parts; `whole` if all that the source states is run."""
     if DIFFERS in verdicts or UNDECIDED in verdicts:
         return DIFFERS if DIFFERS in verdicts else UNDECIDED
     if REPRODUCED not in verdicts:
@@ -129,10 +119,10 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
 
 
 def _compare(measured: Measurement, least: float | None, most: float | None) -> str:
-    """Return the verdict on a number from its interval; one seed gives none, and its number decides."""
+    """Return the verdict on a number from its interval, or from the number alone if there is one seed."""
     slack = _SLACK * max(1.0, abs(measured.value))
     least, most = -np.inf if least is None else least - slack, np.inf if most is None else most + slack
-    # Medians over seeds may give a number outside the range of the seeds, each by itself.
+    # The number, from medians over seeds, may be outside the range over single seeds.
     low, high = min(measured.low, measured.value), max(measured.high, measured.value)
     if least <= low and high <= most:
         return REPRODUCED
@@ -140,27 +130,22 @@ def _compare(measured: Measurement, least: float | None, most: float | None) -> 
 
 
 def _compare_unreached(measured: Measurement, least: float | None, most: float | None) -> str:
-    """Return the verdict where a level is not reached: the number is above the last label."""
+    """Return the verdict on a level that is not reached: the number is above the last label."""
     if most is not None:
         return DIFFERS if most <= measured.low else UNDECIDED
     return REPRODUCED if least is None or least <= measured.low else UNDECIDED
 
 
 def measure(asked: AnyMeasure, tables: Tables) -> Measurement:
-    """Compute a measure.
+    """Compute a measure. Raises NotMeasurable if a point has no number, or nothing is selected.
 
-    The interval is the range over the seeds, each by itself (or, where the measure is a spread over the seeds,
-    leaving out one after the other), of the group that decided a maximum or minimum, or of the median or mean. From
-    nine seeds on it is the 95 % interval of their median [1]_, since the range widens with every further seed.
-
-    Raises
-    ------
-    NotRun
-        If a point that it needs has no number, or nothing is selected.
+    The interval is the range over single seeds (for a spread over seeds, leaving out one at a time) of the group that
+    decided a maximum or minimum, or of the median or mean. From nine seeds on it is the distribution-free 95 % interval
+    of their median [1]_, since the range widens with every seed.
 
     References
     ----------
-    .. [1] David and Nagaraja, Order Statistics, 3rd ed., Wiley 2003, section 7.1 (intervals free of distributions).
+    .. [1] David and Nagaraja, Order Statistics, 3rd ed., Wiley 2003, section 7.1.
     """
     if isinstance(asked, Rows):
         return _differing_rows(asked, tables)
@@ -176,9 +161,9 @@ COMPUTED, TOO_FEW_SEEDS = "computed, not simulated", "too few seeds"
 
 
 def _differing_rows(asked: Rows, tables: Tables) -> Measurement:
-    """Count the rows that only one of printed and computed table has."""
+    """Count the rows that only the printed or only the computed table has."""
     if asked.analysis not in tables.analyses:
-        raise NotMeasurable("the analysis has not been made")
+        raise NotMeasurable("the table of the analysis is missing")
     rows_computed = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
     printed, computed = (
         # Equal numbers are equal, however they were computed.
@@ -199,7 +184,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(number_of(*(sample.on(every) for sample in samples)))
         if over_seeds:
-            # A spread over seeds needs two of them.
+            # A spread over seeds needs two.
             subsets = [set(seeds) - {seed} for seed in seeds] if len(seeds) > 2 else []
             parts = [float(number_of(*(sample.on(subset) for sample in samples))) for subset in subsets]
         else:
@@ -227,7 +212,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
 
 
 class _Sample:
-    """What a measure needs of the tables, complete, and the groups that decide it."""
+    """The observations that a measure needs, and the groups that decide it."""
 
     def __init__(self, asked: SimpleMeasure, tables: Tables) -> None:
         self.asked = asked
@@ -240,7 +225,7 @@ class _Sample:
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
         groups = _VALUES[type(asked)](asked, self.frame, self.keys)
         if groups.empty:
-            raise NotMeasurable(_NOTHING.get(type(asked), "no two otherwise equal points to compare"))
+            raise NotMeasurable(_EMPTY.get(type(asked), "no two otherwise equal points to compare"))
         self.compared = _compared(asked, self.frame, self.keys, groups)
         self.labels = [name for name in groups if name not in (VALUE, _ROWS, _LAST)]
         self.last = float(groups[_LAST].min()) if _LAST in groups else None
@@ -252,23 +237,22 @@ class _Sample:
             self.at = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
 
     def on(self, seeds: set[int]) -> float:
-        """Give the measure from some seeds only, over the deciding groups."""
+        """Return the measure from some seeds, over the deciding groups."""
         return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.asked.reduce))
 
     def of_each(self, seeds: list[int]) -> NDArray[np.float64]:
-        """Give the measure from each of some seeds by itself, all at once; NaN where a seed alone gives none."""
+        """Return the measure from each of some seeds, NaN where a seed has none."""
         groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"])
         numbers: Any = groups.groupby("seed")[VALUE].agg(self.asked.reduce)
         return np.asarray(numbers.reindex(seeds), dtype=np.float64)
 
     def _groups(self, chosen: pd.Series[bool], keys: list[str]) -> pd.DataFrame:
-        """Give the deciding groups from some rows."""
         groups = _VALUES[type(self.asked)](self.asked, self.frame[chosen], keys)
         return groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
 
 
 def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
-    """Return the observations that a measure needs and their keys, or say what is missing."""
+    """Return the observations that a measure needs and their keys. Raises NotMeasurable if some are missing."""
     sides: list[Mapping[str, Condition]] = [{}]
     if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
@@ -290,21 +274,21 @@ def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    middle = medians(frame, keys)
+    points = medians(frame, keys)
     others = [name for name in keys if name not in asked.of]
-    right = middle.loc[mask(middle, asked.against), [*others, VALUE]]
-    return _divided(join(_compared_points(asked, middle), right, others))
+    right = points.loc[mask(points, asked.against), [*others, VALUE]]
+    return _divided(join(_compared_points(asked, points), right, others))
 
 
 def _compared_points(asked: Pairs, points: pd.DataFrame) -> pd.DataFrame:
-    # A point is no pair with itself.
+    # A point is not compared with itself.
     return points[mask(points, asked.of) & ~mask(points, asked.against)]
 
 
 def _compared(
     asked: SimpleMeasure, frame: pd.DataFrame, keys: list[str], groups: pd.DataFrame
 ) -> tuple[int, int] | None:
-    """Give how many comparisons there are, and how many were asked for; None where nothing is compared."""
+    """Return how many comparisons are made and planned; None if nothing is compared."""
     if isinstance(asked, Pairs):
         along = asked.along if isinstance(asked, Trend) else {}
         wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]
@@ -341,14 +325,14 @@ def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.Data
     ratios = _ratios(asked, frame, keys)
     ratios[asked.along] = pd.to_numeric(ratios[asked.along], errors="coerce")
     if ratios[asked.along].isna().any():
-        raise NotMeasurable(f"labels of {asked.along} are no numbers")
+        raise NotMeasurable(f"labels of {asked.along} are not numbers")
     rest = [name for name in keys if name != asked.along]
-    found = []
+    groups = []
     for _, line in ratios.sort_values(asked.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
         rises_at = _rises_to(asked.level, line[asked.along].to_numpy(float), line[VALUE].to_numpy(float))
         last = line[asked.along].iloc[-1]
-        found.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line), _LAST: last}))
-    return pd.concat(found) if found else pd.DataFrame(columns=[*rest, VALUE, _ROWS, _LAST])
+        groups.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line), _LAST: last}))
+    return pd.concat(groups) if groups else pd.DataFrame(columns=[*rest, VALUE, _ROWS, _LAST])
 
 
 def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
@@ -374,17 +358,17 @@ def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFram
 
 
 def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    one, other = (frame[[*keys, name]].rename(columns={name: VALUE}) for name in (VALUE, AGAINST))
-    both = join(medians(one, keys), medians(other, keys), keys)
+    left, right = (frame[[*keys, name]].rename(columns={name: VALUE}) for name in (VALUE, AGAINST))
+    pairs = join(medians(left, keys), medians(right, keys), keys)
     rest = [name for name in keys if (name not in asked.over if asked.over else name == "seed")]
-    found = []
-    for _, part in both.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
+    groups = []
+    for _, part in pairs.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
         if len(part) >= MIN_ROWS:
             value = rank_correlation(asked.form, part[VALUE], part[AGAINST])
-            found.append(part.iloc[[0]][rest].assign(**{VALUE: value, _ROWS: len(part)}))
-    if not found:
+            groups.append(part.iloc[[0]][rest].assign(**{VALUE: value, _ROWS: len(part)}))
+    if not groups:
         return pd.DataFrame(columns=[*rest, VALUE, _ROWS])
-    return pd.concat(found).dropna(subset=VALUE)
+    return pd.concat(groups).dropna(subset=VALUE)
 
 
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {

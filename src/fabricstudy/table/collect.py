@@ -1,4 +1,4 @@
-"""Records of points and structures of machines -> tables."""
+"""Tables from the records of points and the structures of machines."""
 
 from __future__ import annotations
 
@@ -31,22 +31,13 @@ from .schedules import schedule_tables
 from .schemas import labels, validated_table
 
 BASELINE_ID = "(alone point)"
-"""Column of the point in which a job runs by itself."""
+"""Column of the baseline run of a job."""
 
-_COMPUTED = frozenset(
-    {
-        "job_name",
-        "baseline_ns",
-        "over_bound",
-        "over_phase_bound",
-        "slowdown",
-        "rate_Bps",
-        "hops_mean",
-        "load_used_bytes",
-    }
-    | {"communication_ns", "hop_bytes_over_bound", "imbalance", "background"}
-)
-"""Columns of jobs and links that no record holds."""
+_COMPUTED = frozenset({
+    "job_name", "baseline_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean",
+    "load_used_bytes", "communication_ns", "hop_bytes_over_bound", "imbalance", "background",
+})  # fmt: skip
+"""Columns of jobs and links that are in no record."""
 
 _OF_PLAN = ("background", "job_name", "baseline_ns", BASELINE_ID)
 
@@ -61,21 +52,9 @@ def collect(
 ) -> Tables:
     """Build and check all tables of a study, in the order of the plan's rows.
 
-    Parameters
-    ----------
-    records : iterable of mappings
-        Records of points; those of points outside the plan are left out. Of two of one point the last done one counts.
-    analyses : mapping, optional
-        The tables of the named analyses.
-    schedules : mapping, optional
-        The tables of its schedules, as `schedule_tables` returns them.
-    links : iterable of Path, optional
-        Files of the links of points, which a study that asks for its links one by one needs.
-
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a record holds something that is not a result.
+    Records of points outside the plan are left out; of two records of a point the last done one counts. `schedules` are
+    the results of `schedule_tables`, `links` the files of links of points. Raises pandera.errors.SchemaErrors if a
+    record is not a result.
     """
     axes = list(plan.axes)
     keys = _keys(plan)
@@ -101,7 +80,7 @@ def collect(
         "agreement": [name for name in axes if name not in of_engine],
         "predictors": non_mapping_axes(plan),
     }
-    # Each frame goes when its table is there.
+    # Each frame is freed when its table is made.
     tables = {name: validated_table(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
     scheduled = schedule_tables(plan, {}) if schedules is None else schedules
     unjudged = Tables(**tables, **scheduled, analyses=dict(analyses))
@@ -113,32 +92,32 @@ def collect(
 
 
 def _keys(plan: Plan) -> pd.DataFrame:
-    """One row a plan row, then one a point that runs only for its time alone."""
+    """Return one row for each row of the plan, then one for each baseline run."""
     in_rows = {row.point_id for row in plan.rows}
-    only_alone = [point_id for point_id in plan.points if point_id not in in_rows]
-    ids = [row.point_id for row in plan.rows] + only_alone
+    baselines = [point_id for point_id in plan.points if point_id not in in_rows]
+    ids = [row.point_id for row in plan.rows] + baselines
     points = [plan.points[point_id] for point_id in ids]
-    nothing = [None] * len(only_alone)
+    nothing = [None] * len(baselines)
     frame = {
-        "experiment": [row.experiment for row in plan.rows] + [BASELINE_EXPERIMENT] * len(only_alone),
+        "experiment": [row.experiment for row in plan.rows] + [BASELINE_EXPERIMENT] * len(baselines),
         "engine": [planned.point.engine.kind for planned in points],
-        "seed": [row.seed for row in plan.rows] + [plan.points[name].point.seed for name in only_alone],
+        "seed": [row.seed for row in plan.rows] + [plan.points[name].point.seed for name in baselines],
         "point_id": ids,
         "machine_id": [planned.machine_id for planned in points],
     }
-    # An axis that is called `engine` is the key itself, which points that run alone have, too.
+    # An axis with the name `engine` is the key itself, which baseline runs have, too.
     for axis in (axis for axis in plan.axes if axis not in frame):
         frame[axis] = labels([row.labels.get(axis) for row in plan.rows] + nothing)
     return pd.DataFrame(frame)
 
 
 def _expand(keys: pd.DataFrame, at: list[int], facts: pd.DataFrame) -> pd.DataFrame:
-    """Repeat the keys' rows `at` and put the facts beside them."""
+    """Join the rows `at` of the keys with facts."""
     return pd.concat([keys.iloc[at].reset_index(drop=True), facts], axis=1)
 
 
 def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Make numbers of the columns that may hold nothing but None."""
+    """Convert the columns of numbers, which may be all None."""
     names = [one.name for one in TABLES[table] if one.type != "text" and one.name in frame]
     return frame.assign(**{name: pd.to_numeric(frame[name]) for name in names})
 
@@ -158,11 +137,11 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
             of_plan.add(dict(zip(_OF_PLAN, own, strict=True)))
     facts = pd.concat([found.jobs.frame(rows), of_plan.frame(range(len(rows)))], axis=1)
     jobs = _numeric("jobs", _expand(keys, at, facts))
-    # A record says what a job computes only if it does; in the background that is not known.
+    # A record has the compute time of a job only if it computes; of background jobs it is unknown.
     compute_ns = jobs["compute_ns"].fillna(0.0).where(~jobs["background"].astype(bool))
     return jobs.assign(
         compute_ns=compute_ns,
-        # Engines round times, so what a job computes may be a little more than its time.
+        # Engines round times, so that the compute time may be slightly above the runtime.
         communication_ns=(jobs["runtime_ns"] - compute_ns).clip(lower=0.0),
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
@@ -174,7 +153,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
 
 
 def _alone_ns(alone_id: str | None, job: int, found: PointRecords) -> float | None:
-    # In an alone point the jobs before this one are idle and later ones are left out, so the number stays.
+    # In a baseline run the jobs before this one are idle and later ones are left out, so that its number is the same.
     times = [found.jobs["runtime_ns"][row] for row in found.jobs_of(alone_id) if found.jobs["job"][row] == job]
     return times[0] if times else None
 
@@ -198,10 +177,10 @@ def _links(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
 
 
 def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the jobs that shared the machine with another one that communicated; `keys` identify them but for seeds.
+    """Return the jobs that shared the machine with another communicating job; `keys` identify them but for seeds.
 
-    A slowdown is below 1 if its median over the seeds of the point is, by more than they differ. With one seed, the
-    variation is unknown, and any slowdown below 1 counts.
+    A slowdown is below 1 if its median over the seeds of the point is, by more than they differ; with one seed, the
+    run-to-run variation is unknown.
     """
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1
@@ -210,7 +189,7 @@ def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     of_point: Any = slowdown.groupby([rows[key] for key in keys], dropna=False)
     low, high, median = (of_point.transform(name) for name in ("min", "max", "median"))
     below = (median + (high - low) < 1 - MIN_DIFFERENCE).astype("boolean").where(median.notna())
-    # Jobs that are alone the same simulation are the same job on the same nodes, here among different others.
+    # Jobs with the same baseline run are the same job on the same nodes, with different neighbours.
     times = rows.groupby(["experiment", BASELINE_ID])["runtime_ns"]
     variation = (times.transform("max") - times.transform("min")) / times.transform("median")
     variation = variation.where(times.transform("size") > 1)
@@ -218,10 +197,10 @@ def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def _machine_axes(keys: pd.DataFrame, axes: list[str]) -> list[str]:
-    """Axes that have one label only for each machine, such as its bandwidth, but not the same for all machines."""
+    """Return the axes with one label for each machine, such as its bandwidth, but not the same for all machines."""
     by_machine = keys[keys["experiment"] != BASELINE_EXPERIMENT].groupby(["experiment", "machine_id"])
-    varies = [axis for axis in axes if keys[axis].nunique() > 1 or len(by_machine) == 1]
-    return [axis for axis in varies if (by_machine[axis].nunique(dropna=False) == 1).all()]
+    varied = [axis for axis in axes if keys[axis].nunique() > 1 or len(by_machine) == 1]
+    return [axis for axis in varied if (by_machine[axis].nunique(dropna=False) == 1).all()]
 
 
 def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> pd.DataFrame:
@@ -233,6 +212,6 @@ def _machines(plan: Plan, keys: pd.DataFrame, structures: Iterable[Record]) -> p
     for name in ("lower_Bps", "upper_Bps", "exact", "method"):
         machines[f"bisection_{name}"] = [fact["bisection"][name] for fact in facts]
     machines["bisection_Bps"] = machines["bisection_upper_Bps"].where(machines["bisection_exact"].astype(bool))
-    # Each experiment labels a machine on its own axes only; the first label of each axis counts.
+    # Each experiment labels a machine on some of the axes; the first label of each axis counts.
     labelled = keys.drop(columns=["experiment", "engine", "seed", "point_id"])
     return machines.merge(labelled.groupby("machine_id", as_index=False).first(), on="machine_id", how="left")

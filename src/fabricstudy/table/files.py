@@ -22,11 +22,7 @@ class TableError(FabricstudyError):
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The tables of one study; see the package's docstring.
-
-    `analyses` holds a frame for each named analysis, in files called ``analysis-<name>``. Those of schedules, and
-    `link_loads`, have no rows where a study has none.
-    """
+    """The tables of one study; `analyses` has a frame for each named analysis, in the file ``analysis-<name>``."""
 
     points: pd.DataFrame
     jobs: pd.DataFrame
@@ -45,7 +41,7 @@ class Tables:
     analyses: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     def frames(self) -> dict[str, pd.DataFrame]:
-        """All tables by the names of their files."""
+        """Return all tables by the names of their files."""
         named = {name: getattr(self, name) for name in TABLES}
         return named | {f"{ANALYSIS_PREFIX}{name}": frame for name, frame in self.analyses.items()}
 
@@ -53,21 +49,15 @@ class Tables:
 _FORMULA = re.compile(r"[=@\t\r]|[-+](?![0-9.,]*$)")
 
 ANALYSIS_PREFIX = "analysis-"
-"""What the names of the tables of analyses begin with."""
+"""Prefix of the names of tables of analyses."""
 
 
 def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    """Read shards, one JSON object a line, in the order of their names.
-
-    Raises
-    ------
-    TableError
-        Naming file and line of what is not a JSON object.
-    """
+    """Yield the JSON objects of shards, one a line, sorted by file. Raises TableError for any other line."""
     for path in sorted(paths):
         lines = path.read_text(encoding="utf-8").splitlines()
         try:
-            # Read at once, the objects of a shard share the names of their keys, which are half of their memory.
+            # Parsed at once, the objects of a shard share the strings of their keys, which are half of their memory.
             values = json.loads(f"[{','.join(lines)}]")
         except ValueError:
             values = []
@@ -91,7 +81,7 @@ def write_tables(tables: Tables, folder: Path) -> None:
 
 
 def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True) -> None:
-    """Write a table as Parquet, and as CSV beside that; a reader never sees half a file."""
+    """Write a table as Parquet, and as CSV next to it; a reader never sees part of a file."""
     write_parquet(pa.Table.from_pandas(frame, preserve_index=False), path)
     if as_text:
         with atomic_path(path.with_suffix(".csv")) as text:
@@ -99,7 +89,7 @@ def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True) -> None:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV; an apostrophe stands before a text that a spreadsheet would take for a formula."""
+    """Write a table as CSV, with an apostrophe before text that a spreadsheet would take for a formula."""
     safe = frame.copy(deep=False)
     for name, column in frame.select_dtypes(["object", "string"]).items():
         safe[name] = column.map(lambda cell: f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell)
@@ -107,13 +97,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def read_tables(folder: Path) -> Tables:
-    """Read the tables that `write_tables` wrote.
-
-    Raises
-    ------
-    TableError
-        If one is absent or broken.
-    """
+    """Read the tables that `write_tables` wrote. Raises TableError if one is absent or broken."""
     analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS_PREFIX}*.parquet"))]
     frames = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
     return Tables(
@@ -123,13 +107,7 @@ def read_tables(folder: Path) -> Tables:
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read one table.
-
-    Raises
-    ------
-    TableError
-        If it is absent or broken.
-    """
+    """Read one table. Raises TableError if it is absent or broken."""
     try:
         frame: pd.DataFrame = read_parquet(path, of_users=True).to_pandas()
         return frame

@@ -1,4 +1,4 @@
-"""The links of points one by one, as the batches wrote them."""
+"""The table of single links, from the files of the batches."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,25 +12,14 @@ from fabricstudy.study.plan import Plan
 
 
 def link_loads(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
-    """Return a row for each directed link of each point that is done, of the experiments that the study names.
+    """Return a row for each directed link of each done point of the experiments that the study names.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its size was checked.
-    keys : DataFrame
-        One row a planned point, in the order of the plan, with the study's axes.
-    files : iterable of Path
-        Links of the points of each batch.
+    `keys` has one row a planned point, in the order of the plan, with the study's axes.
     """
     columns = list(dict.fromkeys([*keys, *names_of("link_loads")]))
-    found = [read_parquet(path) for path in files] if plan.study.link_loads else []
-    if not found:
+    tables = [read_parquet(path) for path in files] if plan.study.link_loads else []
+    if not tables:
         return pd.DataFrame(columns=columns)
-    asked = keys[keys["experiment"].isin(plan.study.link_loads)]
-    rows = asked.merge(pa.concat_tables(found).to_pandas(types_mapper=_types), on="point_id", how="inner")
-    return rows[columns]
-
-
-def _types(kind: pa.DataType) -> object:
-    return pd.Int64Dtype() if kind == pa.int64() else None
+    planned = keys[keys["experiment"].isin(plan.study.link_loads)]
+    links = pa.concat_tables(tables).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    return planned.merge(links, on="point_id", how="inner")[columns]

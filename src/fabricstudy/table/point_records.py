@@ -1,4 +1,4 @@
-"""What tables need of the records of points, by columns: as objects it would take several times the memory."""
+"""The parts of records that tables need, by columns: objects would need several times the memory."""
 
 import math
 from array import array
@@ -14,7 +14,7 @@ Record = Mapping[str, Any]
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
-"""Columns of a job that tell how it shares links, as simulated and by the routes alone."""
+"""Columns of link sharing of a job, as simulated and by the routes alone."""
 
 _NUMBERS = {one.name for columns in TABLES.values() for one in columns if one.type in ("number", "any number")}
 
@@ -30,7 +30,7 @@ class ColumnBuilder:
         self.rows = 0
 
     def add(self, row: Record) -> None:
-        """Add a row; what it does not hold is missing, and what is no column is left out."""
+        """Add a row; missing columns are empty, and other keys are ignored."""
         for name, column in self._columns.items():
             value = row.get(name)
             if isinstance(column, list):
@@ -56,10 +56,10 @@ class ColumnBuilder:
 
 
 class PointRecords:
-    """Facts of the points that were to run, and of the jobs and link classes of those that are done.
+    """Facts of the points of a plan, and of the jobs and link classes of those that are done.
 
-    Of two records of one point the last done one counts, or the last one if none is done. `points`, `jobs` and `links`
-    name the facts that are wanted.
+    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs` and `links`
+    are the names of the facts to keep.
     """
 
     def __init__(
@@ -70,11 +70,8 @@ class PointRecords:
         jobs: Iterable[str],
         links: Iterable[str],
     ) -> None:
-        self.points, self.jobs, self.links = (
-            ColumnBuilder(points),
-            ColumnBuilder((*jobs, *SHARES)),
-            ColumnBuilder(links),
-        )
+        self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
+        self.links = ColumnBuilder(links)
         self._row = dict.fromkeys(point_ids, 0)
         self._job_start, self._link_start = array("q", [0]), array("q", [0])
         self._add({"status": "missing", "reason": "no record"})
@@ -96,26 +93,26 @@ class PointRecords:
         self._link_start.append(self.links.rows)
 
     def is_done(self, point_id: str) -> bool:
-        """Whether the point was simulated to its end."""
+        """Return whether the point is done."""
         return bool(self.points["status"][self._row[point_id]] == DONE)
 
     def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
-        """Give a row for each of these points; those without a record have the status ``missing``."""
+        """Return a row for each of these points; those without a record have the status ``missing``."""
         return self.points.frame([self._row[point_id] for point_id in point_ids])
 
     def jobs_of(self, point_id: str | None) -> range:
-        """Give the rows of a point's jobs in `jobs`; none unless it is done."""
+        """Return the rows of a point's jobs in `jobs`; none unless it is done."""
         row = self._row.get(point_id or "", 0)
         return range(self._job_start[row], self._job_start[row + 1])
 
     def links_of(self, point_id: str) -> range:
-        """Give the rows of a point's classes of links in `links`; none unless it is done."""
+        """Return the rows of a point's link classes in `links`; none unless it is done."""
         row = self._row[point_id]
         return range(self._link_start[row], self._link_start[row + 1])
 
 
 def _shares(record: Record, job: int) -> dict[str, float]:
-    """Link sharing of a point and the share of a job's links that others use, as simulated and by the routes alone."""
+    """Return the link sharing of a job's point, and the share of the job's links that others use."""
     shares: dict[str, float] = {}
     for kind, suffix in _SUFFIXES.items():
         one = record.get("sharing", {}).get(kind)

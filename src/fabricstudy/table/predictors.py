@@ -1,4 +1,4 @@
-"""Which number of a mapping foretells the time: points that differ in the mapping alone, put in order by both."""
+"""Mapping metrics as predictors of the runtime: rank correlation over points that differ in the mapping only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,19 +18,18 @@ _OF_GROUP = ("experiment", "seed", "machine_id", "engine")
 
 
 def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Tell how far each number of a mapping puts the mappings in the order of their simulated times.
+    """Return how well each metric of a mapping ranks the mappings by their simulated times.
 
-    A group is made of the points of an experiment that have all labels in common but those of axes which vary nothing
-    but the mapping. Each seed is a group of its own, since it may draw another task graph. `keys` has one row a planned
-    point, with the study's axes.
+    A group are the points of an experiment with equal labels on all axes but those that vary only the mapping, and one
+    seed, since another one may draw another task graph. `keys` has one row a planned point, with the study's axes.
 
     Returns
     -------
     DataFrame
-        One row a group, job and metric. Correlations are missing below six mappings and where a metric or the time is
-        the same for all of them; so is the regret below two.
+        One row a group, job and metric. Correlations are missing below six mappings and where the metric or the time is
+        constant; the regret is missing below two.
 
-    Literature
+    References
     ----------
     Jain, Bhatele, Robson, Gamblin, Kale: Predicting application performance using supervised learning on
     communication features. SC 2013.
@@ -53,25 +52,25 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
 
 
 def mapping_axes(plan: Plan) -> dict[str, set[str]]:
-    """Return for each experiment the axes that vary nothing but mappings; experiments without one are left out."""
-    found = {name: one.axes_below("jobs.*.mapping") for name, one in plan.study.all_experiments.items()}
-    return {name: axes for name, axes in found.items() if axes}
+    """Return the axes of each experiment that vary only mappings; experiments without experiment are left out."""
+    axes_of = {name: experiment.axes_below("jobs.*.mapping") for name, experiment in plan.study.all_experiments.items()}
+    return {name: axes for name, axes in axes_of.items() if axes}
 
 
 def non_mapping_axes(plan: Plan) -> list[str]:
-    """Return the axes that the table has: those that vary something else in some experiment."""
+    """Return the axes of the table: those that vary something else in some experiment."""
     moving = mapping_axes(plan)
-    kept = {
+    others = {
         axis
         for name, experiment in plan.study.all_experiments.items()
         for axis in experiment.sweep
         if axis not in moving.get(name, ())
     }
-    return [axis for axis in plan.axes if axis in kept]
+    return [axis for axis in plan.axes if axis in others]
 
 
 def _without_mappings(frame: pd.DataFrame, moving: Mapping[str, set[str]]) -> pd.DataFrame:
-    """Keep the rows of experiments that vary mappings alone along some axis, without their labels on these axes."""
+    """Return the rows of experiments that vary only mappings along some axis, without their labels on these axes."""
     kept = frame[frame["experiment"].isin(list(moving))].copy()
     for name, axes in moving.items():
         kept.loc[kept["experiment"] == name, sorted(axes)] = None
@@ -90,7 +89,7 @@ def _facts(both: pd.DataFrame) -> dict[str, Any]:
 
 
 def regret(metric: Sequence[float] | np.ndarray[Any, Any], time_ns: Sequence[float] | np.ndarray[Any, Any]) -> float:
-    """Give by how much the time of what has the least metric exceeds the least time; equal ones count by their mean.
+    """Return the relative excess of the time at the least metric over the least time; ties count by their mean.
 
     Examples
     --------

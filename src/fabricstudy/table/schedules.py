@@ -20,32 +20,21 @@ _NO_RECORD: Record = {"status": NOT_RUN, "reason": "no record"}
 def schedule_tables(
     plan: Plan, records: Mapping[str, Sequence[Record]], jobs: Iterable[Path] = ()
 ) -> dict[str, pd.DataFrame]:
-    """Build the tables of a study's schedules; of a study without any they have no rows.
+    """Return the tables of a study's schedules, in the order of the plan; without schedules they have no rows.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its rows of runs give the order of the tables.
-    records : mapping
-        Records of runs and of lists of partitions, by schedule.
-    jobs : iterable of Path
-        Parquet files of the jobs of some runs.
-
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a record holds something that is not a result.
+    `records` are those of runs and of lists of partitions by schedule, `jobs` Parquet files of the jobs of some runs.
+    Raises pandera.errors.SchemaErrors if a record is not a result.
     """
     if not plan.run_rows:
         return {name: validated_table(name, pd.DataFrame(columns=names_of(name))) for name in SCHEDULE_TABLES}
-    of_runs = {(name, one["run_id"]): one for name, rows in records.items() for one in rows if "run_id" in one}
-    found = [of_runs.get((row.schedule, row.run_id), _NO_RECORD) for row in plan.run_rows]
+    of_runs = {(name, row["run_id"]): row for name, rows in records.items() for row in rows if "run_id" in row}
+    results = [of_runs.get((row.schedule, row.run_id), _NO_RECORD) for row in plan.run_rows]
     classes = [
-        (row, one) for row, record in zip(plan.run_rows, found, strict=True) for one in record.get("classes", ())
+        (row, facts) for row, record in zip(plan.run_rows, results, strict=True) for facts in record.get("classes", ())
     ]
     frames = {
-        "schedules": _frame(plan, "schedules", plan.run_rows, found),
-        "size_classes": _frame(plan, "size_classes", [row for row, _ in classes], [one for _, one in classes]),
+        "schedules": _frame(plan, "schedules", plan.run_rows, results),
+        "size_classes": _frame(plan, "size_classes", [row for row, _ in classes], [facts for _, facts in classes]),
         "partition_lists": _lists(plan, records),
         "scheduled_jobs": _jobs(plan, jobs),
     }
@@ -71,7 +60,7 @@ def _frame(plan: Plan, table: str, rows: Sequence[RunRow], facts: Sequence[Recor
 
 
 def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
-    """One row a size class of each list of each schedule, with the labels that all of its runs share."""
+    """Return one row a size class of each list of each schedule, with the labels that all of its runs share."""
     order: dict[tuple[str, str], list[RunRow]] = {}
     for row in plan.run_rows:
         order.setdefault((row.schedule, plan.runs[f"{row.schedule} {row.run_id}"].list_id), []).append(row)
@@ -88,7 +77,7 @@ def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
 
 
 def _jobs(plan: Plan, files: Iterable[Path]) -> pd.DataFrame:
-    """Put the labels of their run beside the jobs; a run under several labels stands there for each of them."""
+    """Return the jobs with the labels of their run; a run with several labels has a row for each of them."""
     keys = pd.DataFrame(_keys(plan, plan.run_rows))
     parts = [pd.read_parquet(file).assign(schedule=schedule_of(file)) for file in sorted(files)]
     known = [part for part in parts if len(part)]
@@ -98,5 +87,5 @@ def _jobs(plan: Plan, files: Iterable[Path]) -> pd.DataFrame:
 
 
 def schedule_of(file: Path) -> str:
-    """Give the schedule of which a file holds some runs."""
+    """Return the schedule of a file of runs."""
     return file.stem.rpartition("-")[0]

@@ -1,4 +1,4 @@
-"""What each table holds: names with units, types and ranges; the axes of a study come between the first two keys."""
+"""The schema of each table: types and ranges; the axes of a study are between the first two keys."""
 
 from __future__ import annotations
 
@@ -28,18 +28,15 @@ def _schema(column: Column) -> pa.Column:
 
 
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
-    """Whether a job has a time, or none is to be had."""
+    """Return whether each job has a time, or cannot have one."""
     timeless = [name for name in frame["engine"].unique() if not engine_named(name).simulates]
     return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
 
 def validated_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the rows of an analysis as a frame with the kind first, then its keys, labels and numbers.
+    """Return the rows of an analysis as a frame: the kind, its keys, labels and numbers.
 
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a column is missing, or a value is of another type.
+    Raises pandera.errors.SchemaErrors if a column is missing, or a value has another type.
     """
     import pandera.pandas as pa
 
@@ -52,16 +49,15 @@ def validated_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> p
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
-    """Names of the study's axes: the columns between the first one, experiment or schedule, and ``seed``."""
+    """Return the study's axes: the columns between the first one, experiment or schedule, and ``seed``."""
     names = list(frame.columns)
     return names[1 : names.index("seed")]
 
 
 def own_axes(points: pd.DataFrame) -> list[str]:
-    """Names of the axes of the experiment to which these rows of the table ``points`` belong.
+    """Return the axes of the experiment of these rows of ``points``: those with labels.
 
-    Its rows have labels on all of them, and on no other. Every row has an engine, which is an axis of the experiment
-    only if its other axes do not tell the rows apart.
+    Every row has an engine, which is an axis of the experiment only if the other axes do not identify its rows.
     """
     varied = [axis for axis in axes_of(points) if points[axis].notna().any()]
     others = [axis for axis in varied if axis != "engine"]
@@ -69,7 +65,7 @@ def own_axes(points: pd.DataFrame) -> list[str]:
 
 
 def labels(values: Sequence[Any]) -> pd.Series[Any]:
-    """Give axis labels the narrowest column type: booleans, whole numbers, numbers, else text; None is missing.
+    """Return axis labels with the narrowest column type: booleans, whole numbers, numbers, else text; None is missing.
 
     Examples
     --------
@@ -87,12 +83,9 @@ def labels(values: Sequence[Any]) -> pd.Series[Any]:
 
 
 def validated_table(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -> pd.DataFrame:
-    """Give `frame` with the table's types and columns in order: the first key, the axes, the others.
+    """Return `frame` with the table's types and columns in order: the first key, the axes, the others.
 
-    Raises
-    ------
-    pandera.errors.SchemaErrors
-        If a column is missing, or a value is of another type or out of range.
+    Raises pandera.errors.SchemaErrors if a column is missing, or a value has another type or is out of range.
     """
     import pandera.pandas as pa
 

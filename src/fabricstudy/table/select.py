@@ -1,4 +1,4 @@
-"""Rows of a table that a figure or a claim asks for, and what is missing from them."""
+"""Rows of a table that a figure or a claim selects, and what is missing from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .files import TableError, Tables
 from .schemas import axes_of, own_axes
 
 VALUE = "(value)"
-"""Column of the number of an observation; the parentheses keep it apart from every axis."""
+"""Column of the number of an observation; no axis has parentheses in its name."""
 
 AGAINST = "(against)"
 """Column of the number that it is compared with."""
@@ -28,36 +28,25 @@ _COUNT, _SIZE = "(count)", "(size)"
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Selected numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The key columns, ``seed`` and `VALUE`; one row an observation, in the plan's order.
-    keys : list of str
-        Columns that tell observations apart, without the seed.
-    noun : str
-        What was selected: points, machines or rows (of an analysis).
-    needed : int
-        How many the selection asks for.
-    missing : dict
-        How many of them have no number, by reason.
-    without : int
-        Rows without a number, such as jobs, of points that have one in others.
-    absent : dict
-        Labels of the axes that the selection mentions which no observation has, by axis.
-    """
+    """Selected numbers."""
 
     frame: pd.DataFrame
+    """Key columns, ``seed`` and `VALUE`; one row an observation, in the plan's order."""
     keys: list[str]
+    """Columns that identify observations, without the seed."""
     noun: str
+    """What was selected: points, machines, runs or rows (of an analysis)."""
     needed: int
+    """Size of the selection."""
     missing: dict[str, int]
+    """Number of those without a number, by reason."""
     without: int = 0
+    """Rows without a number, such as jobs, of points with numbers in other rows."""
     absent: dict[str, list[str]] = field(default_factory=dict)
+    """Labels on the axes of the selection that no observation has, by axis."""
 
     def gap(self) -> str:
-        """Say what is missing; empty if nothing is."""
+        """Return what is missing, or ""."""
         if not self.needed:
             return f"no {self.noun[:-1]} of the study is selected"
         if not self.missing:
@@ -66,7 +55,7 @@ class Observations:
         return f"{sum(self.missing.values())} of {self.needed} {self.noun} missing ({reasons})"
 
     def note(self) -> str:
-        """Return what is missing, with the labels that no observation has; "none missing" if nothing is."""
+        """Return what is missing and the labels without an observation, or "none missing"."""
         parts = [self.gap()] * bool(self.gap())
         parts += [f"{count_noun(self.without, 'row')} without a number"] * bool(self.without)
         parts += [f"no number for {axis} {join_words(labels)}" for axis, labels in self.absent.items()]
@@ -74,7 +63,7 @@ class Observations:
 
 
 def label_text(label: Any) -> str:
-    """Write a label as in the study: whole numbers without a decimal point.
+    """Return a label as in the study: whole numbers without a decimal point.
 
     Examples
     --------
@@ -89,7 +78,7 @@ def label_text(label: Any) -> str:
 
 
 def mask(frame: pd.DataFrame, where: Mapping[str, Condition]) -> pd.Series[Any]:
-    """Tell which rows fulfil all conditions; a column that is not there fulfils none."""
+    """Return which rows fulfil all conditions; a missing column fulfils none."""
     chosen = pd.Series(True, index=frame.index)
     for name, condition in where.items():
         chosen &= _fulfils(frame[name], condition) if name in frame else False
@@ -105,24 +94,12 @@ def _fulfils(column: pd.Series[Any], condition: Condition) -> pd.Series[Any]:
 def observe(
     tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]] = ({},)
 ) -> Observations:
-    """Give the numbers in `column` of the selected rows.
-
-    Parameters
-    ----------
-    tables : Tables
-        The study's tables.
-    selection : Selection
-        Table, experiment and conditions.
-    column : str
-        A number of that table.
-    any_of : sequence of mappings, optional
-        Sets of further conditions of which one has to be fulfilled.
-    """
+    """Return the numbers in `column` of the selected rows that fulfil one of the sets of conditions `any_of`."""
     if selection.analysis is not None:
         return _of_analysis(tables, selection, column, any_of)
     if selection.schedule is not None:
         return _of_schedule(tables, selection, column, any_of)
-    # Conditions on the table's own keys, such as the link class, do not choose points.
+    # Conditions on keys of the table, such as the link class, do not select points.
     own = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
     points = _chosen(tables.points, selection, any_of, leave_out=own)
     if selection.table == "machines":
@@ -133,20 +110,28 @@ def observe(
     done = points["status"] == DONE
     missing = Counter(points.loc[~done, "status"])
     if selection.table == "predictors" and done.all():
-        lost = int(values[VALUE].isna().sum())
-        gaps = {"without a number": lost} if lost else {}
-        return Observations(values[values[VALUE].notna()].reset_index(drop=True), keys, "rows", len(values), gaps)
+        measured = _known(values)
+        gaps = {"without a number": len(values) - len(measured)} if len(measured) < len(values) else {}
+        return Observations(measured, keys, "rows", len(values), gaps)
     has = values[VALUE].notna()
     known = values.loc[has, "point_id"] if "point_id" in values else points["point_id"]
     missing["without a number"] = int((~points.loc[done, "point_id"].isin(known)).sum())
     without = int((~has & values["point_id"].isin(known)).sum()) if "point_id" in values else 0
-    values = values[has].reset_index(drop=True)
+    values = _known(values)
     absent = _absent(points, values, selection)
     return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n}, without, absent)
 
 
+def _valued(rows: pd.DataFrame, column: str, **columns: Any) -> pd.DataFrame:
+    return rows.assign(**columns, **{VALUE: rows[column].astype(float)})
+
+
+def _known(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows[VALUE].notna()].reset_index(drop=True)
+
+
 def _absent(points: pd.DataFrame, values: pd.DataFrame, selection: Selection) -> dict[str, list[str]]:
-    """Return the labels of the selected points, on the axes that the selection mentions, that no value has."""
+    """Return the labels of the selected points, on the axes of the selection, that no value has."""
     axes = [axis for axis in points if axis in selection.axes() and axis in values and axis != "seed"]
     labels = {axis: list(dict.fromkeys(points[axis].map(label_text))) for axis in axes}
     found = {axis: set(values[axis].map(label_text)) for axis in axes}
@@ -155,10 +140,10 @@ def _absent(points: pd.DataFrame, values: pd.DataFrame, selection: Selection) ->
 
 
 def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]:
-    """Columns that tell observations apart: the axes of their experiment, and what tells apart rows of one point.
+    """Return the columns that identify observations: the axes of their experiment, and the keys of rows of a point.
 
-    The engine follows from the axes, so it is one of them only where it is mentioned. The name of a job takes its
-    number's place where it is mentioned.
+    The engine follows from the axes, so that it is a key only where the selection names it. The name of a job replaces
+    its number where the selection names it.
     """
     mentioned = selection.axes()
     named = {key: name for name, key in NAMES.get(selection.table, {}).items() if name in mentioned}
@@ -177,12 +162,12 @@ def _chosen(
 
 
 def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column: str) -> pd.DataFrame:
-    """Reduce the jobs of a point to one number, which is missing if any job's is; other tables stay as they are."""
+    """Reduce the jobs of a point to one number, missing if that of any job is; other tables stay as they are."""
     if selection.table == "points":
         rows = rows[rows["status"] == DONE]
     if selection.table == "jobs":
         rows = rows[(rows["messages"] > 0) & ~rows["background"]]
-    rows = rows.assign(**{VALUE: rows[column].astype(float)})
+    rows = _valued(rows, column)
     if selection.table != "jobs" or selection.reduce_jobs == "each":
         return rows
     keys.remove("job")
@@ -193,23 +178,22 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
 
 
 def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.DataFrame) -> Observations:
-    """One observation a machine, told apart by the axes that have one label for each."""
+    """Return one observation a machine, identified by the axes with one label for each machine."""
     labels = points.groupby("machine_id")
     mentioned = selection.axes()
     keys = [axis for axis in own_axes(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()]
     rows = points.drop_duplicates(["machine_id", *keys])[["machine_id", *keys]].assign(seed=0)
-    rows = rows.merge(tables.machines[["machine_id", column]], on="machine_id", how="left")
-    rows = rows.assign(**{VALUE: rows[column].astype(float)})
+    rows = _valued(rows.merge(tables.machines[["machine_id", column]], on="machine_id", how="left"), column)
     unknown = int(rows.loc[rows[VALUE].isna(), "machine_id"].nunique())
     missing = {f"without {column}": unknown} if unknown else {}
-    values = rows[rows[VALUE].notna()].reset_index(drop=True)
+    values = _known(rows)
     return Observations(values, keys, "machines", len(labels), missing, 0, _absent(points, values, selection))
 
 
 def _of_schedule(
     tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
 ) -> Observations:
-    """One observation a run, or a size class of one; a list of partitions has no seeds."""
+    """Return one observation a run, or a size class of one; a list of partitions has no seeds."""
     frame: pd.DataFrame = getattr(tables, selection.table)
     if "schedule" not in frame:
         raise TableError("the tables have no schedules; make them again")
@@ -218,20 +202,21 @@ def _of_schedule(
     rows = _fulfilling(own, selection, any_of)
     keys = [*axes, *KEYS[selection.table]]
     if selection.table == "partition_lists":
-        rows = rows.assign(seed=0, **{VALUE: rows[column].astype(float)})
-        values = rows[rows[VALUE].notna()].reset_index(drop=True)
-        return Observations(
-            values, keys, "rows", len(values), {}, len(rows) - len(values), _absent(rows, values, selection)
-        )
+        return _of_rows(_valued(rows, column, seed=0), keys, selection)
     runs = tables.schedules[tables.schedules["schedule"] == selection.schedule]
     runs = _fulfilling(runs, selection, any_of, leave_out=KEYS[selection.table])
     missing = Counter(runs.loc[runs["status"] != DONE, "status"])
-    rows = rows.assign(**{VALUE: rows[column].astype(float)})
-    rows = rows[rows[VALUE].notna()].reset_index(drop=True)
+    rows = _known(_valued(rows, column))
     done = runs.loc[runs["status"] == DONE, "run_id"]
     missing["without a number"] = int((~done.isin(rows["run_id"])).sum())
     gaps = {k: n for k, n in missing.items() if n}
     return Observations(rows, keys, "runs", len(runs), gaps, 0, _absent(runs, rows, selection))
+
+
+def _of_rows(rows: pd.DataFrame, keys: list[str], selection: Selection) -> Observations:
+    values = _known(rows)
+    absent = _absent(rows, values, selection)
+    return Observations(values, keys, "rows", len(values), {}, len(rows) - len(values), absent)
 
 
 def _fulfilling(
@@ -240,7 +225,7 @@ def _fulfilling(
     any_of: Sequence[Mapping[str, Condition]],
     leave_out: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Give the rows that fulfil the selection's own conditions and one set of the others."""
+    """Return the rows that fulfil the selection's conditions and one set of the others."""
     chosen = pd.Series(False, index=frame.index)
     for more in any_of:
         where = {**selection.where, **more}
@@ -251,39 +236,37 @@ def _fulfilling(
 def _of_analysis(
     tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
 ) -> Observations:
-    """One observation a row; a number that a row has not, such as a bound that does not apply, is not missed."""
+    """Return one observation a row; a number that a row does not have, such as a bound that does not apply, is not
+    missing.
+    """
     frame = analysis_rows(tables, selection, any_of)
-    # A condition on a column does not make it one that tells rows apart.
+    # A condition on a column does not make it a key.
     mentioned = (selection.axes() - set(selection.where) - set(selection.numbers())) & set(frame)
     kinds = frame["kind"].unique()
     keys = list(dict.fromkeys((*(key for kind in kinds for key in keys_of(kind)), *sorted(mentioned))))
-    rows = frame.assign(seed=0, **{VALUE: frame[column].astype(float)})
-    values = rows[rows[VALUE].notna()].reset_index(drop=True)
-    return Observations(
-        values, keys, "rows", len(values), {}, len(rows) - len(values), _absent(rows, values, selection)
-    )
+    return _of_rows(_valued(frame, column, seed=0), keys, selection)
 
 
 def analysis_rows(
     tables: Tables, selection: Selection, any_of: Sequence[Mapping[str, Condition]] = ({},)
 ) -> pd.DataFrame:
-    """Give the rows of an analysis that a selection asks for."""
+    """Return the rows of an analysis that a selection selects."""
     frame = tables.analyses.get(str(selection.analysis), pd.DataFrame({"kind": []}, dtype=str))
     return _fulfilling(frame, selection, any_of)
 
 
 def group_by(frame: pd.DataFrame, keys: Sequence[str]) -> Any:
-    """Group values by keys, of which there may be none; the groups then have the nameless key only."""
+    """Group values by keys; without any, by a constant."""
     return frame.assign(**{"": 0}).groupby(["", *keys], sort=False, dropna=False)[VALUE]
 
 
 def medians(frame: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Give the median over all rows with the same keys, such as those of several seeds."""
-    found: pd.DataFrame = group_by(frame, keys).median().reset_index().drop(columns="")
-    return found
+    """Return the median over all rows with equal keys, such as those of several seeds."""
+    middle: pd.DataFrame = group_by(frame, keys).median().reset_index().drop(columns="")
+    return middle
 
 
 def join(left: pd.DataFrame, right: pd.DataFrame, on: list[str]) -> pd.DataFrame:
-    """Put beside each row of `left` the rows of `right` with the same keys; their value is `AGAINST`."""
+    """Join rows with equal keys; the value of `right` becomes `AGAINST`."""
     right = right.rename(columns={VALUE: AGAINST})
     return left.merge(right, on=on) if on else left.merge(right, how="cross")

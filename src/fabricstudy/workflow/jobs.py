@@ -49,19 +49,19 @@ class SimulateJob(BaseModel):
     time_min: int
 
     def memory_MB(self, attempt: int) -> int:
-        """Memory to ask a cluster for: what a simulation may take, and ours, which grows with each attempt."""
+        """Return the memory to request: that of a simulation, and ours, which grows with each attempt."""
         return self.simulation_MB + attempt * OWN_MEMORY_MB
 
 
 class ScheduleJob(BaseModel):
-    """Runs of a schedule, with the batches whose times slow their jobs down."""
+    """Runs of a schedule, with the batches whose times determine the slowdown of their jobs."""
 
     digest: str
     batches: list[str]
 
 
 class ReportJob(BaseModel):
-    """The report, with the chunks that define the machines and workloads, and do the runs, which figures draw."""
+    """The report, with the chunks of the machines, workloads and runs that figures draw."""
 
     digest: str
     machines: list[str]
@@ -70,22 +70,11 @@ class ReportJob(BaseModel):
 
 
 class Jobs(BaseModel):
-    """All jobs of a study.
-
-    Parameters
-    ----------
-    file : Path
-        The study file.
-    rule : str
-        Digest of the rule that writes the plan, and of its environment.
-    machines, workloads, batches, schedules : dict
-        By the names of their files.
-    analyses : dict
-        Digest of each analysis by its name.
-    """
+    """All jobs of a study, by the names of their files; texts are digests."""
 
     file: Path
     rule: str
+    """Digest of the rule that writes the plan, and of its environment."""
     plan: str
     machines: dict[str, MachineJob]
     structure: str
@@ -141,7 +130,7 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
         table=code_digest("fabricstudy.table.__main__"),
         report=ReportJob(
             digest=pipeline.report_digest,
-            machines=list(pipeline.machine_chunks) if pipeline.plan.draws_machines else [],
+            machines=list(pipeline.machine_chunks),
             workloads=list(pipeline.workload_chunks) if pipeline.plan.draws_machines else [],
             schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],
         ),
@@ -151,7 +140,7 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
 
 
 def read_jobs(folder: Path) -> Jobs | None:
-    """Return the jobs of the plan in a folder; None if that is not there as a whole."""
+    """Return the jobs of the plan in a folder; None if it is missing or incomplete."""
     try:
         written = Jobs.model_validate_json((folder / FILE).read_bytes())
     except (OSError, ValueError):
@@ -160,20 +149,20 @@ def read_jobs(folder: Path) -> Jobs | None:
 
 
 def is_planned(jobs: Jobs, folder: Path) -> bool:
-    """Return whether Snakemake leaves the plan in a folder alone, though `renew_plans` may rewrite it."""
+    """Return whether Snakemake keeps the plan in a folder, though `renew_plans` may rewrite it."""
     written = read_jobs(folder)
     return written is not None and (written.file, written.rule) == (jobs.file, jobs.rule)
 
 
 def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
-    """Write the plan of a study, unless the one that is there is the same, and its jobs."""
+    """Write the jobs of a study, and its plan unless it is unchanged."""
     workloads = [
         {"workload_id": one.workload_id, "point_id": one.planned.point_id, "job": one.job, "chunk": name}
         for name, chunk in pipeline.workload_chunks.items()
         for one in chunk
     ]
-    written = read_jobs(folder)
-    if written is None or written.plan != jobs.plan:
+    # It holds defaults of kinds, so any changed digest may concern it.
+    if read_jobs(folder) != jobs:
         write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
     with atomic_text(folder / FILE) as out:
         out.write(jobs.model_dump_json(indent=1))
@@ -181,41 +170,23 @@ def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Studies:
-    """The studies of a call of Snakemake.
-
-    Parameters
-    ----------
-    jobs : mapping
-        Jobs of each study, by the name that it gives itself.
-    planned : mapping
-        What this call planned itself.
-    """
+    """The studies of a call of Snakemake: jobs by name of the study, and the pipelines that this call planned."""
 
     jobs: Mapping[str, Jobs]
     planned: Mapping[str, Pipeline]
 
     def renew_plans(self, results: Path) -> None:
-        """Rewrite the plans that are there and are those of an earlier state of a study or of the code."""
+        """Rewrite existing plans that are out of date."""
         for name, pipeline in self.planned.items():
             if read_jobs(results / name) not in (None, self.jobs[name]):
                 write_jobs(pipeline, self.jobs[name], results / name)
 
 
 def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:
-    """Plan studies.
+    """Return the jobs of studies, whose names or paths are separated by commas.
 
-    Parameters
-    ----------
-    names : str
-        Names or paths, with commas between them.
-    results : Path, optional
-        Folder of results with the plans of the studies: a job of a cluster, which reads the Snakefile again, takes
-        them from there if they are there.
-
-    Raises
-    ------
-    StudyError
-        If a study cannot be found or is wrong, or two have the same name.
+    Plans in `results` are read, not made again: each job on a cluster reads the Snakefile, too. Raises StudyError if a
+    study cannot be found or is wrong, or two have the same name.
     """
     if results is not None:
         files = [find_study(name.strip()) for name in names.split(",")]

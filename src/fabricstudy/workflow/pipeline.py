@@ -1,6 +1,5 @@
-"""From studies to the jobs of the workflow; what the Snakefile and the command line share."""
+"""The jobs of planned studies, for the Snakefile and the command line."""
 
-import difflib
 import hashlib
 import logging
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from pydantic import Field
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.chunks import Chunk, divide_in_at_most
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import StudyError, suggestion
 from fabricstudy.core.kinds import kinds_within
 from fabricstudy.core.model import Number
 from fabricstudy.core.source import code_digest
@@ -31,29 +30,23 @@ from fabricstudy.workload.mapping.base import max_partners_estimate
 BATCH_CPU_S = 60.0
 _LOG = logging.getLogger(__name__)
 Seconds = Annotated[Number, Field(gt=0)]
-# Analysing a machine takes seconds; a study has at most so many jobs for it.
+# Analysing a machine takes seconds.
 MACHINES_PER_CHUNK = 4
 MAX_MACHINE_CHUNKS = 20
 
-# A job of Snakemake costs some seconds itself, whatever it runs.
+# A job of Snakemake has an overhead of some seconds.
 MIN_RUN_CHUNK_CPU_S = 10.0
 MIN_RUN_CHUNKS = 4
 MAX_RUN_CHUNKS = 100
 
 WORKLOAD_CPU_S = 0.01
-"""Of a workload beside its mapping: allocation and messages of a thousand ranks."""
+"""Time of a workload without its mapping: allocation and messages of a thousand ranks."""
 MAX_WORKLOAD_CHUNKS = 100
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One job in its place, of the first point that has it.
-
-    Parameters
-    ----------
-    job : int
-        Position of the job in the point.
-    """
+    """A job (by its position) with its nodes and ranks, in the first point that has it."""
 
     workload_id: str
     planned: PlannedPoint
@@ -61,7 +54,7 @@ class Workload:
 
     @property
     def key(self) -> str:
-        """Hexadecimal digits by which workloads are divided into jobs; those of one machine stay together."""
+        """Hexadecimal digits by which workloads are divided into chunks; those of one machine stay together."""
         return self.planned.machine_id[1:] + self.workload_id[1:]
 
     @property
@@ -74,7 +67,7 @@ class Workload:
 
     @property
     def modules(self) -> set[str]:
-        """Modules of the kinds that it depends on."""
+        """Modules of the kinds that determine it."""
         point = self.planned.point
         within = [point.machine, *(job.allocation for job in point.jobs[: self.job]), point.jobs[self.job]]
         return {type(kind).__module__ for kind in kinds_within(within)}
@@ -82,19 +75,12 @@ class Workload:
 
 @dataclass(frozen=True)
 class RunChunk:
-    """Runs of one schedule that one job of Snakemake does.
-
-    Parameters
-    ----------
-    name : str
-        That of the schedule, and where it is divided.
-    drawn : frozenset of str
-        Ids of the runs whose jobs some figure draws in time.
-    """
+    """Runs of one schedule that one job of Snakemake simulates."""
 
     name: str
     runs: tuple[PlannedRun, ...]
     drawn: frozenset[str] = frozenset()
+    """Ids of the runs whose jobs a figure draws over time."""
 
     @property
     def points(self) -> set[str]:
@@ -108,7 +94,7 @@ class RunChunk:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the runs, of the points that they rest on, and of the code that does them."""
+        """Digest of the runs, of the points that they need, and of their code."""
         kinds = ("machine", "partitions", "trace", "order", "backfill")
         modules = {type(getattr(one.run, name)).__module__ for one in self.runs for name in kinds}
         ids = [f"{run.key} {run.keeps_jobs} {run.run_id in self.drawn}" for run in self.runs]
@@ -125,12 +111,10 @@ class Pipeline:
 
     @property
     def name(self) -> str:
-        """The study's name, and that of its folders."""
         return self.plan.study.study
 
     @cached_property
     def batches(self) -> dict[str, Batch]:
-        """Batches by name."""
         return {
             batch.name: batch
             for batch in make_batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
@@ -145,7 +129,6 @@ class Pipeline:
 
     @cached_property
     def chunk_of_machine(self) -> dict[str, str]:
-        """Name of the chunk of each machine."""
         return {f"m{key}": name for name, chunk in self.machine_chunks.items() for key in chunk.keys}
 
     @cached_property
@@ -166,7 +149,7 @@ class Pipeline:
 
     @cached_property
     def workload_chunks(self) -> dict[str, tuple[Workload, ...]]:
-        """Workloads that one job of Snakemake places, by the name of their chunk."""
+        """Workloads of each chunk, by its name."""
         by_key = {one.key: one for one in self.workloads.values()}
         costs = [one.cpu_s for one in by_key.values()]
         target = min(2 * self.batch_cpu_s, max(sum(costs) / MIN_RUN_CHUNKS, MIN_RUN_CHUNK_CPU_S))
@@ -175,7 +158,6 @@ class Pipeline:
 
     @cached_property
     def chunk_of_workload(self) -> dict[str, str]:
-        """Name of the chunk of each workload."""
         return {one.workload_id: name for name, chunk in self.workload_chunks.items() for one in chunk}
 
     @cached_property
@@ -195,23 +177,21 @@ class Pipeline:
 
     @cached_property
     def batch_of_point(self) -> dict[str, str]:
-        """Name of the batch of each point."""
         return {one.point_id: name for name, batch in self.batches.items() for one in batch.points}
 
     @property
     def analyses(self) -> tuple[str, ...]:
-        """Names of the analyses."""
         return tuple(self.plan.study.analyses)
 
     def batch_digest(self, name: str) -> str:
-        """Digest of the points of a batch, of the code and program that simulate them, and of what is asked of them."""
+        """Digest of the points of a batch, of the code and program that simulate them, and of the links to store."""
         batch = self.batches[name]
         states = sorted({str(fingerprint(point.point)) for point in batch.points})
         links = sorted(self.plan.link_load_points & {point.point_id for point in batch.points})
         return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:
-        """Digest of what an analysis asks for, and of the code that answers."""
+        """Digest of an analysis and of its code."""
         analysis = self.plan.study.analyses[name]
         kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
         modules = sorted({kind.__module__ for kind in kinds})
@@ -219,18 +199,18 @@ class Pipeline:
 
     @property
     def report_digest(self) -> str:
-        """Digest of the code that writes the report, with what the engines say of themselves in it."""
+        """Digest of the code of the report and of the engines, which describe themselves in it."""
         engines = {type(engine_named(point.point.engine.kind)).__module__ for point in self.plan.points.values()}
         return code_digest("fabricstudy.report.__main__", *sorted(engines))
 
     def machine_digest(self, chunk: str) -> str:
-        """Digest of the machines of a chunk, and of the code that builds them."""
+        """Digest of the machines of a chunk, and of their code."""
         keys = self.machine_chunks[chunk].keys
         codes = sorted({machine_code(self.plan.machines[f"m{key}"]) for key in keys})
         return _digest([*keys, *codes])
 
     def workload_digest(self, chunk: str) -> str:
-        """Digest of the workloads of a chunk, and of the code that places them."""
+        """Digest of the workloads of a chunk, and of their code."""
         workloads = self.workload_chunks[chunk]
         modules = sorted(set[str]().union(*(one.modules for one in workloads)))
         ids = [one.workload_id for one in workloads]
@@ -238,13 +218,13 @@ class Pipeline:
 
     @property
     def plan_digest(self) -> str:
-        """Digest of all that the file of the plan holds: names of jobs, for one, are in no id of a point."""
+        """Digest of all that the plan contains; some of it, such as names of jobs, is in no id."""
         names = [*self.batches, *self.machine_chunks, *self.workload_chunks, *self.run_chunks]
         source = hashlib.sha256(self.file.read_bytes()).hexdigest()
         return _digest([source, *self.plan.points, *self.plan.runs, *names, code_digest("fabricstudy.study.plan_file")])
 
     def columns_of(self, planned: PlannedPoint) -> dict[str, Any]:
-        """Return what the table of the plan says of a point beside its definition."""
+        """Return further columns of a point in the table of the plan."""
         return {
             "workload_ids": self.workloads_of[planned.point_id],
             "engine": planned.point.engine.kind,
@@ -258,43 +238,27 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def bundled_studies(configs: Path = CONFIGS) -> list[str]:
-    """Give the names of the studies that come along."""
+    """Return the names of the bundled studies."""
     return sorted(file.stem for file in configs.glob("*.yaml"))
 
 
 def find_study(name: str, configs: Path = CONFIGS) -> Path:
-    """Find a study by its name in `configs` or by its path.
-
-    Raises
-    ------
-    StudyError
-        If there is no such file.
-    """
+    """Find a study by its name in `configs` or by its path. Raises StudyError if there is no such file."""
     known = configs / f"{name}.yaml"
     if "/" not in name and known.is_file():
-        # Short where it can be: the path stands in logs, and in the report as the way to run it again.
+        # Relative if possible: the path is in logs, and in the report.
         return known.relative_to(Path.cwd()) if known.is_relative_to(Path.cwd()) else known
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path
-    names = bundled_studies(configs)
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    raise StudyError(
-        "no study of this name",
-        f"{hint}known are {', '.join(names)}; or give a path to a .yaml file",
-        value=name,
-        code="file-not-found",
-    )
+    remedy = f"{suggestion(name, bundled_studies(configs))}; or write the path of a .yaml file"
+    raise StudyError("no such study", remedy, value=name, code="file-not-found")
 
 
 def load_pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
-    """Load and plan several studies, separated by commas, by the name each gives itself.
+    """Load and plan studies, separated by commas; return them by name.
 
-    Raises
-    ------
-    StudyError
-        If one cannot be found or is wrong, or two have the same name.
+    Raises StudyError if one cannot be found or is wrong, or two have the same name.
     """
     by_name: dict[str, Pipeline] = {}
     for name in (part.strip() for part in str(names).split(",")):
@@ -302,13 +266,7 @@ def load_pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BAT
         study = Pipeline(file, plan(load_study(file)), batch_cpu_s)
         _LOG.info("%s: %d points on %d machines", file, len(study.plan.points), len(study.plan.machines))
         if study.name in by_name:
-            raise StudyError(
-                "two studies have the same name",
-                f"rename one; the other is {by_name[study.name].file}",
-                str(file),
-                "study",
-                study.name,
-                "duplicate",
-            )
+            remedy = f"rename one; the other is {by_name[study.name].file}"
+            raise StudyError("two studies have the same name", remedy, str(file), "study", study.name, "duplicate")
         by_name[study.name] = study
     return by_name

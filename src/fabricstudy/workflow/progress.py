@@ -1,4 +1,4 @@
-"""How far a study is, read from the store alone: the same for a run here, on a cluster, and for several at once."""
+"""The progress of a study, read from the store: for local runs, clusters, and several runs at once."""
 
 import json
 import time
@@ -15,13 +15,13 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, is_current, validity
 from fabricstudy.workflow.pipeline import Pipeline, RunChunk
 
-# The pace is that of what ended in so many last seconds.
+# The pace is that of the points that ended in the last so many seconds.
 PACE_S = 900.0
 
 
 @dataclass(frozen=True)
 class _Ended:
-    """What is kept of the record of a point."""
+    """The needed part of the record of a point."""
 
     inode: int
     status: str
@@ -31,9 +31,9 @@ class _Ended:
 
 
 class Progress:
-    """Looks at the store as often as it is asked to; each look reads only the records that are new.
+    """Reads the progress of a study; each poll reads only new records.
 
-    A look lists at most 256 folders, so that it may be repeated on a shared file system.
+    A poll lists at most 256 folders, so that it may be repeated on a shared file system.
     """
 
     def __init__(self, pipeline: Pipeline, results: Path) -> None:
@@ -50,17 +50,16 @@ class Progress:
         self._unchecked: set[str] = set()
 
     def poll(self) -> dict[str, Any]:
-        """Count what is done, failed and left, and estimate what is left.
+        """Return the counts of done, failed and remaining points, and estimates for the remaining ones.
 
         Returns
         -------
         dict
-            `runs_done` counts the runs of schedules whose job of Snakemake has ended, as they are asked for now. `left`
-            counts all that have not ended, `unavailable` those among them whose engine is missing here; the
-            times are those of the others. `unchecked` have ended under other code of ours: they are simulated again if
-            the simulator's input changed. `left_cpu_s` is predicted, times what the done points took over their
-            prediction. `left_s` is elapsed time at the pace of the last quarter of an hour, or None if nothing ended
-            in it.
+            `runs_done` are the runs of schedules whose job has ended with the current digest. `left` are all points
+            that have not ended, `unavailable` those without their engine; the times are those of the others.
+            `unchecked` ended under other code: they are simulated again if the simulator's input changed. `left_cpu_s`
+            is predicted, scaled by the error of the predictions so far; `left_s` is elapsed time at the current pace,
+            or None if nothing ended recently.
         """
         self._read_new()
         done = {key: ended for key, ended in self._ended.items() if ended.status == DONE}
@@ -91,7 +90,7 @@ class Progress:
         }
 
     def _is_done(self, chunk: RunChunk) -> bool:
-        """Whether the file of a chunk is there and says that it holds what is asked for now."""
+        """Return whether the file of a chunk has its current digest."""
         try:
             with (self._folder / f"{chunk.name}.jsonl").open(encoding="utf-8") as lines:
                 return bool(json.loads(lines.readline()).get("digest") == chunk.digest)
@@ -115,7 +114,7 @@ class Progress:
                 self._unchecked.add(key)
 
     def _pace(self, now: float) -> float:
-        """Predicted seconds that were simulated in each second, lately: the prediction's error and the cores in one."""
+        """Return the predicted seconds that were simulated a second, recently."""
         lately = {key: ended for key, ended in self._ended.items() if ended.ended > now - PACE_S}
         if not lately:
             return 0.0

@@ -1,6 +1,6 @@
-"""What the Snakefile calls: its settings, the files of each study, the inputs of rules, and the lines at the end."""
+"""Functions of the Snakefile: settings, files of each study, inputs of rules, and the final summary."""
 
-import re
+import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -31,14 +31,14 @@ WILDCARDS = {
     "analysis": "[a-z0-9][a-z0-9-]*",
     "runs": "[a-z0-9][a-z0-9-]*-([01]+|all)",
 }
-"""What the parts of our file names look like; a batch is called after its engine."""
+"""Patterns of the parts of file names; the name of a batch begins with its engine."""
 
-# Clocks of file servers are some seconds off.
+# Tolerance for the clocks of file servers.
 MAX_CLOCK_SKEW_S = 60.0
 
 
 def _names(value: object) -> object:
-    # Snakemake reads what is given on the command line as YAML: a study called 2024 is a number to it.
+    # Snakemake parses the command line as YAML: the study name 2024 is a number.
     named = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if named is None or named == "":
         raise ConfigError("no study is named", "write study=NAME, or leave it out for quick", code="missing-key")
@@ -46,7 +46,7 @@ def _names(value: object) -> object:
 
 
 class Settings(Model):
-    """What a call of Snakemake may set with ``--config``."""
+    """Settings of a call of Snakemake (``--config``)."""
 
     study: Annotated[str, BeforeValidator(_names)] = Field(
         "quick",
@@ -62,16 +62,11 @@ class Settings(Model):
 
 
 _OF_A_STUDY = {"machine", "jobs", "engine", "sweep", "experiments", "analyses", "schedules", "figures", "claims"}
-"""Keys by which a study file is told from settings."""
+"""Keys of study files, which settings do not have."""
 
 
 def settings(config: Mapping[str, Any]) -> Settings:
-    """Check what Snakemake calls its config.
-
-    Raises
-    ------
-    StudyError
-        At what is unknown or of no use, or at a study file.
+    """Check the config of Snakemake. Raises StudyError for unknown or invalid keys, or a study file.
 
     Examples
     --------
@@ -79,11 +74,8 @@ def settings(config: Mapping[str, Any]) -> Settings:
     ('codes/1',)
     """
     if _OF_A_STUDY & set(config):
-        problem = "a study file is not a file of settings"
-        name = config.get("study", "PATH")
-        raise StudyError(
-            problem, f"leave --configfile out and write --config study={name}", "--configfile", code="usage"
-        )
+        remedy = f"leave --configfile out and write --config study={config.get('study', 'PATH')}"
+        raise StudyError("a study file is not a file of settings", remedy, "--configfile", code="usage")
     try:
         return validated(Settings, dict(config), {})
     except StudyError as error:
@@ -94,34 +86,32 @@ RESULTS, REPORTS = Path("results"), Path("reports")
 
 
 class Inputs:
-    """The files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
+    """Files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
 
     def __init__(self, studies: Mapping[str, Jobs]) -> None:
         self._studies = studies
         self._planned = {name for name, jobs in studies.items() if is_planned(jobs, RESULTS / name)}
 
     def study(self, wildcards: Any) -> Any:
-        """Return the study file for rules that a digest tells what of it counts."""
+        """Return the study file for rules whose digest covers what they need of it."""
         return ancient(str(self._studies[wildcards.study].file))
 
     def study_as_written(self, wildcards: Any) -> str:
-        """Return the study file for rules that are done again when it is changed."""
+        """Return the study file for rules that run again when it changes."""
         return str(self._studies[wildcards.study].file)
 
     def plan(self, wildcards: Any) -> Any:
-        """Return the plan for rules that a digest tells what of it counts.
+        """Return the plan for rules whose digest covers what they need of it.
 
-        Where the plan is to be made, Snakemake does not look at the digests of the jobs after it: all of them are done.
+        If the plan is missing, Snakemake ignores the digests of later jobs and runs all of them.
         """
         plan = f"results/{wildcards.study}/{POINTS}"
         return ancient(plan) if wildcards.study in self._planned else plan
 
     def machines_of(self, wildcards: Any) -> list[str]:
-        """Return the definitions of the machines of a chunk of workloads, or of a batch."""
         return self._definitions(wildcards.study, self._job(wildcards).machines)
 
     def structures_of(self, wildcards: Any) -> list[str]:
-        """Return the structures of the machines of a chunk of workloads, or of a batch."""
         return self._named(wildcards.study, "structure", self._job(wildcards).machines, ".jsonl")
 
     def _job(self, wildcards: Any) -> WorkloadJob | SimulateJob:
@@ -134,42 +124,34 @@ class Inputs:
 
     @staticmethod
     def folders(wildcards: Any, input: Any) -> list[str]:
-        """Return the folders of machine definitions."""
         return list(dict.fromkeys(str(Path(file).parent) for file in input.machines))
 
     def workloads_of_batch(self, wildcards: Any) -> list[str]:
-        """Return the workloads of a batch."""
         chunks = self._studies[wildcards.study].batches[wildcards.batch].workloads
         return self._named(wildcards.study, "workload", chunks, ".parquet")
 
     def points_of_runs(self, wildcards: Any) -> list[str]:
-        """Return the records of points whose times slow down the jobs of some runs."""
+        """Return the records of points whose times determine the slowdown of jobs of runs."""
         batches = self._studies[wildcards.study].schedules[wildcards.runs].batches
         return self._named(wildcards.study, "simulate", batches, ".jsonl")
 
     def records(self, wildcards: Any) -> list[str]:
-        """Return the records of all points of a study."""
         return self._named(wildcards.study, "simulate", self._studies[wildcards.study].batches, ".jsonl")
 
     def links(self, wildcards: Any) -> list[str]:
-        """Return the links of points of a study."""
         return self._named(wildcards.study, "simulate", self._studies[wildcards.study].batches, ".links.parquet")
 
     def structures(self, wildcards: Any) -> list[str]:
-        """Return the structures of all machines of a study."""
         return self._named(wildcards.study, "structure", self._studies[wildcards.study].machines, ".jsonl")
 
     def placed(self, wildcards: Any) -> list[str]:
-        """Return all workloads of a study."""
         return self._named(wildcards.study, "workload", self._studies[wildcards.study].workloads, ".parquet")
 
     def analyses(self, wildcards: Any) -> list[str]:
-        """Return the tables of the analyses of a study."""
         analyses = self._studies[wildcards.study].analyses
         return [f"results/{wildcards.study}/tables/analysis-{name}.parquet" for name in analyses]
 
     def schedules(self, wildcards: Any) -> list[str]:
-        """Return the records of the scheduled runs of a study."""
         return self._named(wildcards.study, "schedule", self._studies[wildcards.study].schedules, ".jsonl")
 
     def scheduled_jobs(self, wildcards: Any) -> list[str]:
@@ -190,7 +172,6 @@ class Inputs:
         return self._named(wildcards.study, "schedule", runs, ".history.parquet")
 
     def tables_of_study(self, wildcards: Any) -> list[str]:
-        """Return all tables of a study."""
         return self.tables(wildcards.study)
 
     @staticmethod
@@ -203,11 +184,10 @@ class Inputs:
         return [*self._definitions(study, chunks), *self._named(study, "structure", chunks, ".jsonl")]
 
     def workloads(self, study: str) -> list[str]:
-        """Return the workload definitions of a study."""
         return self._named(study, "workload", self._studies[study].workloads, ".parquet")
 
     def simulations(self, study: str) -> list[str]:
-        """Return the records of a study."""
+        """Return the records of points and runs."""
         jobs = self._studies[study]
         return [
             *self._named(study, "simulate", jobs.batches, ".jsonl"),
@@ -215,7 +195,6 @@ class Inputs:
         ]
 
     def tables(self, study: str) -> list[str]:
-        """Return the tables of a study."""
         names = [*TABLES, *(f"analysis-{name}" for name in self._studies[study].analyses)]
         return [
             f"results/{study}/tables/{name}.{end}"
@@ -225,7 +204,7 @@ class Inputs:
         ]
 
     def reports(self, study: str) -> list[str]:
-        """Return all that a run leaves; whichever of it is removed is made again."""
+        """Return all outputs of a run."""
         return [
             *(f"results/{study}/{file}" for file in PLAN_FILES),
             *self.machines(study),
@@ -238,87 +217,53 @@ class Inputs:
 
 
 def check_cores(cores: int | None) -> None:
-    """Refuse a number of cores on which nothing runs: with 0 Snakemake waits for ever, with less it takes any number.
-
-    Parameters
-    ----------
-    cores : int or None
-        As Snakemake was given it; None where it was not.
-
-    Raises
-    ------
-    StudyError
-        If it is below 1.
-    """
+    """Refuse fewer than 1 core: with 0 Snakemake waits for ever, below 0 it uses any number. None is no limit."""
     if cores is not None and cores < 1:
         remedy = "give 1 or more, or all"
-        raise StudyError("no core to run on", remedy, path="--cores", value=cores, code="out-of-range")
+        raise StudyError("too few cores", remedy, path="--cores", value=cores, code="out-of-range")
 
 
 def check_timestamps(studies: Mapping[str, Jobs]) -> None:
-    """Refuse files of tomorrow: Snakemake would make again for ever what follows from them, or fail.
-
-    Raises
-    ------
-    StudyError
-        If a study or what earlier runs made of it is dated in the future; what is not there is in order.
-    """
+    """Refuse study files and results that are dated in the future, which Snakemake would make again for ever."""
     latest_s = time.time() + MAX_CLOCK_SKEW_S
     inputs = Inputs(studies)
     for name, jobs in studies.items():
         for made in inputs.reports(name):
             with suppress(OSError):
                 if Path(made).stat().st_mtime > latest_s:
-                    raise StudyError(
-                        "results are dated in the future: this clock was set back, or that of another computer is fast",
-                        "set the clock, or date all results now: find results reports -exec touch {} +",
-                        made,
-                        code="file-unreadable",
-                    )
+                    problem = "results are dated in the future: the clock of this or another computer is wrong"
+                    remedy = "set the clock, or date all results now: find results reports -exec touch {} +"
+                    raise StudyError(problem, remedy, made, code="file-unreadable")
         if jobs.file.stat().st_mtime > latest_s:
-            raise StudyError(
-                "the file is dated in the future, so nothing made from it would ever be newer",
-                "give it today's date: touch FILE",
-                str(jobs.file),
-                code="file-unreadable",
-            )
+            problem = "the file is dated in the future, so that no result would be newer"
+            raise StudyError(problem, "date it now: touch FILE", str(jobs.file), code="file-unreadable")
 
 
 def summary_lines(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
-    """Return the lines that a run which began at `since_s` ends with: how its points ended, and the reports."""
-    seen: set[bytes] = set()
+    """Return the final lines of a run that began at `since_s`: the status of its points, and the reports."""
+    seen: set[str] = set()
     counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]
     pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
     return [*filter(None, counted), *(f"The report: {page}" for page in pages)]
 
 
-def count_points(study: str, jobs: Jobs, since_s: float, seen: set[bytes]) -> str:
-    """Count in a line the points of a study that have ended, and those that this run tried; "" if it has none.
+def count_points(study: str, jobs: Jobs, since_s: float, seen: set[str]) -> str:
+    """Return a line with the numbers of points of a study that ended, and that this run simulated; "" without points.
 
-    Parameters
-    ----------
-    since_s : float
-        When the run began, in seconds since 1970. A record says when its simulation began.
-    seen : set of bytes
-        Ids of points that were counted as new; those of this study are added. Studies that share one count it once.
+    `since_s` is the start of the run in seconds since 1970; `seen` are the ids counted as new, which studies may share.
     """
-    start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds").encode()
+    start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds")
     statuses: Counter[str] = Counter()
     before = len(seen)
     for name in jobs.batches:
         with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{name}.jsonl").open("rb") as lines:
-            for record in map(_facts, lines):
-                statuses[record[b"status"].decode()] += 1
-                if record[b"status"] != b"skipped" and record[b"started"] >= start:
-                    seen.add(record[b"point_id"])
+            for record in map(json.loads, lines):
+                statuses[record["status"]] += 1
+                if record["status"] != "skipped" and record["started"] >= start:
+                    seen.add(record["point_id"])
     if not jobs.batches:
         return ""
     others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
     new = len(seen) - before
     cached = statuses.total() - statuses["skipped"] - new
     return f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
-
-
-def _facts(line: bytes) -> dict[bytes, bytes]:
-    # No other part of a record has such keys, and JSON escapes quotes in texts: a twentieth of the time of json.loads.
-    return dict(re.findall(rb'"(point_id|started|status)": "([^"]*)"', line))

@@ -1,6 +1,6 @@
 """The stages before the tables: ``python -m fabricstudy.workflow.stages plan|machine|structure|workload|...``.
 
-`plan` is the one that plans; the others read the plan that it wrote, and the outputs of the stages before them.
+Only `plan` plans; the others read its plan, and the outputs of earlier stages.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fabricstudy.study.model import Study
     from fabricstudy.study.plan import Plan
 
-# Each stage imports what it needs: to import all takes longer than most stages of a small study.
+# Each stage imports what it needs: importing everything would take longer than most stages of a small study.
 AGAIN_S = 0.1
 
 
@@ -132,7 +132,7 @@ def _plan(args: argparse.Namespace, batch: str | None = None, only: list[str] | 
 
 
 def _end_when_asked() -> None:
-    # A cluster that cancels a job asks first, and so does Ctrl-C: end the simulator and clear away what is half done.
+    # When a job is cancelled, end the simulator and remove incomplete results.
     signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGALRM, _stop)
@@ -144,7 +144,7 @@ def _stop(number: int, frame: object) -> None:
 
 
 def _stop_again(lost: sys.UnraisableHookArgs) -> None:
-    # Python drops what is raised while it forks, and we fork for each simulation.
+    # Python drops exceptions that are raised during a fork, and each simulation forks.
     sys.__unraisablehook__(lost)
     if isinstance(lost.exc_value, SystemExit):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)

@@ -1,7 +1,7 @@
-"""Workload definitions as files: the nodes of the ranks of each job, and what it sends in all.
+"""Workload definitions as files: the nodes of the ranks of each job, and totals of its messages.
 
-A workload is one job in its place: what decides the nodes of its ranks. Points that differ in engine, routing,
-bandwidth or latency, or in what other jobs send, share it, and so does the baseline run of a job.
+A workload is one placed job, identified by everything that its placement depends on. It is shared by points that differ
+in engine, routing, bandwidth, latency or the traffic of other jobs, and by the job's baseline run.
 """
 
 import hashlib
@@ -18,48 +18,40 @@ from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from .job import Job
+from .job import HasJobs
 from .messages import Mask, WorkloadError
 from .placing import Placement, generate_messages, placements
 
 SPEEDS = frozenset({"bandwidth", "bandwidth_Bps", "latency", "latency_ns"})
-"""Keys of a machine that place no rank."""
+"""Keys of a machine without effect on placement."""
 
 OF_ALLOCATION = ("share", "nodes", "allocation")
-"""Keys of a job that decide which nodes it takes from the jobs after it."""
+"""Keys of a job that affect the allocation of later jobs."""
 
 OF_TIME = frozenset({"compute", "background"})
-"""Keys of a job that place no rank."""
+"""Keys of a job without effect on its placement."""
 
 
-class HasWorkloads(Protocol):
-    """What of a point matters here."""
+class HasWorkloads(HasJobs, Protocol):
+    """A point, as far as its workloads depend on it."""
 
     @property
     def machine(self) -> Topology:
         """The machine."""
 
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The jobs, in the order in which nodes are given out."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of all random choices."""
-
 
 class WorkloadIds:
-    """Ids of workloads; texts of machines and jobs are made once, since points share them."""
+    """Ids of workloads; the JSON of machines and jobs is cached, since points share them."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[int, str], tuple[Model, str]] = {}
 
     def of(self, point: HasWorkloads) -> tuple[str, ...]:
-        """Return "w" and 12 hexadecimal digits for each job of a point."""
+        """Return the id of each job of a point: "w" and 12 hexadecimal digits."""
         ids = []
         before = f"{point.seed}"
         for index, job in enumerate(point.jobs):
-            # Where a pattern chooses partners by where it lies, the best cut counts, which depends on bandwidths.
+            # A pattern that depends on the placement may depend on the best cut, and so on bandwidths.
             machine = self._text(point.machine, "whole" if job.pattern.follows_placement else "shape")
             text = f"{machine} {before} {index} {self._text(job, 'job')}"
             ids.append("w" + hashlib.sha256(text.encode()).hexdigest()[:12])
@@ -70,16 +62,11 @@ class WorkloadIds:
         key = id(model), part
         if key not in self._texts:
             physics = model.physics()
-            # What an extension makes of its keys is not known.
-            kept = physics if "code" in physics else {key: physics[key] for key in physics if _counts(part, key)}
-            self._texts[key] = model, json.dumps(kept, sort_keys=True)
+            if "code" not in physics:  # any key of an extension may matter
+                ignored = {"shape": SPEEDS, "job": OF_TIME, "allocation": physics.keys() - OF_ALLOCATION}.get(part, ())
+                physics = {name: value for name, value in physics.items() if name not in ignored}
+            self._texts[key] = model, json.dumps(physics, sort_keys=True)
         return self._texts[key][1]
-
-
-def _counts(part: str, name: str) -> bool:
-    if part == "allocation":
-        return name in OF_ALLOCATION
-    return not (part == "shape" and name in SPEEDS) and not (part == "job" and name in OF_TIME)
 
 
 _COLUMNS = pa.schema(
@@ -89,37 +76,28 @@ _COLUMNS = pa.schema(
         "node_of_rank": pa.list_(pa.int32()),
     }
 )  # fmt: skip
-"""One row a workload; one that cannot be placed has the reason alone."""
+"""One row per workload; one that cannot be placed has only the reason."""
 
 
 def write_workloads(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write rows of workloads, as `workload_rows` gives them, as one Parquet file."""
+    """Write the rows of `workload_rows` as one Parquet file."""
     write_parquet(pa.Table.from_pylist(list(rows), schema=_COLUMNS), path)
 
 
 def workload_rows(
     point: HasWorkloads, machine: Machine, cut_side: Mask, wanted: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
-    """Place jobs of a point and count what they send.
+    """Place jobs of a point and sum up their messages.
 
-    Parameters
-    ----------
-    point : Point
-        Jobs and seed.
-    machine : Machine
-        Its machine.
-    cut_side : bool array [routers]
-        One side of the machine's best cut.
-    wanted : mapping
-        Id of the workload by position of the job.
+    `cut_side` (bool [routers]) is one side of the machine's best cut, `wanted` the workload ids by position of the job.
     """
-    left = dict(wanted)
+    remaining = dict(wanted)
     try:
         for index, placement in placements(point, machine, wanted):
             (job,) = generate_messages(point, machine, cut_side, {index: placement})
             sent = job.messages
             yield {
-                "workload_id": left.pop(index),
+                "workload_id": remaining.pop(index),
                 "ranks": job.ranks,
                 "nodes": len(np.unique(placement.node_of_rank)),
                 "messages": len(sent),
@@ -129,20 +107,18 @@ def workload_rows(
                 "node_of_rank": placement.node_of_rank,
             }
     except WorkloadError as error:
-        yield from ({"workload_id": identity, "reason": str(error)} for identity in left.values())
+        yield from ({"workload_id": identity, "reason": str(error)} for identity in remaining.values())
 
 
 def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, Placement | str]:
     """Return workloads by id, or the reason why one cannot be placed."""
     chosen = [("workload_id", "in", sorted(set(wanted)))]
-    found: dict[str, Placement | str] = {}
+    placed: dict[str, Placement | str] = {}
     for path in paths:
         rows = read_parquet(path, chosen, ["workload_id", "mapping_start", "reason", "node_of_rank"])
-        for row in rows.to_batches():
-            nodes = row.column("node_of_rank")
-            for number, (identity, start, reason) in enumerate(
-                zip(*(row.column(name).to_pylist() for name in ("workload_id", "mapping_start", "reason")), strict=True)
-            ):
-                ranks = nodes[number].values
-                found[identity] = reason or Placement(np.array(ranks, dtype=np.int32), start)
-    return found
+        for batch in rows.to_batches():
+            columns = [batch.column(name) for name in ("workload_id", "mapping_start", "reason")]
+            texts = zip(*(column.to_pylist() for column in columns), strict=True)
+            for (identity, start, reason), nodes in zip(texts, batch.column("node_of_rank"), strict=True):
+                placed[identity] = reason or Placement(np.array(nodes.values, dtype=np.int32), start)
+    return placed

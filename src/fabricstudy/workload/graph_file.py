@@ -1,10 +1,10 @@
-"""Reading graphs of tasks: METIS, Matrix Market and CSV files.
+"""Readers of task graphs: METIS, Matrix Market and CSV files.
 
-* METIS (``.graph``, ``.metis``; manual of METIS 5.1.0, section 4.1.1): undirected; an edge of weight w stands for w
-  units each way. Vertex weights, where the file has them, say how much work a task is.
-* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996): a square matrix; entry (i, j) stands for
-  its absolute value in units from task i to task j, or for one unit in a file of the pattern alone.
-* CSV (``.csv``): lines under the head ``source,destination,weight``, tasks numbered from 0.
+* METIS (``.graph``, ``.metis``; manual of METIS 5.1.0, section 4.1.1): undirected; an edge of weight w means
+  w units in each direction. Optional vertex weights are the work of each task.
+* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996): a square matrix; the absolute value of
+  entry (i, j) is the units from task i to task j, or one unit in a pattern matrix.
+* CSV (``.csv``): rows below the header ``source,destination,weight``, tasks numbered from 0.
 """
 
 import math
@@ -38,22 +38,22 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 MIN_WEIGHT_SUM = 1e-18
-"""Weights of a graph together: what is less cannot be told from nothing beside a byte."""
+"""Minimum sum of the weights of a graph."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphFile:
-    """What a file says: who sends how many units to whom."""
+    """The traffic of a graph file, in units."""
 
     source: Ints
     destination: Ints
-    """Tasks, from 0 on; never the same; int64 [edges] each."""
+    """Distinct tasks, from 0; int64 [edges] each."""
     units: Floats
     """Units sent, above 0; float64 [edges]."""
     work: Ints
-    """Weight of each task; 1 where the file tells none; int64 [tasks]."""
+    """Weight of each task, by default 1; int64 [tasks]."""
     loops: int
-    """Entries of a task with itself, which were left out."""
+    """Number of ignored entries of a task with itself."""
 
     @property
     def tasks(self) -> int:
@@ -69,28 +69,25 @@ class _Read(NamedTuple):
 
 
 def read_graph(path: Path) -> tuple[GraphFile, str]:
-    """Read a graph, and give the SHA-256 of its file, too.
-
-    Raises ConfigError, with the path ``file`` if it cannot be read or is no such graph.
-    """
+    """Return a graph and the SHA-256 of its file; raises ConfigError with the path ``file``."""
     return read(path, parse_graph, "invalid-data-file")
 
 
 def parse_graph(path: Path, data: bytes) -> GraphFile:
-    """Read a graph; its kind goes by the end of the file's name. Raises InputFileError, with the line."""
+    """Parse a graph in the format of the file's suffix; raises InputFileError, with the line."""
     source, destination, units, work = reader_for_suffix(_READERS, path)(data)
     if work is None:
         work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
     if len(work) < 2:
-        raise InputFileError("the graph has fewer than two vertices", "give a graph with edges")
+        raise InputFileError("the graph has fewer than two vertices", "use a graph with edges")
     loops = source == destination
-    kept = ~loops & (units > 0)
-    total = float(units[kept].sum())
+    valid = ~loops & (units > 0)
+    total = float(units[valid].sum())
     if not MIN_WEIGHT_SUM <= total <= MAX_TRAFFIC_BYTES:
-        problem = "no edge with a weight joins two vertices" if not total else "the weights add up out of range"
-        remedy = f"give edges whose weights add up to {MIN_WEIGHT_SUM:g} to {MAX_TRAFFIC_BYTES:g}"
+        problem = "no edge with a weight joins two vertices" if not total else "the sum of the weights is out of range"
+        remedy = f"use edges with a sum of weights from {MIN_WEIGHT_SUM:g} to {MAX_TRAFFIC_BYTES:g}"
         raise InputFileError(problem, remedy, "", total)
-    return GraphFile(source[kept], destination[kept], units[kept], work, int(np.count_nonzero(loops)))
+    return GraphFile(source[valid], destination[valid], units[valid], work, int(np.count_nonzero(loops)))
 
 
 def _weight(word: str, where: Where) -> float:
@@ -102,33 +99,33 @@ def _read_metis(data: bytes) -> _Read:
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
-        raise InputFileError("the file is empty", "let it begin with the numbers of vertices and edges")
+        raise InputFileError("the file is empty", "begin it with the numbers of vertices and edges")
     place, head = lines[0]
     vertices, edges, of_edges, weights, skipped = _metis_head(head, position_text(place))
     rows = lines[1:]
     if len(rows) > vertices or (skipped and len(rows) < vertices):
-        problem = f"the header says {vertices} vertices and {len(rows)} lines follow"
-        raise InputFileError(problem, "mend the header", position_text(place))
-    # Vertices without edges have empty lines, which may be the last ones.
+        problem = f"{vertices} vertices in the header, but {len(rows)} lines follow"
+        raise InputFileError(problem, "fix the header", position_text(place))
+    # Vertices without edges have empty lines, possibly at the end.
     work = np.ones(vertices, dtype=np.int64)
     tails: list[int] = []
     heads: list[int] = []
     units: list[float] = []
     for vertex, (place, row) in enumerate(rows):
         if len(row) < skipped:
-            raise InputFileError("a vertex without its weight or size", "mend it, or the header", position_text(place))
+            raise InputFileError("a vertex without weight or size", "add it, or fix the header", position_text(place))
         if weights:
             work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (place,))
         rest = row[skipped:]
         if len(rest) % (1 + of_edges):
-            raise InputFileError("a neighbour without its weight", "mend it, or the header", position_text(place))
+            raise InputFileError("a neighbour without weight", "add it, or fix the header", position_text(place))
         for index in range(0, len(rest), 1 + of_edges):
             tails.append(vertex)
             heads.append(whole(rest[index], 1, vertices, (place,)) - 1)
             units.append(_weight(rest[index + 1], (place,)) if of_edges else 1.0)
     if len(tails) != 2 * edges:
-        problem = f"the header says {edges} edges and {len(tails)} ends of edges follow"
-        remedy = "mend the header; each edge stands in the lines of both its ends"
+        problem = f"{edges} edges in the header, but {len(tails)} ends of edges follow"
+        remedy = "fix the header; list each edge in the lines of both its ends"
         raise InputFileError(problem, remedy, position_text(lines[0][0]))
     read = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
     _check_both_ends(read, [place for place, _ in rows])
@@ -136,19 +133,19 @@ def _read_metis(data: bytes) -> _Read:
 
 
 def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
-    """Read numbers of vertices and edges, whether edges have weights, weights of a vertex, and columns before edges."""
+    """Numbers of vertices, edges, weights per edge (0 or 1), weights per vertex, and columns before the edges."""
     if not 2 <= len(head) <= 4:
-        raise InputFileError(f"a header of {len(head)} numbers", "write vertices, edges and, if need be, fmt", where)
+        raise InputFileError(f"a header of {len(head)} numbers", "write vertices, edges and, optionally, fmt", where)
     vertices, edges = whole(head[0], 0, MAX_RANKS, where), whole(head[1], 0, 2**40, where)
     form = f"{whole(head[2], 0, 111, where) if len(head) > 2 else 0:03}"
     if set(form) - {"0", "1"}:
-        raise InputFileError("no fmt of METIS", "write three digits of 0 and 1", where, head[2])
+        raise InputFileError("not a fmt of METIS", "write three digits of 0 and 1", where, head[2])
     weights = whole(head[3], 0, 1000, where) if len(head) > 3 else int(form[1])
     return vertices, edges, int(form[2]), weights, int(form[0]) + weights
 
 
 def _check_both_ends(read: _Read, lines: list[int]) -> None:
-    """Refuse an edge that has another weight in the line of its other end, or is not there."""
+    """Raise InputFileError for an edge with another weight, or none, in the line of its other end."""
     here = np.lexsort((read.units, read.destination, read.source))
     there = np.lexsort((read.units, read.source, read.destination))
     differ = (read.source[here] != read.destination[there]) | (read.destination[here] != read.source[there])
@@ -156,24 +153,21 @@ def _check_both_ends(read: _Read, lines: list[int]) -> None:
     if differ.any():
         first = here[np.argmax(differ)]
         tail, head = int(read.source[first]), int(read.destination[first])
-        problem = f"the lines of the vertices {tail + 1} and {head + 1} do not agree on their edge"
-        raise InputFileError(
-            problem, "write each edge, with one weight, in the lines of both its ends", position_text(lines[tail])
-        )
+        problem = f"the lines of the vertices {tail + 1} and {head + 1} differ in their edge"
+        remedy = "write each edge, with one weight, in the lines of both its ends"
+        raise InputFileError(problem, remedy, position_text(lines[tail]))
 
 
 def _read_matrix_market(data: bytes) -> _Read:
     matrix = read_matrix_market(data)
     if matrix.shape[0] != matrix.shape[1]:
-        problem = f"the matrix is not square but {matrix.shape[0]} x {matrix.shape[1]}"
-        raise InputFileError(problem, "give a square matrix")
+        raise InputFileError(f"the matrix is {matrix.shape[0]} x {matrix.shape[1]}", "use a square matrix")
     units = np.abs(matrix.data).astype(np.float64)
     wrong = np.flatnonzero(~(units <= MAX_TRAFFIC_BYTES))
     if len(wrong):
         place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
-        raise InputFileError(
-            "not a weight", f"write one from 0 to {MAX_TRAFFIC_BYTES:g}", place, units[wrong[0]].item()
-        )
+        remedy = f"write a weight from 0 to {MAX_TRAFFIC_BYTES:g}"
+        raise InputFileError("invalid weight", remedy, place, units[wrong[0]].item())
     source, destination = (end.astype(np.int64) for end in (matrix.row, matrix.col))
     return _Read(source, destination, units, np.ones(matrix.shape[0], dtype=np.int64))
 
@@ -185,9 +179,8 @@ def _read_csv(data: bytes) -> _Read:
     rows = numbered_csv_rows(data)
     place, head = next(rows, (1, []))
     if head != _HEAD:
-        raise InputFileError(
-            "the first line is not source,destination,weight", "write these three names there", position_text(place)
-        )
+        problem = "the first line is not source,destination,weight"
+        raise InputFileError(problem, "add this header", position_text(place))
     ends, units = [], []
     for place, row in rows:
         check_width(place, row, head)
@@ -206,7 +199,7 @@ _READERS: dict[str, Callable[[bytes], _Read]] = {
 
 
 def nearest_power_of_ten(total: float, near: float) -> float:
-    """Return the power of ten that brings a sum as near to another one as may be, so that decimals become whole.
+    """Return the power of ten that scales `total` closest to `near`, so that decimals become integers.
 
     Examples
     --------
@@ -217,16 +210,16 @@ def nearest_power_of_ten(total: float, near: float) -> float:
 
 
 def group_tasks(graph: GraphFile, ranks: int, how: str) -> Ints:
-    """Return the rank of each task where there are as many tasks as ranks, or more.
+    """Return the rank of each task, for at least as many tasks as ranks.
 
     `how` is ``blocks``, of consecutive tasks, or ``metis``: k-way by work and traffic (Karypis and Kumar 1998), with
-    about the same work in each group.
+    balanced work.
 
     Raises ConfigError if there are more ranks than tasks.
     """
     if ranks > graph.tasks:
         problem = f"the graph has {graph.tasks} vertices for {ranks} ranks"
-        raise ConfigError(problem, "take fewer ranks, or a larger graph", ("file",), None, "invalid-data-file")
+        raise ConfigError(problem, "use fewer ranks, or a larger graph", ("file",), None, "invalid-data-file")
     if how == "blocks" or ranks == graph.tasks:
         return np.arange(graph.tasks) * ranks // graph.tasks
     import pymetis
@@ -240,13 +233,13 @@ def group_tasks(graph: GraphFile, ranks: int, how: str) -> Ints:
     options = pymetis.Options(seed=0)
     partition = pymetis.part_graph(ranks, adjacency, vweights=work, eweights=weight, options=options)
     part = np.asarray(partition.vertex_part, dtype=np.int64)
-    # Each rank has some task: an empty group gets one of the largest.
+    # An empty group receives a task of the largest.
     for empty in np.setdiff1d(np.arange(ranks), part):
         part[np.flatnonzero(part == np.argmax(np.bincount(part, minlength=ranks)))[-1]] = empty
     return part
 
 
 def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
-    """Return weights as METIS counts them: whole numbers from 1 on, whose sum has 32 bits."""
-    whole_ones: Floats = np.rint(weights * nearest_power_of_ten(float(weights.sum()), 3e8))
-    return np.maximum(1, whole_ones).astype(np.int64)
+    """Weights for METIS: integers from 1, with a sum of 32 bits."""
+    rounded: Floats = np.rint(weights * nearest_power_of_ten(float(weights.sum()), 3e8))
+    return np.maximum(1, rounded).astype(np.int64)

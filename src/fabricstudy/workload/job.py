@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from pydantic import Field, model_validator
 
@@ -16,29 +16,28 @@ from .compute import Compute
 from .mapping.linear import LinearMapping
 
 JobName = Annotated[
-    str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", "take letters, digits, '_', '.' and '-', with a letter or digit first")
+    str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", "use letters, digits, '_', '.' and '-'; begin with a letter or digit")
 ]
 
 
 class Job(Model):
-    """Ranks with a pattern, the nodes they get and the order in which they sit there.
+    """Ranks with a pattern, an allocation and a mapping.
 
-    Exactly one of `share` (of the machine's nodes, rounded down) and `nodes` says how large the job is; an
-    explicit allocation says it itself.
+    Exactly one of `share` (of the machine's nodes, rounded down), `nodes` and an explicit allocation defines the size.
     """
 
     name: Annotated[JobName, NoPhysics] = Field("app", description="name in tables and figures")
     share: Number | None = Field(None, gt=0, le=1, description="share of the machine's nodes, rounded down to nodes")
     nodes: Whole | None = Field(None, ge=1, description="number of nodes, instead of share")
-    ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node; left out: one a core")
-    pattern: Pattern = Field(description="who sends what to whom")
-    allocation: Allocation = Field(default_factory=Cluster, description="which nodes the job gets")
-    mapping: Mapping = Field(default_factory=LinearMapping, description="which rank sits where on these nodes")
-    compute: Compute | None = Field(None, description="what its ranks compute, if they do more than send messages")
+    ranks_per_node: Whole | None = Field(None, ge=1, description="ranks per node; default: one per core")
+    pattern: Pattern = Field(description="communication pattern")
+    allocation: Allocation = Field(default_factory=Cluster, description="allocation of nodes")
+    mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of ranks to the cores of these nodes")
+    compute: Compute | None = Field(None, description="computation of the ranks; default: none")
     background: Flag = Field(
         False,
-        description="repeat the job's messages until all other jobs have ended: it disturbs them throughout, and has "
-        "no time, bound or slowdown of its own",
+        description="repeat the job's messages until all other jobs have finished: it causes interference throughout, "
+        "and has no runtime, lower bound or slowdown",
     )
 
     @model_validator(mode="after")
@@ -46,27 +45,37 @@ class Job(Model):
         explicit = self.allocation.node_count() is not None
         sizes = (self.share is not None) + (self.nodes is not None) + explicit
         if sizes != 1:
-            remedy = "give it exactly once: as share (like 0.5), as nodes (like 36), or by an explicit allocation"
-            raise ConfigError(f"the job's size is given {sizes} times", remedy, code="conflicting-keys")
+            remedy = "set exactly one of share (like 0.5), nodes (like 36) and an explicit allocation"
+            raise ConfigError(f"the job's size is set {sizes} times", remedy, code="conflicting-keys")
         return self
 
     @model_validator(mode="after")
-    def _computes_beside_messages(self) -> Job:
+    def _computes_in_phases(self) -> Job:
         if self.compute is not None and self.pattern.silent:
-            problem = f"{self.pattern.kind} has no phases before which it could compute"
-            raise ConfigError(problem, "leave compute out", ("compute",), code="conflicting-keys")
+            problem = f"{self.pattern.kind} has no phases to compute in"
+            raise ConfigError(problem, "omit compute", ("compute",), code="conflicting-keys")
         return self
 
     def node_count(self, machine_nodes: int) -> int:
-        """Nodes the job gets on a machine of `machine_nodes` nodes."""
-        listed = self.allocation.node_count()
-        if listed is not None:
-            return listed
-        if self.nodes is not None:
-            return self.nodes
+        """Return the job's nodes on a machine of `machine_nodes` nodes."""
+        nodes = self.allocation.node_count() or self.nodes
+        if nodes is not None:
+            return nodes
         assert self.share is not None
         return int(self.share * machine_nodes + 1e-9)
 
     def rank_count(self, machine_nodes: int, cores_per_node: int) -> int:
-        """Ranks of the job on a machine of `machine_nodes` nodes with `cores_per_node` cores each."""
+        """Return the job's ranks on a machine of `machine_nodes` nodes with `cores_per_node` cores each."""
         return self.node_count(machine_nodes) * (self.ranks_per_node or cores_per_node)
+
+
+class HasJobs(Protocol):
+    """A point, as far as the placement of its jobs depends on it."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs, in the order of their allocation."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of all random choices."""

@@ -1,7 +1,7 @@
-"""Reading communication matrices: bytes from each rank to each other one.
+"""Readers of communication matrices: bytes from each rank to each other rank.
 
-* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996), with numbers, not the pattern alone.
-* CSV (``.csv``): the whole matrix, a line a sender; or lines under the head ``source,destination,bytes``.
+* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996), numeric, not a pattern.
+* CSV (``.csv``): the full matrix, one line per sender; or rows below the header ``source,destination,bytes``.
 * numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
 """
 
@@ -41,20 +41,19 @@ HEAD = ["source", "destination", "bytes"]
 
 @dataclass(frozen=True, eq=False)
 class MatrixFile:
-    """A matrix of `ranks` rows: the pairs that send something, each once, in the order of source and destination."""
+    """The nonzero entries of a matrix of `ranks` rows, sorted by source and destination."""
 
     ranks: int
-    """Rows."""
     source: Ints
     destination: Ints
     size_bytes: Ints
-    """Ranks, never the same, and bytes, at least 1; int64 [pairs] each."""
+    """Distinct ranks, and bytes of at least 1; int64 [pairs] each."""
 
 
 def read_matrix(path: Path, data: bytes) -> MatrixFile:
-    """Read a matrix in the format that the end of the file's name says; whole bytes, what a rank sends itself left out.
+    """Parse a matrix in the format of the file's suffix; bytes are rounded, and the diagonal is ignored.
 
-    Raises InputFileError, with line and column, of the file or of the matrix.
+    Raises InputFileError, with line and column of the file or of the matrix.
     """
     matrix = reader_for_suffix(_READERS, path)(data)
     if matrix.dtype.kind == "c":
@@ -62,7 +61,7 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     matrix = matrix.astype(np.float64)
     rows, columns = matrix.shape
     if rows != columns or not 2 <= rows <= MAX_RANKS:
-        raise InputFileError(f"the matrix is {rows} x {columns}", f"give a square one of 2 to {MAX_RANKS:,} ranks")
+        raise InputFileError(f"the matrix is {rows} x {columns}", f"use a square one of 2 to {MAX_RANKS:,} ranks")
     wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MAX_TRAFFIC_BYTES)))
     if len(wrong):
         place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
@@ -73,20 +72,18 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
     total = float(matrix.data[sent].sum())
     if total > MAX_TRAFFIC_BYTES:
-        raise InputFileError("too many bytes together", f"give at most {MAX_TRAFFIC_BYTES}", "", total)
+        raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
     size_bytes = np.maximum(1, np.rint(matrix.data[sent][order])).astype(np.int64)
     if len(size_bytes) == 0:
-        raise InputFileError("nobody sends anything", "give a matrix with bytes off its diagonal")
+        raise InputFileError("no entries", "use a matrix with bytes off its diagonal")
     source, destination = (end[sent][order].astype(np.int64) for end in (matrix.row, matrix.col))
     return MatrixFile(rows, source, destination, size_bytes)
 
 
 def read_matrix_market(data: bytes) -> Any:
-    """Read a matrix as `scipy.sparse.coo_array`; entries of a pattern alone are 1.
+    """Return a matrix as `scipy.sparse.coo_array`; entries of a pattern are 1. Raises InputFileError, with the line.
 
-    `scipy.io.mmread` ends the process on some files that are damaged.
-
-    Raises InputFileError, with the line.
+    `scipy.io.mmread` crashes the process on some damaged files.
     """
     from scipy.sparse import coo_array
 
@@ -94,9 +91,7 @@ def read_matrix_market(data: bytes) -> Any:
     head = next(lines)[1].lower().split()
     known = (("%%matrixmarket",), ("matrix",), ("coordinate", "array"), ("real", "integer", "pattern"), _SYMMETRIES)
     if len(head) != len(known) or any(word not in words for word, words in zip(head, known, strict=True)):
-        raise InputFileError(
-            "not the head of a Matrix Market file of numbers", _WRITE, position_text(1), " ".join(head)
-        )
+        raise InputFileError("not the header of a numeric Matrix Market file", _WRITE, position_text(1), " ".join(head))
     listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
     filled = [(place, line) for place, line in lines if line.strip() and not line.startswith("%")]
     place, sizes = filled[0] if filled else (1, "")
@@ -105,7 +100,7 @@ def read_matrix_market(data: bytes) -> Any:
         raise InputFileError("not the numbers of rows, columns and entries", _WRITE, position_text(place), sizes)
     rows, columns = counts[:2]
     if max(rows, columns) > MAX_RANKS:
-        raise InputFileError("too large a matrix", f"give at most {MAX_RANKS:,} rows", position_text(place), sizes)
+        raise InputFileError("the matrix is too large", f"use at most {MAX_RANKS:,} rows", position_text(place), sizes)
     row, column = (None, None) if listed else _places(rows, columns, symmetry, len(filled))
     entries = counts[2] if row is None else len(row)
     if len(filled) - 1 != entries:
@@ -125,16 +120,16 @@ def read_matrix_market(data: bytes) -> Any:
 
 
 def _places(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
-    """Return row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
-    if rows * columns > 2 * lines + rows:  # twice what half of a symmetric one has
+    """Row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
+    if rows * columns > 2 * lines + rows:  # a symmetric one has half of its entries
         raise InputFileError(f"shorter than a matrix of {rows} x {columns}", _WRITE, position_text(1))
     column, row = (places.ravel() for places in np.indices((columns, rows)))
-    kept = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
-    return row[kept], column[kept]
+    listed = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
+    return row[listed], column[listed]
 
 
 def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...]) -> Floats:
-    """Read lines of numbers, of which the first are places in a matrix of these sizes."""
+    """Parse lines of numbers, of which the first are indices in a matrix of these sizes."""
     if lines:
         with suppress(ValueError):
             table = np.loadtxt([line for _, line in lines], dtype=np.float64, comments=None, ndmin=2)
@@ -146,7 +141,7 @@ def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...])
     for index, (place, line) in enumerate(lines):
         words = line.split()
         if len(words) != width:
-            raise InputFileError(f"{len(words)} numbers in place of {width}", _WRITE, position_text(place), line)
+            raise InputFileError(f"{len(words)} numbers instead of {width}", _WRITE, position_text(place), line)
         ends = [float(whole(word, 1, size, (place,))) for word, size in zip(words, sizes, strict=False)]
         table[index] = ends + [
             number(word, -MAX_TRAFFIC_BYTES, MAX_TRAFFIC_BYTES, (place,)) for word in words[len(sizes) :]
@@ -165,7 +160,7 @@ def _read_csv(data: bytes) -> Any:
 
     rows = list(numbered_csv_rows(data))
     if not rows:
-        raise InputFileError("the file is empty", f"give the matrix, or {','.join(HEAD)} and lines of it")
+        raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(HEAD)} and rows")
     if rows[0][1] == HEAD:
         entries = np.array([_numbers(line, row, HEAD, ranks=2) for line, row in rows[1:]]).reshape(-1, 3)
         ends = entries[:, :2].astype(np.int64)
@@ -176,7 +171,7 @@ def _read_csv(data: bytes) -> Any:
 
 
 def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> list[float]:
-    """Read the cells of a line, of which the first `ranks` ones are ranks."""
+    """Parse the cells of a line, of which the first `ranks` are ranks."""
     check_width(line, row, names)
     cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
     ends = [float(whole(cell, 0, MAX_RANKS - 1, where)) for cell, where in cells[:ranks]]
@@ -200,29 +195,31 @@ def _read_npz(data: bytes) -> Any:
                         raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
                 return matrix
             arrays = [file[name] for name in names]
-    except (ValueError, OSError, KeyError, TypeError, EOFError, IndexError, NotImplementedError) as error:
-        raise InputFileError(f"not a file of numpy: {error}", _SAVE) from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, AttributeError, RuntimeError) as error:
-        raise InputFileError(f"not a file of numpy: {error}", _SAVE) from None
+    except _DAMAGED as error:
+        raise InputFileError(f"not a numpy file: {error}", _SAVE) from None
     if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
         contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
-        raise InputFileError(
-            f"not one matrix of numbers but {contents or 'nothing'}", "save one array of two dimensions"
-        )
+        problem = f"not a single numeric matrix but {contents or 'nothing'}"
+        raise InputFileError(problem, "save one array of two dimensions")
     return coo_array(arrays[0])
 
 
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 _WRITE = "write it with scipy.io.mmwrite"
 _SAVE = "write it with numpy.savez or scipy.sparse.save_npz"
+_DAMAGED = (
+    ValueError, OSError, KeyError, TypeError, EOFError, IndexError, AttributeError, RuntimeError, zipfile.BadZipFile,
+    zlib.error, struct.error,
+)  # fmt: skip
+"""Exceptions of damaged files; NotImplementedError is a RuntimeError."""
 
 
 def _check_archive(data: bytes) -> None:
-    """Refuse arrays that unpack to too much, or declare more than there is: memory is taken for what they say."""
+    """Raise InputFileError for arrays that unpack to too much, or declare more data than they have."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = archive.infolist()
         if sum(part.file_size for part in parts) > MAX_BYTES:
-            raise InputFileError(f"more than {MAX_BYTES:,} bytes when unpacked", "give a smaller matrix")
+            raise InputFileError(f"more than {MAX_BYTES:,} bytes when unpacked", "use a smaller matrix")
         for part in parts:
             with archive.open(part) as file:
                 version = np.lib.format.read_magic(file)
@@ -232,7 +229,7 @@ def _check_archive(data: bytes) -> None:
                 shape, _, dtype = header(file)
                 left = part.file_size - file.tell()
             if math.prod(shape) * dtype.itemsize > left:
-                raise InputFileError(f"shorter than its header says: {shape}", _SAVE, part.filename)
+                raise InputFileError(f"shorter than the shape in its header: {shape}", _SAVE, part.filename)
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}

@@ -1,7 +1,6 @@
-"""Reading lists of messages: CSV (``.csv``) and Parquet (``.parquet``).
+"""Readers of message lists: CSV (``.csv``) and Parquet (``.parquet``).
 
-They have the columns phase, source, destination and bytes. Rows of a rank within a phase stand in the order in which it
-sends.
+The columns are phase, source, destination and bytes. Rows of a rank within a phase are in send order.
 """
 
 import io
@@ -27,18 +26,18 @@ from fabricstudy.core.input_files import (
 Ints = npt.NDArray[np.int64]
 
 Places = Callable[[int], str]
-"""The line or row of a message in its file."""
+"""Returns the line or row of a message in its file."""
 
 COLUMNS = ("phase", "source", "destination", "bytes")
 _LARGEST = {"phase": 2**31 - 2, "source": MAX_RANKS - 1, "destination": MAX_RANKS - 1, "bytes": MAX_TRAFFIC_BYTES}
 
 MAX_ROWS = 50_000_000
-"""Messages of a list in Parquet, which packs equal rows into next to nothing."""
+"""Maximum number of messages in a Parquet file, where equal rows take almost no space."""
 
 
 @dataclass(frozen=True, eq=False)
 class MessageFile:
-    """Messages: phases and ranks from 0 on, bytes at least 1, int64 arrays [messages]; never from a rank to itself."""
+    """Messages: phases and ranks from 0, bytes of at least 1, int64 [messages] each; never from a rank to itself."""
 
     phase: Ints
     source: Ints
@@ -52,15 +51,15 @@ class MessageFile:
 
     @property
     def phases(self) -> int:
-        """Phases, empty ones before the last counted."""
+        """Number of phases, including empty ones before the last."""
         return 1 + int(self.phase.max())
 
 
 def read_messages(path: Path, data: bytes) -> MessageFile:
-    """Read messages in the format that the end of the file's name says; raises InputFileError, with line and column."""
+    """Parse messages in the format of the file's suffix; raises InputFileError, with line and column."""
     rows, places = reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
     if not len(rows):
-        raise InputFileError("there is no message", "give one line a message")
+        raise InputFileError("no messages", "write one line per message")
     for column, name in enumerate(COLUMNS):
         wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
         if len(wrong):
@@ -69,10 +68,10 @@ def read_messages(path: Path, data: bytes) -> MessageFile:
     loops = np.flatnonzero(rows[:, 1] == rows[:, 2])
     if len(loops):
         value = int(rows[loops[0], 1])
-        raise InputFileError("a rank sends to itself", "leave the line out", f"{places(loops[0])} (destination)", value)
+        raise InputFileError("a rank sends to itself", "remove the line", f"{places(loops[0])} (destination)", value)
     total = float(rows[:, 3].sum(dtype=np.float64))
     if total > MAX_TRAFFIC_BYTES:
-        raise InputFileError("too many bytes together", f"give at most {MAX_TRAFFIC_BYTES}", "", total)
+        raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
     return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
 
 
@@ -98,7 +97,7 @@ def _read_csv(data: bytes) -> tuple[Ints, Places]:
 def _check_columns(names: list[str], where: str) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
-        raise InputFileError(f"there is no column {missing[0]}", f"give the columns {', '.join(COLUMNS)}", where)
+        raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(COLUMNS)}", where)
 
 
 def _read_parquet(data: bytes) -> tuple[Ints, Places]:
@@ -110,14 +109,14 @@ def _read_parquet(data: bytes) -> tuple[Ints, Places]:
         names = file.schema_arrow.names
         _check_columns(names, "")
         if file.metadata.num_rows > MAX_ROWS:
-            raise InputFileError("too many messages", f"give at most {MAX_ROWS:,}", "", file.metadata.num_rows)
+            raise InputFileError("too many messages", f"use at most {MAX_ROWS:,}", "", file.metadata.num_rows)
         table = file.read([name for name in (*COLUMNS, "job") if name in names])
         if "job" in names and len(table["job"].unique()) > 1:
-            raise InputFileError("messages of several jobs", "give those of one", "column job")
+            raise InputFileError("messages of several jobs", "use those of one", "column job")
         for name in COLUMNS:
             if not pa.types.is_integer(table[name].type) or table[name].null_count:
                 contents = f"{table[name].type} with {table[name].null_count} missing"
-                raise InputFileError("not whole numbers throughout", "give integers", f"column {name}", contents)
+                raise InputFileError("not all integers", "use integers", f"column {name}", contents)
         columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
     except (pa.ArrowException, OSError, KeyError) as error:
         raise InputFileError(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None

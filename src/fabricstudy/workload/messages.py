@@ -1,4 +1,4 @@
-"""Placed jobs and their messages: what every engine gets."""
+"""Placed jobs and their messages: the input of every engine."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ IntArray = npt.NDArray[np.int32]
 Indices = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
-# Rows converted to Arrow at a time, so that writing needs little memory beside the messages themselves.
+# Rows converted to Arrow at a time, to limit memory.
 ROWS_PER_WRITE = 1 << 20
 
 
 class WorkloadError(FabricstudyError):
-    """A job that cannot be placed, or whose pattern cannot be made there; the message says why."""
+    """A job cannot be placed, or its pattern does not exist for its placement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Messages of one job: the rows of a rank within a phase stand in the order in which it sends.
+    """Messages of one job, sorted by phase, source and send order.
 
-    In each phase a rank posts its receives and sends, waits for its own, then goes to its next phase; there
-    is no global barrier. Rows are sorted by phase, then source.
+    In each phase a rank posts its receives and sends, waits for their completion, then starts its next phase; there
+    is no global barrier.
     """
 
     phase: IntArray
@@ -51,10 +51,10 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class Computing:
-    """What the ranks of a job compute: one row for a rank and a phase in which it has a message, sorted by phase.
+    """Computation of the ranks of a job: one row per phase and rank with a message in it, sorted by phase.
 
-    A rank posts the messages of the phase when it has computed `before_ns`, and leaves it when they have arrived and
-    `beside_ns` have passed since.
+    A rank posts the messages of the phase after computing for `before_ns`, and completes the phase when they have
+    arrived and `overlapped_ns` have passed since.
     """
 
     phase: IntArray
@@ -66,18 +66,18 @@ class Computing:
 
     @property
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays in their order."""
+        """The arrays, in the order of the fields."""
         return self.phase, self.rank, self.before_ns, self.overlapped_ns
 
     @property
     def first_ns(self) -> float:
-        """Least time that a rank computes before it posts its first message."""
+        """Minimum time that a rank computes before it posts its first message."""
         first = np.unique(self.rank, return_index=True)[1]
         return float(self.before_ns[first].min(initial=np.inf)) if len(first) else 0.0
 
     def total_ns_per_rank(self, ranks: int) -> npt.NDArray[np.float64]:
-        """Time that each rank computes in all, float64 [ranks]."""
-        # Of nothing, numpy would make integers.
+        """Return the total computation time of each rank, float64 [ranks]."""
+        # Without rows, numpy returns integers.
         return np.bincount(self.rank, self.before_ns + self.overlapped_ns, ranks).astype(np.float64, copy=False)
 
 
@@ -89,16 +89,16 @@ class PlacedJob:
     node_of_rank: IntArray
     messages: Messages
     background_duration_ns: float | None = None
-    """None for a job that ends. In the background: the time that its repeated messages have to fill at least, by an
-    engine that cannot go on for ever."""
+    """Minimum time that the repeated messages of a background job have to fill, for engines that need a finite number;
+    None for a foreground job."""
     computing: Computing | None = None
-    """None for a job that computes nothing."""
+    """None for a job without computation."""
     mapping_start: str | None = None
-    """The start that its mapping is from, None where the mapping does not try several."""
+    """The start that the mapping selected; None if it has only one."""
 
     @property
     def background(self) -> bool:
-        """Whether it repeats its messages until all other jobs have ended."""
+        """True if the job repeats its messages until all other jobs have finished."""
         return self.background_duration_ns is not None
 
     @property
@@ -108,7 +108,7 @@ class PlacedJob:
 
     @property
     def is_inter_node(self) -> Mask:
-        """Whether each message goes from one node to another, bool [messages]."""
+        """Mask of messages between different nodes, bool [messages]."""
         between: Mask = self.node_of_rank[self.messages.source] != self.node_of_rank[self.messages.destination]
         return between
 
@@ -119,16 +119,16 @@ class PlacedJob:
 
 
 MAX_REPEATED_MESSAGES = 20_000_000
-"""Messages that a background job becomes at most where its rounds are written out: some GB of traces."""
+"""Maximum number of messages of a background job with all repetitions written out: some GB of traces."""
 
 
 def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
-    """Return a background job with as many rounds of its messages as fill `PlacedJob.lasts_ns`, and any other as it is.
+    """Repeat the messages of a background job to fill its `background_duration_ns`; return other jobs unchanged.
 
-    A rank cannot send its bytes faster than its node's link takes them. So whatever an engine calls the end of a send,
-    each rank that sends something to another node still has bytes to send after that time.
+    A rank cannot send faster than its node's link. So however an engine defines the end of a send, each rank that sends
+    to another node still has bytes to send after that time.
 
-    Raises WorkloadError if that are too many messages.
+    Raises WorkloadError if this results in too many messages.
     """
     sent = job.messages
     if job.background_duration_ns is None or not job.is_inter_node.any():
@@ -138,48 +138,39 @@ def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
     rounds = 1 + ceil(job.background_duration_ns * 1e-9 * machine.host.bandwidth_Bps / least)
     if rounds * len(sent) > MAX_REPEATED_MESSAGES:
         raise WorkloadError(
-            f"in the background it would repeat {len(sent):,} messages {rounds:,} times, and this engine can be given "
-            f"{MAX_REPEATED_MESSAGES:,} messages; raise its message size, or take the engine caminos"
+            f"its {len(sent):,} background messages would be repeated {rounds:,} times, but this engine supports "
+            f"{MAX_REPEATED_MESSAGES:,} messages; increase the message size, or use the engine caminos"
         )
     phases = int(sent.phase.max()) + 1
-    first_phase = np.repeat(np.arange(rounds, dtype=np.int32) * phases, len(sent)).astype(np.int32)
-    phase, *columns = (np.tile(column, rounds) for column in vars(sent).values())
-    repeated = Messages(phase + first_phase, *columns)
-    return replace(job, messages=repeated, computing=_repeated(job.computing, rounds, phases))
 
+    def repeated(phase: IntArray, *columns: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        phase_of_round = np.arange(rounds, dtype=np.int32)[:, None] * np.int32(phases)
+        return [(phase_of_round + phase).ravel(), *(np.tile(column, rounds) for column in columns)]
 
-def _repeated(computing: Computing | None, rounds: int, phases: int) -> Computing | None:
-    if computing is None:
-        return None
-    first_phase = np.repeat(np.arange(rounds) * phases, len(computing.phase))
-    phase, *columns = (np.tile(column, rounds) for column in computing.columns)
-    return Computing((phase + first_phase).astype(np.int32), *columns)
+    rows = None if job.computing is None else Computing(*repeated(*job.computing.columns))
+    return replace(job, messages=Messages(*repeated(*vars(sent).values())), computing=rows)
 
 
 def hop_bytes(job: PlacedJob, machine: Machine) -> float:
-    """Return the sum over the job's messages of bytes times hops between routers; within a router they count 0.
-
-    The measure of Agarwal, Sharma and Kale (IPDPS 2006).
-    """
+    """Return the sum over the job's messages of bytes times hops between routers (Agarwal, Sharma and Kale 2006)."""
     router = machine.node_router[job.node_of_rank]
-    far = hop_distances(machine).between(router[job.messages.source], router[job.messages.destination])
-    return float(far.astype(np.float64) @ job.messages.size_bytes)
+    hops = hop_distances(machine).between(router[job.messages.source], router[job.messages.destination])
+    return float(hops.astype(np.float64) @ job.messages.size_bytes)
 
 
 def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
     """Write ranks.parquet (job, rank, node) and messages.parquet (job, phase, source, destination, bytes).
 
-    Rows stand job after job in the order of `jobs`, ranks ascending, messages in send order; the folder exists.
+    Rows are in the order of `jobs`, ranks ascending, messages in send order; the folder must exist.
     """
     import pyarrow as pa
 
     job, number = ("job", pa.dictionary(pa.int32(), pa.string())), pa.int32()
     ranks = pa.schema([job, ("rank", number), ("node", number)])
     messages = pa.schema([job, ("phase", number), ("source", number), ("destination", number), ("bytes", pa.int64())])
-    of_ranks = ((j.name, [np.arange(j.ranks, dtype=np.int32), j.node_of_rank]) for j in jobs)
-    _write(folder / "ranks.parquet", ranks, of_ranks)
-    sent = ((j.name, j.messages) for j in jobs)
-    _write(folder / "messages.parquet", messages, ((name, [*vars(columns).values()]) for name, columns in sent))
+    rank_columns = ((j.name, [np.arange(j.ranks, dtype=np.int32), j.node_of_rank]) for j in jobs)
+    _write(folder / "ranks.parquet", ranks, rank_columns)
+    _write(folder / "messages.parquet", messages, ((j.name, [*vars(j.messages).values()]) for j in jobs))
 
 
 def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[npt.NDArray[Any]]]]) -> None:

@@ -1,4 +1,4 @@
-"""Numbers of ranks as grids, and members as numbers."""
+"""Factorisation of rank counts into grids, and numbering within groups."""
 
 from functools import lru_cache
 
@@ -10,8 +10,7 @@ import numpy.typing as npt
 def balanced_shape(ranks: int, dimensions: int) -> tuple[int, ...]:
     """Factorise `ranks` as evenly as possible into `dimensions` lengths, longest first.
 
-    The longest length is the least possible, then the second, and so on; ``MPI_Dims_create`` asks for the
-    same in words.
+    The longest length is minimal, then the second, and so on, as ``MPI_Dims_create`` requires.
 
     Examples
     --------
@@ -49,7 +48,7 @@ def divisors(number: int) -> tuple[int, ...]:
 
 
 def index_within(group: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-    """Number the members of each group from 0, in the order of their numbers.
+    """Number the members of each group from 0, in ascending order.
 
     Examples
     --------

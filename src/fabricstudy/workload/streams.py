@@ -1,4 +1,4 @@
-"""Random streams: one a job and purpose, so that no choice shifts another."""
+"""Random streams: one per job and purpose, so that no choice shifts another."""
 
 from enum import IntEnum
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Purpose(IntEnum):
-    """What a stream is drawn for; the numbers are part of every result, so they never change."""
+    """Purpose of a stream; the numbers are part of every result, so they never change."""
 
     ALLOCATION = 0
     MAPPING = 1

@@ -96,9 +96,7 @@ def test_files_that_the_study_names_go_with_it(ran: Ran, tmp_path: Path) -> None
     assert named.study_files() == {"study/maps/cores.txt": ran.base / "maps/cores.txt", "study/made-up.yaml": ran.study}
     for name in (str(outside), "../outside.txt"):
         bad = type(found)(found.file, f"extra: {name}\n", found.plan, found.tables, found.outputs)
-        with pytest.raises(
-            ArtifactError, match=re.escape(f"it names the file {name} outside its folder; move the file")
-        ):
+        with pytest.raises(ArtifactError, match=re.escape(name)):
             bad.study_files()
 
 

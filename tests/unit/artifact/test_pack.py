@@ -73,9 +73,7 @@ def test_a_changed_or_missing_file_is_named(unpacked: Path) -> None:
     (unpacked / "results/made-up/tables/jobs.csv").unlink()
     with pytest.raises(ArtifactError, match=r"x.py and 1 other files: not as packed"):
         check(unpacked)
-    with pytest.raises(
-        ArtifactError, match="SHA256SUMS: there is no such file; name the folder of an unpacked artifact"
-    ):
+    with pytest.raises(ArtifactError, match="SHA256SUMS"):
         check(unpacked / "code")
 
 

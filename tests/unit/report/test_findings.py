@@ -157,7 +157,7 @@ def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
     case = make(figures=[], sweep={"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]})
     found = effects(case.tables, design_axes(case.study))
     assert found is not None and [one.axis for one in found.axes] == ["routing"]
-    assert "They give the same verdict on 1 of 1 number behind the claims." in told(case)
+    assert "the same verdict on 1 of 1 number behind the claims." in told(case)
     assert "by caminos and sst" in told(case)
 
 
@@ -202,15 +202,15 @@ def test_one_seed_says_nothing_of_chance(make: Make) -> None:
 
 def test_what_was_computed_is_told_apart(make: Make) -> None:
     case = make()
-    assert "computed" not in told(case)
+    assert "Computation" not in told(case)
     jobs = case.tables.jobs.head(4).assign(runtime_ns=100.0, compute_ns=[0.0, 20.0, 40.0, 90.0])
-    assert "3 jobs computed for 40 % of the runtime in the median (20 to 90 %)" in told(case, jobs=jobs)
+    assert "40 % of the runtime in the median (20 to 90 %, 3 jobs)" in told(case, jobs=jobs)
 
 
 def test_slowdowns_are_told(make: Make) -> None:
     rows = pd.DataFrame({"experiment": "main", "slowdown": [1.0, 1.5, 3.0]})
     words = told(make(), interference=rows)
-    assert "3 jobs took 1.5 times as long" in words and "(1 to 3)" in words
+    assert "1.5 in the median (1 to 3, 3 jobs)" in words
 
 
 def test_whose_time_it_is_where_points_have_several_jobs(make: Make) -> None:
@@ -224,7 +224,7 @@ def test_whose_time_it_is_where_points_have_several_jobs(make: Make) -> None:
 
 def test_nothing_done_is_said_to_be_nothing(make: Make) -> None:
     words = told(make(lost=24, claims=[]))
-    assert words == "The report rests on 0 of 24 simulations of 2 machines by no engine (24 CPU-seconds, 3 seeds)."
+    assert "0 of 24 simulations of 2 machines by no engine (24 CPU-seconds, 3 seeds)" in words
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) ->
     assert found is not None and found.axes == []
     (growth,) = found.growths
     assert (growth.least, growth.most, growth.factors, growth.comparisons) == ("1 kB", "16 kB", (10, 10, 10), 1)
-    assert "From message 1 kB to 16 kB the runtime grows 10 times." in " ".join(sentences(tables, found))
+    assert "by a factor of 10 from message 1 kB to 16 kB." in " ".join(sentences(tables, found))
 
 
 def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:

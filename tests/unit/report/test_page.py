@@ -19,7 +19,7 @@ from fabricstudy.engine.settings import Network
 from fabricstudy.report import study_setup
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import RenderedFigure
-from fabricstudy.report.page import _again, render, write_report
+from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
 from fabricstudy.report.times import below_bounds, bounds
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.plan_file import write_plan
@@ -73,8 +73,10 @@ def test_the_page_has_all_sections_and_every_tag_is_closed(make: Make, tmp_path:
     _, page = written(make(figures=[]), tmp_path / "out")
     assert not page.open
     assert [attributes.get("id") for tag, attributes in page.tags if tag == "section"] == list(SECTIONS)
-    links = [a["href"] for tag, a in page.tags if tag == "a" and (a["href"] or "").startswith("#")]
+    links = [a["href"] for tag, a in page.tags if tag == "a" and re.match("#(?!claim-)", a["href"] or "")]
     assert links == [f"#{section}" for section in SECTIONS]
+    claims = [a["href"] for tag, a in page.tags if tag == "a" and (a["href"] or "").startswith("#claim-")]
+    assert sorted(claims) == ["#claim-2.1", "#claim-2.2"]
 
 
 def test_sections_without_content_are_left_out(make: Make, tmp_path: Path) -> None:
@@ -93,15 +95,16 @@ def test_backticks_are_code_and_nothing_else_is_markup(make: Make, tmp_path: Pat
 
 def test_machines_workloads_and_source_stand_at_the_top(make: Make, tmp_path: Path) -> None:
     _, page = written(make(figures=[]), tmp_path / "out")
-    top = page.text[: page.text.index("What was found")]
+    top = page.text[: page.text.index("Key findings")]
+    assert "alpha: 0.5 and 2; routing: minimal and valiant; message: " in top
     assert "dragonfly (2 variants): 72 nodes, 36 routers, local 1 GB/s, global 500 MB/s to 2 GB/s, host 1 GB/s" in top
     assert "app: ring, messages of 1 kB to 1 MB, 72 nodes" in top
     assert f"Source {HOSTILE} and somebody" in top
     claims = make(figures=[]).tables.claims.assign(claim_verdict="differs")
     case = make(figures=[])
     _, page = written(replace(case, tables=replace(case.tables, claims=claims)), tmp_path / "differ")
-    found = page.text[page.text.index("What was found") :]
-    assert found.index(f"S {HOSTILE}") < found.index("Of the choices")
+    found = page.text[page.text.index("Key findings") :]
+    assert found.index(f"S {HOSTILE}") < found.index("routing changes the runtime")
 
 
 def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +154,7 @@ def test_jobs_faster_with_neighbours_than_alone_are_named_at_the_top(make: Make,
     rows = rows.reindex(columns=list(dict.fromkeys([*rows, *METRICS["interference"], "job"])))
     _, page = written(replace(case, tables=replace(case.tables, interference=rows)), tmp_path / "out")
     assert ("div", {"class": "warning", "role": "note"}) in page.tags
-    found = page.text[page.text.index("What was found") : page.text.index("Of 2 claims")]
+    found = page.text[page.text.index("Key findings") : page.text.index("Of 2 claims")]
     assert "2 points" in found and "main 2 caminos cfd 0.71 0.7 to 0.72 2" in found and "ai" not in found.split()
     _, page = written(case, tmp_path / "none")
     assert not any((attributes.get("class") or "") == "warning" for _, attributes in page.tags)
@@ -188,13 +191,14 @@ def test_the_command_is_quoted_for_a_shell_and_names_our_own_studies_by_name(mak
     _, page = written(case, tmp_path / "out")
     command = next(words for words in page.words if words.startswith("fabricstudy run "))
     assert shlex.split(command) == ["fabricstudy", "run", str(case.file), "--cores", "all"]
-    assert _again(str(CONFIGS / "quick.yaml")) == "fabricstudy run quick --cores all"
+    bundled = render(case.plan, case.tables, (), b"", str(CONFIGS / "quick.yaml"))
+    assert "fabricstudy run quick --cores all" in bundled
 
 
 def test_the_page_needs_nothing_else_and_every_picture_has_words_and_files(make: Make, tmp_path: Path) -> None:
     text, page = written(make(), tmp_path / "out")
     images = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert len(images) == len(FIGURES) - 1
+    assert len(images) == len(FIGURES)  # one has nothing to draw, and the machine is drawn at the top
     assert all((image["src"] or "").startswith("data:image/svg+xml;base64,") for image in images)
     assert all(len(image["alt"] or "") > 50 for image in images)
     assert not re.search(r"https?://|@import|url\(", re.sub(r"<script>.*?</script>", "", text, flags=re.S))
@@ -211,7 +215,19 @@ def test_it_opens_with_the_figure_that_shows_the_largest_effect(make: Make, tmp_
     _, page = written(make(figures=[FIGURES[3], FIGURES[2], FIGURES[0]]), tmp_path / "out")
     order = [attributes["id"] for tag, attributes in page.tags if tag in ("section", "figure")]
     # Of those, only the lines show times against the routing, which doubles them.
-    assert order[:5] == ["found", "figure-lines", "figures", "figure-cuts", "figure-boxes"]
+    assert order[:6] == ["found", "figure-of-machine", "figure-lines", "figures", "figure-cuts", "figure-boxes"]
+    numbers = [page.text.index(f"Figure {number}. {title}") for number, title in enumerate(("Time", "Bis", "Spr"), 1)]
+    assert numbers == sorted(numbers)
+
+
+def test_a_machine_too_large_to_be_drawn_leaves_the_page_without_its_picture(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = make(figures=[])
+    assert len([tag for tag, _ in written(case, tmp_path / "small")[1].tags if tag == "img"]) == 1
+    monkeypatch.setattr("fabricstudy.report.page.MAX_ROUTERS_DRAWN", 35)
+    assert MAX_ROUTERS_DRAWN > 36
+    assert not [tag for tag, _ in written(case, tmp_path / "large")[1].tags if tag == "img"]
 
 
 def test_a_large_report_leaves_pictures_beside_the_page_to_stay_small(make: Make) -> None:
@@ -219,7 +235,7 @@ def test_a_large_report_leaves_pictures_beside_the_page_to_stay_small(make: Make
     figures = [Figure.model_validate({**FIGURES[0], "id": f"f{number}"}) for number in range(20)]
     drawn = [RenderedFigure(figure, b"<svg/>" + b" " * 500_000, b"", "a", "b", 1) for figure in figures]
     text = render(case.plan, case.tables, drawn, b"", "study")
-    sources = [attributes["src"] or "" for tag, attributes in Reader(text).tags if tag == "img"]
+    sources = [attributes["src"] or "" for tag, attributes in Reader(text).tags if tag == "img"][1:]
     assert len(text) < 5_000_000
     assert sources[0].startswith("data:") and sources[-1] == "figures/f19.svg"
     assert len(sources) == 20
@@ -239,7 +255,7 @@ def test_what_the_source_says_what_is_accepted_and_what_was_measured_are_columns
     wider = {**part, "accept": [1, 2.5], "reason": f"Reason {HOSTILE}"}
     claim = {**STUDY["claims"][0], "scope": f"Scope {HOSTILE}", "parts": [wider]}
     text, page = written(make(figures=[], claims=[claim]), tmp_path / "out")
-    assert "source says accepted measured" in page.text
+    assert "source accepted measured" in page.text
     assert f"1.5 to 2.5 1 to 2.5 Reason {HOSTILE} 2.119 2.118 to 2.12 " in page.text
     assert f"Run: Scope {HOSTILE}" in page.text
     assert "2.1 reproduced in part" in page.text and "Of 1 claim, 1 is reproduced in part." in page.text

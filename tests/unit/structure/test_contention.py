@@ -33,7 +33,7 @@ def test_half_way_round_a_ring_by_hand() -> None:
         "hops": 2,
         "uses": 8,
         "uses_of_link": 1,
-        "fullest": 2,
+        "bottleneck_uses": 2,
         "on_way": 2,
     }
 
@@ -52,7 +52,8 @@ def test_wicon_shares_links_by_the_ranks_of_a_node_or_by_three_times_two() -> No
         for name, machine, pattern in [("nn4", BGP, NN), ("rnd4", BGP, RND), ("nn2", XT3, NN), ("rnd2", XT3, RND)]
     }  # fmt: skip
     found = rows(**cases)
-    assert [(found[name]["fullest"], found[name]["on_way"], found[name]["hops"]) for name in ("nn4", "nn2")] == [
+    numbers = ("bottleneck_uses", "on_way", "hops")
+    assert [tuple(found[name][number] for number in numbers) for name in ("nn4", "nn2")] == [
         (4, 4, 1), (2, 2, 1),
     ]  # fmt: skip
     assert found["rnd4"]["on_way"] == pytest.approx(6.1, rel=0.05) and found["rnd2"]["on_way"] == pytest.approx(

@@ -296,7 +296,7 @@ def test_given_traffic_is_left_as_it_was(dragonfly: Callable[..., Machine]) -> N
 @pytest.mark.parametrize("routing", [Adaptive(), Ugal()])
 def test_what_has_no_loads_is_refused(dragonfly: Callable[..., Machine], routing: Any) -> None:
     assert not has_loads(dragonfly(3, 2), routing)
-    with pytest.raises(ValueError, match=f"not known beforehand for {routing.kind}"):
+    with pytest.raises(ValueError, match=routing.kind):
         router_link_loads(dragonfly(3, 2), np.ones((6, 6)), routing)
 
 

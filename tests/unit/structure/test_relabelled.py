@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
-from fabricstudy.structure.bisection import Bisection, bisect
+from fabricstudy.structure.bisection import BisectionBounds, bisection_bounds
 from fabricstudy.structure.bound import load_time_ns, lower_bound, phase_bound_ns
 from fabricstudy.structure.load import link_loads
-from fabricstudy.study.file import read_machine
+from fabricstudy.study.file import validate_machine
 
 SPEEDS = {"local": "1 GB/s", "global": "3 GB/s", "host": "1 GB/s"}
 MACHINES: dict[str, dict[str, Any]] = {
@@ -32,11 +32,11 @@ MACHINES: dict[str, dict[str, Any]] = {
 
 
 @cache
-def known(name: str) -> tuple[Machine, Bisection]:
+def known(name: str) -> tuple[Machine, BisectionBounds]:
     """Return a machine without what its family knows of it, and its bisection."""
-    built = read_machine(MACHINES[name]).build()
+    built = validate_machine(MACHINES[name]).build()
     plain = replace(built, kind="graph", coordinates=None, dimensions=())
-    return plain, bisect(plain)
+    return plain, bisection_bounds(plain)
 
 
 def relabelled(machine: Machine, rng: np.random.Generator) -> tuple[Machine, npt.NDArray[np.int32]]:
@@ -93,8 +93,10 @@ def test_bounds_and_loads_do_not_know_the_numbers(name: str, seed: int) -> None:
 @settings(max_examples=10)
 def test_the_bisection_does_not_know_the_numbers(name: str, seed: int) -> None:
     machine, found = known(name)
-    again = bisect(relabelled(machine, np.random.default_rng(seed))[0])
+    again = bisection_bounds(relabelled(machine, np.random.default_rng(seed))[0])
     assert found.exact and again.exact
     assert again.upper_Bps == pytest.approx(found.upper_Bps, rel=1e-9)
     # What the family knows agrees with what the search found.
-    assert bisect(read_machine(MACHINES[name]).build()).upper_Bps == pytest.approx(found.upper_Bps, rel=1e-9)
+    assert bisection_bounds(validate_machine(MACHINES[name]).build()).upper_Bps == pytest.approx(
+        found.upper_Bps, rel=1e-9
+    )

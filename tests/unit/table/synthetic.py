@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pandas as pd
+
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan

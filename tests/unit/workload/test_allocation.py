@@ -130,22 +130,19 @@ def test_explicit_keeps_the_order_given(
 
 
 @pytest.mark.parametrize(
-    ("jobs", "text"),
+    ("jobs", "values"),
     [
-        (
-            [{"nodes": 2}, {"allocation": {"kind": "explicit", "nodes": [5, 1]}}],
-            "job 1: node 1 belongs to an earlier job",
-        ),
-        ([{"allocation": {"kind": "explicit", "nodes": [72]}}], "job 0: there is no node 72; .* last node is 71"),
-        ([{"share": 0.5}, {"nodes": 37}], "job 1: it needs 37 nodes and 36 are free"),
-        ([{"share": 0.01}], "job 0: its share of 72 nodes is less than one node"),
-        ([{"nodes": 1, "ranks_per_node": 3}], "job 0: 3 ranks per node and 2 cores"),
+        ([{"nodes": 2}, {"allocation": {"kind": "explicit", "nodes": [5, 1]}}], "job 1: .*\\b1\\b"),
+        ([{"allocation": {"kind": "explicit", "nodes": [72]}}], "job 0: .*72.*71"),
+        ([{"share": 0.5}, {"nodes": 37}], "job 1: .*37.*36"),
+        ([{"share": 0.01}], "job 0: .*72"),
+        ([{"nodes": 1, "ranks_per_node": 3}], "job 0: .*3.*2"),
     ],
 )
 def test_what_does_not_fit_is_refused(
-    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], jobs: list[dict[str, Any]], text: str
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], jobs: list[dict[str, Any]], values: str
 ) -> None:
-    with pytest.raises(WorkloadError, match=text):
+    with pytest.raises(WorkloadError, match=values):
         placed(point(*jobs))
 
 

@@ -110,7 +110,7 @@ def test_odd_number_of_nodes_is_refused(
     point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
 ) -> None:
     job = {"nodes": 3, "pattern": {"kind": "furthest-pairing", "message": "1 kB"}}
-    with pytest.raises(WorkloadError, match="job 0: furthest pairing needs an even number of nodes and the job has 3"):
+    with pytest.raises(WorkloadError, match=r"^job 0: .*\b3\b"):
         placed(point(job))
 
 

@@ -255,5 +255,5 @@ def test_more_ranks_than_vertices_are_refused_when_planned(tmp_path: Path) -> No
 
 
 def test_what_the_file_tells_may_not_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="the file tells it"):
+    with pytest.raises(ValidationError, match="unknown key"):
         pattern_of(tmp_path, edges=3)

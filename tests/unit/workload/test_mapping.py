@@ -83,13 +83,11 @@ def test_file_seats_rank_r_on_the_core_of_line_r(point: Callable[..., Point]) ->
     assert slots.node_of_core[cores].tolist() == [4, 9, 4, 9]
 
 
-@pytest.mark.parametrize(
-    ("cores", "text"), [((0, 1, 2), "has 3 lines and the job 4 ranks"), ((0, 1, 2, 2), "each core from 0 to 3")]
-)
-def test_file_that_does_not_fit_is_refused(point: Callable[..., Point], cores: tuple[int, ...], text: str) -> None:
+@pytest.mark.parametrize(("cores", "values"), [((0, 1, 2), "3.*4"), ((0, 1, 2, 2), "0.*3")])
+def test_file_that_does_not_fit_is_refused(point: Callable[..., Point], cores: tuple[int, ...], values: str) -> None:
     slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=cores)
-    with pytest.raises(WorkloadError, match=text):
+    with pytest.raises(WorkloadError, match=values):
         config.map_ranks(slots, Tasks(4), np.random.default_rng(0))
 
 
@@ -153,5 +151,5 @@ def test_recursive_bisection_refuses_a_pattern_that_follows_the_seats(
     point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], kind: str
 ) -> None:
     job = {"share": 1.0, "pattern": {"kind": kind, "message": "1 kB"}, "mapping": {"kind": "recursive-bisection"}}
-    with pytest.raises(WorkloadError, match="take another mapping for the patterns"):
+    with pytest.raises(WorkloadError, match="recursive-bisection"):
         placed(point(job))

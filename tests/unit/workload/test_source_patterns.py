@@ -201,18 +201,18 @@ def test_ping_pong_goes_the_longest_way_and_back(shape: tuple[int, ...], wrap: b
 
 
 @pytest.mark.parametrize(
-    ("job", "text"),
+    ("job", "values"),
     [
-        ({"nodes": 15, "pattern": {"kind": "pairs"}}, "pairs need an even number of ranks and get 15"),
-        ({"nodes": 15, "pattern": {"kind": "strassen-bfs"}}, "1 steps need a multiple of 7 ranks and get 15"),
-        ({"nodes": 12, "pattern": {"kind": "all-gather", "algorithm": "recursive-doubling"}}, "a power of two"),
-        ({"nodes": 12, "pattern": {"kind": "pencil-fft", "rows": 5}}, "12 ranks cannot stand in such rows"),
-        ({"nodes": 1, "pattern": {"kind": "pairs"}}, "needs at least 2 ranks"),
+        ({"nodes": 15, "pattern": {"kind": "pairs"}}, "15"),
+        ({"nodes": 15, "pattern": {"kind": "strassen-bfs"}}, "7.*15"),
+        ({"nodes": 12, "pattern": {"kind": "all-gather", "algorithm": "recursive-doubling"}}, "12"),
+        ({"nodes": 12, "pattern": {"kind": "pencil-fft", "rows": 5}}, "12.*5"),
+        ({"nodes": 1, "pattern": {"kind": "pairs"}}, "2"),
     ],
 )
-def test_numbers_of_ranks_that_do_not_fit_are_refused(job: dict[str, Any], text: str) -> None:
+def test_numbers_of_ranks_that_do_not_fit_are_refused(job: dict[str, Any], values: str) -> None:
     job["pattern"]["message"] = "1 kB"
     point = torus_point((4, 4), job)
     machine = point.machine.build()
-    with pytest.raises(WorkloadError, match=f"job 0: .*{text}"):
+    with pytest.raises(WorkloadError, match=f"job 0: .*{values}"):
         place(point, machine, np.zeros(machine.routers, dtype=bool))

@@ -85,5 +85,5 @@ def test_shape_that_does_not_hold_the_ranks_is_refused(
     point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
 ) -> None:
     pattern = {"kind": "stencil", "message": "1 kB", "shape": [4, 4, 4]}
-    with pytest.raises(WorkloadError, match="job 0: the shape has 64 places for 144 ranks"):
+    with pytest.raises(WorkloadError, match=r"^job 0: .*64.*144"):
         placed(point({"share": 1.0, "pattern": pattern}))

@@ -73,7 +73,7 @@ class Analysis(Engine):
         """Nothing is run."""
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Give the bytes on the links, where they are known beforehand, and no runtimes."""
+        """Return the bytes on the links, where they are known beforehand, and no runtimes."""
         nothing = (None,) * len(jobs)
         # What a job in the background sends depends on how long the others take, which nobody knows here.
         jobs = [job for job in jobs if not job.background]

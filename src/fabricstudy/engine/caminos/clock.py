@@ -51,7 +51,7 @@ class Clock:
 
 
 def bandwidth_divisors(bandwidths_Bps: list[float]) -> tuple[int, ...]:
-    """Give the smallest integers in inverse proportion to the bandwidths, such that no two are off by more than 1 %.
+    """Return the smallest integers in inverse proportion to the bandwidths, such that no two are off by more than 1 %.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _longest_delay(units: Clock) -> int:
 
 
 def phit_bytes(point: Point) -> int:
-    """Give the phit of a point: what the study says, or else the largest that changes times by no more than 3 %.
+    """Return the phit of a point: what the study says, or else the largest that changes times by no more than 3 %.
 
     The longest message is cut into equal pieces of at most a packet; the phit is such a piece, or a half, quarter
     or eighth of it, the largest for which

@@ -89,7 +89,7 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
 
 
 def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
-    """Give the CAMINOS configuration of a point, as text."""
+    """Return the CAMINOS configuration of a point, as text."""
     units = clock(point, machine)
     links = ", ".join(
         f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"

@@ -15,7 +15,7 @@ from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
 def work(point: Point) -> WorkCounts:
     """Count packets in routers, messages, and parts of the machine.
 
-    Nodes have places for as many ranks as the fullest has. Where the links that each job uses are told by running it
+    Nodes have places for as many ranks as the largest has. Where the links that each job uses are told by running it
     alone as well, all is done twice, and everything that is built once a run.
     """
     # Where there is no model the point will be refused.

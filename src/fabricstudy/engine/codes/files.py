@@ -54,7 +54,7 @@ class TracedJob:
 
 
 def traced_jobs(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[TracedJob]:
-    """Give the jobs that CODES has to simulate: those that send something between nodes."""
+    """Return the jobs that CODES has to simulate: those that send something between nodes."""
     places = _places(machine, network, jobs)
     smallest = _smallest_between_nodes(jobs)
     traced = []
@@ -90,7 +90,7 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
 
 
 def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[IntArray]:
-    """CODES' number of the place of each rank: a repetition has as many places a node as the fullest node has ranks.
+    """CODES' number of the place of each rank: as many places a node as the largest number of ranks of a node.
 
     Places of a repetition belong to its nodes in turn.
     """
@@ -105,7 +105,7 @@ def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> l
 
 
 def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Ranks on the fullest node."""
+    """Ranks on the node with most ranks."""
     return int(np.bincount(np.concatenate([job.node_of_rank for job in jobs]), minlength=machine.nodes).max())
 
 
@@ -170,20 +170,20 @@ def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
 def jobs_to_isolate(
     point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]
 ) -> list[TracedJob]:
-    """Give the jobs that are run alone as well, to tell the links they use: all, where routes are fixed, or none."""
+    """Return the jobs that are run alone as well, to tell the links they use: all, where routes are fixed, or none."""
     able = network.fixed_routes and network.traffic is not None and network.hops is None
     return traced if able and _links_by_job(point, jobs, traced) else []
 
 
 def lists_hops(point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
-    """Whether a list of the hops of all packets is written, to tell the links that each job uses."""
+    """Return whether a list of the hops of all packets is written, to tell the links that each job uses."""
     packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
     able = network.hops is not None and packets <= MAX_LISTED_PACKETS
     return able and _links_by_job(point, jobs, traced)
 
 
 def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
-    """Whether it is asked which links each job uses: several send something, and no two share a node."""
+    """Return whether it is asked which links each job uses: several send something, and no two share a node."""
     asked = isinstance(point.engine, CodesSettings) and point.engine.job_links
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
     # Where a background is cut off, what jobs do alone is not what they do together.
@@ -192,7 +192,7 @@ def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) 
 
 
 def isolated_job_folder(job: TracedJob) -> str:
-    """Give the folder in which a job is run alone."""
+    """Return the folder in which a job is run alone."""
     return f"alone-{job.number}"
 
 

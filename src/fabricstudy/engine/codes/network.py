@@ -93,7 +93,7 @@ class CodesNetwork:
         Where it tells the bytes on links, if it does.
     fixed_routes : bool, optional
         Whether all packets between two nodes take one path, whatever else is under way.
-    hops : Hops, optional
+    hops : HopList, optional
         How to get a list of the hops of all packets, if the model can write one.
     """
 
@@ -147,7 +147,7 @@ class CodesModel:
 
 
 def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:
-    """Give the directed link from each router to the neighbour; `HOST` where there is none.
+    """Return the directed link from each router to the neighbour; `HOST` where there is none.
 
     Parameters
     ----------
@@ -166,12 +166,12 @@ GIBI = float(1 << 30)
 
 
 def gib_per_s(bandwidth_Bps: float) -> float:
-    """Give a bandwidth in the unit of all models but the fat tree's."""
+    """Return a bandwidth in the unit of all models but the fat tree's."""
     return bandwidth_Bps / GIBI
 
 
 def one_of(values: list[float], what: str, model: str) -> float:
-    """Give the value that all `values` have.
+    """Return the value that all `values` have.
 
     Raises
     ------

@@ -28,7 +28,7 @@ def events_per_object(point: Point, at_once_bytes: float, packet: int) -> int:
     Parameters
     ----------
     at_once_bytes : float
-        What a node hands over at once, at most: that of `Model.burst_bytes`.
+        What a node hands over at once, at most: that of `CodesModel.burst_bytes`.
     packet : int
         Bytes of a packet.
     """

@@ -143,7 +143,7 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
 
     Raises
     ------
-    OtherBackground
+    BackgroundMismatch
         If it ended sooner, or so much later that the links tell of another time.
     EngineFailure
         If a background ended that had been given enough to send.

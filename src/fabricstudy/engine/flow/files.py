@@ -32,7 +32,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
 
 
 def settings(point: Point, machine: Machine) -> str:
-    """Give the settings of a point, as text."""
+    """Return the settings of a point, as text."""
     assert isinstance(point.engine, FlowSettings)
     classes = (*machine.classes, machine.host)
     tie = point.routing.tie if isinstance(point.routing, DimensionOrder) else "split"

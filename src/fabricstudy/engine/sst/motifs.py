@@ -27,7 +27,7 @@ def check_native(point: Point) -> None:
 
 
 def native_motif(job: Job, ranks: int) -> str:
-    """Give the motif that does a job's pattern.
+    """Return the motif that does a job's pattern.
 
     Ember's Alltoall goes round the ranks with one message outstanding, whatever the order that the study names; its
     Halo3D finishes one dimension before the next.

@@ -30,7 +30,7 @@ class SstNotFound(Exception):
 
 
 def program_path() -> Path | None:
-    """Give the program that would be run: that of ``SST_CORE_HOME``, or the first on PATH."""
+    """Return the program that would be run: that of ``SST_CORE_HOME``, or the first on PATH."""
     home = os.environ.get(HOME)
     if home:
         at_home = Path(home) / "bin" / "sst"
@@ -44,7 +44,7 @@ def find() -> str:
 
     Raises
     ------
-    Missing
+    SstNotFound
         With the reason and what to do.
     """
     program = program_path()
@@ -73,7 +73,7 @@ def _version(program: Path) -> str | None:
 
 
 def version_of(output: str) -> str:
-    """Give the version in what ``sst --version`` prints; a development build says no number.
+    """Return the version in what ``sst --version`` prints; a development build says no number.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def version_of(output: str) -> str:
 
 @cache
 def _library(program: Path, name: str) -> Path | None:
-    """Give the element's library, in SST's folder of elements or where it was registered."""
+    """Return the element's library, in SST's folder of elements or where it was registered."""
     output = _output(program.with_name("sst-config"), "SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR")
     places = [program.parents[1] / "lib" / "sst-elements-library"]
     if output is not None and output.strip():
@@ -109,7 +109,7 @@ def program_digest() -> str | None:
 
 
 def _output(*command: str | Path) -> str | None:
-    """Give the standard output of a command, or None if it fails."""
+    """Return the standard output of a command, or None if it fails."""
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=_TRIES_S)
     except (OSError, subprocess.TimeoutExpired):

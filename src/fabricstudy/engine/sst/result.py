@@ -86,7 +86,7 @@ def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> Non
 
     Raises
     ------
-    OtherBackground
+    BackgroundMismatch
         If one may have.
     """
     for number, job in communicating(jobs):
@@ -143,7 +143,7 @@ def _ns(number: str, unit: str) -> float:
 
 
 def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.float64]:
-    """Give the times (ns) at which the ranks of a job end what they do between Init and Fini, from the first start.
+    """Return the times (ns) at which the ranks of a job end what they do between Init and Fini, from the first start.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def communicating(jobs: list[PlacedJob]) -> list[tuple[int, PlacedJob]]:
 
 
 def has_no_foreground_traffic(jobs: list[PlacedJob]) -> bool:
-    """Whether no job sends something, or only those that would end with others."""
+    """Return whether no job sends something, or only those that would end with others."""
     return all(job.background for _, job in communicating(jobs))
 
 
@@ -70,19 +70,19 @@ def log_name(number: int) -> str:
 
 
 def settings(point: Point) -> SstSettings:
-    """Give the engine's part of the point."""
+    """Return the engine's part of the point."""
     assert isinstance(point.engine, SstSettings)
     return point.engine
 
 
 def flit_bytes(point: Point) -> int:
-    """Give the flit of a point: what the study says, or a quarter of a packet."""
+    """Return the flit of a point: what the study says, or a quarter of a packet."""
     given = settings(point).flit_bytes
     return int(given) if given is not None else max(1, ceil(int(point.network.packet_bytes) / 4))
 
 
 def run_description(point: Point, machine: Machine, wiring: Wiring, jobs: list[PlacedJob]) -> dict[str, Any]:
-    """Give the run file of a point, without the description of its jobs."""
+    """Return the run file of a point, without the description of its jobs."""
     buffers = _buffers(point)
     tail, head = cable_ends(machine)
     latencies = machine.cable_class[link_of_cable(machine)]

@@ -40,7 +40,7 @@ class RankLayout:
         Nodes of the job, ascending.
     cores : int
         Ranks that SST gives each of them.
-    seat_of_rank : int64 array [ranks]
+    sst_rank_of_rank : int64 array [ranks]
         SST's number of each rank.
     """
 
@@ -61,7 +61,7 @@ def rank_layout(job: PlacedJob) -> RankLayout:
     --------
     >>> from fabricstudy.workload.messages import Messages
     >>> nothing = Messages(*(np.zeros(0, dtype=np.int32) for _ in range(3)), np.zeros(0, dtype=np.int64))
-    >>> rank_layout(PlacedJob("app", np.array([7, 3, 7, 3], dtype=np.int32), nothing)).seat_of_rank.tolist()
+    >>> rank_layout(PlacedJob("app", np.array([7, 3, 7, 3], dtype=np.int32), nothing)).sst_rank_of_rank.tolist()
     [2, 0, 3, 1]
     """
     nodes, place, ranks = np.unique(job.node_of_rank, return_inverse=True, return_counts=True)

@@ -1,7 +1,7 @@
-"""Fabrics from files: one module a format.
+"""Fabrics from files: one module per format.
 
-In: the bytes of a file. Out: a `Fabric`: routers, nodes and cables by name, with what the file says of them, or a
-`InputFileError` with the place in the file. `read_fabric` chooses the format by the end of the file's name.
+In: the bytes of a file. Out: a `Fabric`: routers, nodes and cables by name, with their attributes, or an
+`InputFileError` with the position in the file. `read_fabric` selects the format by the suffix of the file.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ from pathlib import Path
 from fabricstudy.core.input_files import reader_for_suffix
 
 from . import edge_list, graphml, ibnetdiscover, node_link
-from .base import MAX_FABRIC_NODES, Cable, Fabric, Port
+from .base import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
 
-__all__ = ["MAX_FABRIC_NODES", "Cable", "Fabric", "Port", "read_fabric"]
+__all__ = ["MAX_FABRIC_NODES", "Cable", "Fabric", "LinkAttributes", "Port", "read_fabric"]
 
 FORMATS: dict[str, Callable[[bytes], Fabric]] = {
     ".csv": edge_list.read,
@@ -23,5 +23,5 @@ FORMATS: dict[str, Callable[[bytes], Fabric]] = {
 
 
 def read_fabric(path: Path, data: bytes) -> Fabric:
-    """Read a fabric in the format that the end of its name says; raises InputFileError, with the place in the file."""
+    """Read a fabric in the format of the suffix; raises InputFileError with the position in the file."""
     return reader_for_suffix(FORMATS, path)(data)

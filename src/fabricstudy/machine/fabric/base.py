@@ -1,4 +1,4 @@
-"""What a file says of a fabric, by name, and how one edge of it is read."""
+"""Fabrics by name, and parsing of their edges."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BANDWIDTHS, LATENCIES, QuantityRange, to_unit
 
 HOST = "host"
-"""The class of the links between nodes and routers."""
+"""Class of host links."""
 
 MAX_PARALLEL_CABLES = 10_000
 
 MAX_FABRIC_NODES = 2_000_000
-"""Nodes of a fabric from a file: each has a name, and the largest machines have a tenth of that."""
+"""Limit of nodes of a fabric, ten times those of the largest machines."""
 
 
 class LinkAttributes(NamedTuple):
-    """A link as the file describes it: its class, and the quantities that the file gives."""
+    """Class of a link, and its quantities if the file has them."""
 
     name: str
     bandwidth_Bps: float | None
@@ -27,7 +27,7 @@ class LinkAttributes(NamedTuple):
 
 
 class Cable(NamedTuple):
-    """Parallel cables between two routers; `ports` are those at tail and head, where the file names them."""
+    """Parallel cables between two routers; `ports` are those at tail and head, if known."""
 
     tail: str
     head: str
@@ -38,10 +38,7 @@ class Cable(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A port of a host that leads to a router, by a name that no other port has, and by other names of it (`also`).
-
-    `where` is the place in the file, and `router_port` the port of the router, where the file names it.
-    """
+    """A host port that leads to a router, with its unique name; `router_port` is the router's port, if known."""
 
     host: str
     name: str
@@ -54,7 +51,7 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True)
 class Fabric:
-    """What a file says: of each router its unnamed nodes, or None where there is no number, and its other names."""
+    """A fabric; `routers` has the number of unnamed nodes of each router, or None if unknown."""
 
     routers: dict[str, int | None]
     cables: list[Cable]
@@ -63,11 +60,11 @@ class Fabric:
 
 
 KEYS = ("class", "count", "bandwidth", "latency")
-"""What an edge may say of itself."""
+"""Attributes of an edge."""
 
 
 class EdgeRecord(NamedTuple):
-    """An edge as it is written: its ends, what it says of itself, and its place in the file."""
+    """An edge as written, with its position in the file."""
 
     ends: tuple[str, str]
     says: Mapping[str, Any]
@@ -75,19 +72,17 @@ class EdgeRecord(NamedTuple):
 
 
 def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequence[EdgeRecord]) -> Fabric:
-    """Make a fabric of vertices, each with what it says of itself and its place, and edges.
+    """Return the fabric of vertices, each with its attributes and position, and edges; raises InputFileError.
 
-    A vertex is a node if it says ``role: node``, else a router, on which there may be ``nodes: 4`` without names.
-
-    Raises InputFileError at the first thing that is wrong.
+    A vertex with ``role: node`` is a node; any other is a router, which may have ``nodes: 4`` without names.
     """
     routers: dict[str, int | None] = {}
     hosts = set()
     for name, (says, where) in vertices.items():
-        check_misspelt_keys(says, ("role", "nodes"), where)
+        _check_misspelt_keys(says, ("role", "nodes"), where)
         role = says.get("role", "router")
         if role not in ("router", "node"):
-            raise InputFileError("no role of a vertex", "write router or node", f"{where} (role)", role)
+            raise InputFileError("unknown role of a vertex", "write router or node", f"{where} (role)", role)
         if role == "node":
             hosts.add(name)
         else:
@@ -96,16 +91,15 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
     for edge in edges:
         joined = [name in hosts for name in edge.ends]
         if edge.ends[0] == edge.ends[1]:
-            raise InputFileError("an edge joins a vertex with itself", "leave it out", edge.where, edge.ends[0])
+            raise InputFileError("an edge joins a vertex to itself", "remove it", edge.where, edge.ends[0])
         if all(joined):
-            raise InputFileError("an edge joins two nodes", "join each node with a router", edge.where, edge.ends[0])
+            raise InputFileError("an edge joins two nodes", "join each node to a router", edge.where, edge.ends[0])
         link, count = link_of(edge, HOST if any(joined) else None)
         if any(joined):
             node, router = edge.ends if joined[0] else edge.ends[::-1]
             if count != 1:
-                raise InputFileError(
-                    "a node has one cable to a router", "write count 1", f"{edge.where} (count)", count
-                )
+                problem = "a node has one cable to a router"
+                raise InputFileError(problem, "write count 1", f"{edge.where} (count)", count)
             ports.append(Port(node, f"{node} to {router}", router, link, edge.where))
         else:
             cables.append(Cable(*edge.ends, link, count, edge.where))
@@ -113,28 +107,25 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
 
 
 def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
-    """Read what an edge says of itself; without a class it is named after its bandwidth, or "link".
-
-    Raises InputFileError if that cannot be.
-    """
+    """Return the attributes and number of cables of an edge; its class defaults to its bandwidth, or "link"."""
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
-    check_misspelt_keys(says, KEYS, edge.where)
+    _check_misspelt_keys(says, KEYS, edge.where)
     bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
     latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
     count = whole(says.get("count", 1), 1, MAX_PARALLEL_CABLES, f"{edge.where} (count)")
     written = str(says.get("class", says.get("bandwidth", "link"))).strip()
     if name is None and written == HOST:
-        problem = "the class of links to nodes, between two routers"
-        raise InputFileError(problem, "call it otherwise, or say which end is a node", f"{edge.where} (class)", written)
+        problem = "class host of a cable between two routers"
+        raise InputFileError(problem, "rename it, or mark one end as a node", f"{edge.where} (class)", written)
     return LinkAttributes(name or written, bandwidth_Bps, latency_ns), count
 
 
-def check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-    """Refuse a key that looks like one of ours; other keys of a file that was not made for us are passed over."""
+def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    """Reject keys that resemble one of `keys`; ignore other keys."""
     for key in says:
-        for ours in keys:
-            if key not in keys and is_misspelling(key, ours):
-                raise InputFileError("unknown key", f"did you mean '{ours}'?", where, key)
+        for known in keys:
+            if key not in keys and is_misspelling(key, known):
+                raise InputFileError("unknown key", f"did you mean '{known}'?", where, key)
 
 
 def _quantity(says: Mapping[str, Any], key: str, limits: QuantityRange, example: str, where: str) -> float | None:

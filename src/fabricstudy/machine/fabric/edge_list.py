@@ -1,8 +1,8 @@
 """Edge lists: CSV files of cables.
 
-The first line names the columns: ``from`` and ``to``, and any of ``class``, ``count``, ``bandwidth`` and ``latency``.
-Each other line stands for cables between two routers, or, if its class is ``host``, for the link of a node, which is
-the end under ``from``. Empty cells say nothing; lines that begin with ``#`` are comments.
+The header has ``from`` and ``to``, and any of ``class``, ``count``, ``bandwidth`` and ``latency``. Each line is a set
+of parallel cables between two routers, or, if its class is ``host``, the link of the node under ``from``. Empty cells
+are missing values; lines that begin with ``#`` are comments.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ COLUMNS = ("from", "to", *KEYS)
 
 
 def read(data: bytes) -> Fabric:
-    """Read an edge list; raises InputFileError, with line and column.
+    """Read an edge list; raises InputFileError with line and column.
 
     Examples
     --------
@@ -30,38 +30,31 @@ def read(data: bytes) -> Fabric:
     for edge in edges:
         is_host = edge.says.get("class") == HOST
         for end in edge.ends:
-            # A node that stands where a router should shows as an edge between two nodes.
+            # A node in the position of a router results in an edge between two nodes.
             vertices.setdefault(end, ({"role": "node"} if end in nodes else {}, edge.where))
         if not is_host and nodes & set(edge.ends):
-            problem = "a node, by another line, joined by a line whose class is not host"
-            remedy = "write class host, or another name"
-            raise InputFileError(problem, remedy, edge.where, next(filter(nodes.__contains__, edge.ends)))
+            problem = "a node of another line is joined by a cable whose class is not host"
+            name = next(filter(nodes.__contains__, edge.ends))
+            raise InputFileError(problem, "write class host, or rename the vertex", edge.where, name)
     return fabric_of(vertices, edges)
 
 
 def _edges(data: bytes) -> Iterator[EdgeRecord]:
     rows = numbered_csv_rows(data)
     number, names = next(rows, (1, []))
-    _check_head(number, names)
+    for column, name in enumerate(names, 1):
+        if name not in COLUMNS or names.index(name) != column - 1:
+            remedy = suggestion(name, COLUMNS)
+            raise InputFileError("unknown or duplicate column", remedy, position_text(number, column), name)
+    for name in ("from", "to"):
+        if name not in names:
+            raise InputFileError(f"no column {name}", "write from,to,... in the first line", position_text(number))
     for number, row in rows:
         check_width(number, row, names)
         cells = dict(zip(names, row, strict=True))
         for end in ("from", "to"):
             if not cells[end]:
-                raise InputFileError("no name", "name both ends", position_text(number, names.index(end) + 1, end))
+                raise InputFileError("empty name", "name both ends", position_text(number, names.index(end) + 1, end))
         yield EdgeRecord(
             (cells["from"], cells["to"]), {key: cells[key] for key in KEYS if cells.get(key)}, position_text(number)
         )
-
-
-def _check_head(number: int, names: list[str]) -> None:
-    for column, name in enumerate(names, 1):
-        if name not in COLUMNS or names.index(name) != column - 1:
-            remedy = suggestion(name, COLUMNS)
-            problem = "not a column of an edge list, or the second of its name"
-            raise InputFileError(problem, remedy, position_text(number, column), name)
-    for name in ("from", "to"):
-        if name not in names:
-            raise InputFileError(
-                f"the first line names no column {name}", "write from,to,... there", position_text(number)
-            )

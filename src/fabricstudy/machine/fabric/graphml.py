@@ -1,6 +1,6 @@
 """GraphML (Brandes et al.: GraphML progress report, Graph Drawing 2001), as networkx writes it: an undirected graph.
 
-What vertices and edges say is as in node-link JSON; see `fabricstudy.machine.fabric.node_link`.
+Attributes of vertices and edges are those of `fabricstudy.machine.fabric.node_link`.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from .base import EdgeRecord, Fabric, fabric_of
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph; raises InputFileError, with the line."""
+    """Read a graph; raises InputFileError with the line."""
     reader = _Reader()
     try:
         reader.parser.Parse(text_of(data).encode(), True)
@@ -20,16 +20,16 @@ def read(data: bytes) -> Fabric:
         problem, remedy = f"not XML: {expat.ErrorString(error.code)}", "write it with networkx.write_graphml"
         raise InputFileError(problem, remedy, position_text(error.lineno, error.offset + 1)) from None
     if not reader.has_graph:
-        raise InputFileError("there is no graph", "write it with networkx.write_graphml", position_text(1))
+        raise InputFileError("no graph", "write it with networkx.write_graphml", position_text(1))
     for edge in reader.edges:
         for end in edge.ends:
             if end not in reader.vertices:
-                raise InputFileError("there is no vertex of this id", "add <node id=...>", edge.where, end)
+                raise InputFileError("unknown vertex", "add <node id=...>", edge.where, end)
     return fabric_of(reader.vertices, reader.edges)
 
 
 class _Reader:
-    """Collects vertices, edges and what they say, with the lines where they stand."""
+    """Collects vertices and edges with their attributes and lines."""
 
     def __init__(self) -> None:
         self.parser = expat.ParserCreate("UTF-8", " ")
@@ -43,10 +43,10 @@ class _Reader:
         self.edges: list[EdgeRecord] = []
         self._name_of_key: dict[str, str] = {}
         self._defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
-        self._says: dict[str, str] | None = None
+        self._attributes: dict[str, str] | None = None
         self._key: str | None = None
         self._default_of: tuple[str, str] | None = None
-        self._words: list[str] = []
+        self._chunks: list[str] = []
 
     def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.lower() not in ("utf-8", "us-ascii", "ascii"):
@@ -55,13 +55,13 @@ class _Reader:
             )
 
     def _doctype(self, name: str, *_: object) -> None:
-        # Entities that it may define can stand for more text than there is memory.
-        place = position_text(self.parser.CurrentLineNumber)
-        raise InputFileError("a document type", "leave <!DOCTYPE ...> out; networkx writes none", place, name)
+        # Entities may expand to more text than fits into memory.
+        where = position_text(self.parser.CurrentLineNumber)
+        raise InputFileError("a document type", "remove <!DOCTYPE ...>; networkx writes none", where, name)
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         name, where = tag.split(" ")[-1], position_text(self.parser.CurrentLineNumber)
-        self._words = []
+        self._chunks = []
         if name == "graph":
             self.has_graph = True
             if attributes.get("edgedefault") == "directed":
@@ -72,32 +72,32 @@ class _Reader:
         elif name == "node":
             key = _attribute(attributes, "id", where)
             if key in self.vertices:
-                raise InputFileError("the second vertex of this id", "give each one an id of its own", where, key)
-            self._says = dict(self._defaults["node"])
-            self.vertices[key] = self._says, where
+                raise InputFileError("duplicate vertex id", "use unique ids", where, key)
+            self._attributes = dict(self._defaults["node"])
+            self.vertices[key] = self._attributes, where
         elif name == "edge":
             if attributes.get("directed") == "true":
                 raise InputFileError("the edge is directed", "write graph.to_undirected()", where, "directed")
-            self._says = dict(self._defaults["edge"])
+            self._attributes = dict(self._defaults["edge"])
             ends = _attribute(attributes, "source", where), _attribute(attributes, "target", where)
-            self.edges.append(EdgeRecord(ends, self._says, where))
+            self.edges.append(EdgeRecord(ends, self._attributes, where))
         elif name == "data":
             self._key = self._name_of_key.get(_attribute(attributes, "key", where), "")
         elif name == "hyperedge":
-            raise InputFileError("an edge of more than two vertices", "add a router in its place", where)
+            raise InputFileError("an edge of more than two vertices", "replace it by a router", where)
 
     def _end(self, tag: str) -> None:
         name = tag.split(" ")[-1]
-        if name == "data" and self._key is not None and self._says is not None:
-            self._says[self._key] = "".join(self._words).strip()
+        if name == "data" and self._key is not None and self._attributes is not None:
+            self._attributes[self._key] = "".join(self._chunks).strip()
         elif name == "default" and self._default_of is not None:
-            for whose in self._defaults if self._default_of[0] == "all" else [self._default_of[0]]:
-                self._defaults.get(whose, {})[self._default_of[1]] = "".join(self._words).strip()
+            for element in self._defaults if self._default_of[0] == "all" else [self._default_of[0]]:
+                self._defaults.get(element, {})[self._default_of[1]] = "".join(self._chunks).strip()
         elif name in ("node", "edge"):
-            self._says = None
+            self._attributes = None
 
-    def _text(self, words: str) -> None:
-        self._words.append(words)
+    def _text(self, text: str) -> None:
+        self._chunks.append(text)
 
 
 def _attribute(attributes: dict[str, str], name: str, where: str) -> str:

@@ -1,7 +1,7 @@
-"""Node-link JSON, as ``networkx.node_link_data`` gives it: an undirected graph or multigraph.
+"""Node-link JSON of ``networkx.node_link_data``: an undirected graph or multigraph.
 
-An edge may say ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``; a vertex ``role`` (router or node) and
-``nodes``, how many nodes without a name stand on a router. Other keys are ignored.
+An edge may have ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``; a vertex ``role`` (router or node)
+and ``nodes``, the number of unnamed nodes of a router. Other keys are ignored.
 """
 
 import json
@@ -12,13 +12,13 @@ from fabricstudy.core.input_files import InputFileError, position_text, text_of
 from .base import EdgeRecord, Fabric, fabric_of
 
 EDGES = ("edges", "links")
-"""The list of edges by the names that networkx 3.4 and later, and earlier ones, give it."""
+"""Key of the edges in networkx 3.4 and later, and earlier."""
 
 _MAKE = "write json.dumps(networkx.node_link_data(graph))"
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph; raises InputFileError, with line and column, or with the place in the lists.
+    """Read a graph; raises InputFileError with line and column, or the position in the lists.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def read(data: bytes) -> Fabric:
         raise InputFileError("not JSON", f"{_MAKE}: {error.msg}", position_text(error.lineno, error.colno)) from None
     except RecursionError:
         raise InputFileError("nested too deeply", _MAKE) from None
-    except ValueError as error:  # a number of very many digits, or half of a character
+    except ValueError as error:  # a number of too many digits, or a lone surrogate
         raise InputFileError(f"not JSON: {error}", _MAKE) from None
     if not isinstance(graph, dict):
         raise InputFileError("not a mapping", _MAKE, position_text(1))
@@ -41,27 +41,25 @@ def read(data: bytes) -> Fabric:
         raise InputFileError("the graph is directed", "write graph.to_undirected()", "directed", True)
     key = next((name for name in EDGES if name in graph), EDGES[0])
     vertices: dict[str, tuple[dict[str, Any], str]] = {}
-    for place, vertex in _items(graph, "nodes", ("id",)):
+    for where, vertex in _items(graph, "nodes", ("id",)):
         if str(vertex["id"]) in vertices:
-            raise InputFileError("the second vertex of this id", "give each one an id of its own", place, vertex["id"])
-        vertices[str(vertex["id"])] = vertex, place
+            raise InputFileError("duplicate vertex id", "use unique ids", where, vertex["id"])
+        vertices[str(vertex["id"])] = vertex, where
     edges = []
-    for place, edge in _items(graph, key, ("source", "target")):
+    for where, edge in _items(graph, key, ("source", "target")):
         for end in ("source", "target"):
             if str(edge[end]) not in vertices:
-                raise InputFileError(
-                    "there is no vertex of this id", "list it under nodes", f"{place}.{end}", edge[end]
-                )
-        edges.append(EdgeRecord((str(edge["source"]), str(edge["target"])), edge, place))
+                raise InputFileError("unknown vertex", "list it under nodes", f"{where}.{end}", edge[end])
+        edges.append(EdgeRecord((str(edge["source"]), str(edge["target"])), edge, where))
     return fabric_of(vertices, edges)
 
 
 def _items(graph: dict[str, Any], key: str, needed: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
     items = graph.get(key)
     if not isinstance(items, list):
-        raise InputFileError(f"there is no list {key}", _MAKE, key)
+        raise InputFileError(f"no list {key}", _MAKE, key)
     for number, item in enumerate(items):
         for part in needed:
             if not isinstance(item, dict) or not isinstance(item.get(part), str | int):
-                raise InputFileError(f"an entry without {part}", "give it one", f"{key}[{number}]", item)
+                raise InputFileError(f"an entry without {part}", "add it", f"{key}[{number}]", item)
     return [(f"{key}[{number}]", item) for number, item in enumerate(items)]

@@ -1,10 +1,47 @@
-"""Where the routers of a machine stand in a picture, and which lines stand for its cables; one module a layout.
+"""Layouts of machines: positions of routers and lines for cables; one module a layout.
 
 In: a machine. Out: a `Layout`. Grids are drawn as grids, trees level by level, machines of groups as groups on a
-circle, and any other graph so that routers are the further apart the more hops are between them.
+circle, and other graphs by hop distance.
 """
 
+from fabricstudy.core.model import ConfigError
+from fabricstudy.machine.graph import Machine
+from fabricstudy.report.layouts import graph, grid, groups, tree
 from fabricstudy.report.layouts.base import Layout
-from fabricstudy.report.layouts.choice import lay_out
 
 __all__ = ["Layout", "lay_out"]
+
+MAX_LINES = 12_000
+"""More lines cannot be told apart."""
+
+MAX_SPOTS = 3_000
+"""More spots cannot be told apart."""
+
+_SMALLER = "draw a smaller machine of the same kind, such as one with fewer groups, pods or routers a dimension"
+
+
+def lay_out(machine: Machine) -> Layout:
+    """Lay out a machine by coordinates, levels or groups of its routers.
+
+    Raises
+    ------
+    ConfigError
+        If the picture would have more spots or lines than can be told apart.
+    """
+    if machine.coordinates is not None and machine.routers > MAX_SPOTS:
+        problem = f"a grid of {machine.routers:,} routers cannot be drawn"
+        raise ConfigError(problem, f"{_SMALLER}; stay at or below {MAX_SPOTS:,}", code="out-of-range")
+    for rule in (grid.lay_out, tree.lay_out, groups.lay_out):
+        layout = rule(machine)
+        if layout is not None:
+            break
+    else:
+        if machine.routers > graph.MAX_ROUTERS:
+            problem = f"a graph of {machine.routers:,} routers without groups, levels or coordinates cannot be drawn"
+            raise ConfigError(problem, f"stay at or below {graph.MAX_ROUTERS:,}", code="out-of-range")
+        layout = graph.lay_out(machine)
+    if len(layout.place) > MAX_SPOTS or len(layout.paths) > MAX_LINES:
+        problem = f"a picture of {len(layout.place):,} spots and {len(layout.paths):,} lines cannot be read"
+        limits = f"at most {MAX_SPOTS:,} spots and {MAX_LINES:,} lines are drawn"
+        raise ConfigError(problem, f"{_SMALLER}; {limits}", code="out-of-range")
+    return layout

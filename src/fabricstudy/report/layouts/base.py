@@ -1,4 +1,4 @@
-"""What every layout has, and how cables become lines."""
+"""Base of all layouts."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MAX_SINGLE_LINES = 1_500
-"""With more rows of cables a machine of groups, or a tree of them, is drawn in bundles."""
+"""Machines of groups and trees with more rows of cables are drawn in bundles."""
 
 WITHIN = -1
-"""Line of cables that join routers of one spot."""
+"""Line of cables between routers of one spot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,23 +24,23 @@ class Layout:
     Parameters
     ----------
     spot : str
-        What a spot stands for.
+        Meaning of a spot.
     place : float64 array [spots, 2]
-        Middle of each spot; lengths have no unit, and are equal along both axes.
+        Centre of each spot, without unit.
     radius : float
-        Of a spot.
+        Radius of a spot.
     spot_of_router : int64 array [routers]
-        The spot in which each router is drawn, alone or with others.
+        Spot of each router.
     line_of_row : int64 array [rows]
-        The line that stands for each row of cables of the machine; `WITHIN` where a spot holds both ends.
+        Line of each row of cables of the machine; `WITHIN` if both ends are in one spot.
     paths : tuple of (int, float64 array [points, 2])
-        Strokes, each with the line it belongs to; a line of two strokes is a cable of which only the ends are drawn.
+        Strokes, each with its line; a line of two strokes shows only the ends of a cable.
     words : tuple of (float, float, str)
-        Names of parts, each with its middle.
+        Names of parts with their centres.
     says : str
-        A note below the picture.
+        Footnote.
     crosses : bool
-        Whether lines cross each other, and hide each other where they are many.
+        Whether lines cross each other.
     """
 
     spot: str
@@ -55,12 +55,12 @@ class Layout:
 
     @property
     def lines(self) -> int:
-        """Number of lines."""
+        """Return the number of lines."""
         return int(self.line_of_row.max(initial=WITHIN)) + 1
 
 
 def straight(machine: Machine, place: Floats, spot_of_router: Ints) -> tuple[Ints, tuple[tuple[int, Floats], ...]]:
-    """Return `line_of_row` and `paths` of a layout: one straight line for all cables of a class between two spots."""
+    """Return `line_of_row` and `paths`: one straight line for all cables of a class between two spots."""
     ends = np.sort(np.stack([spot_of_router[machine.cable_tail], spot_of_router[machine.cable_head]], axis=1), axis=1)
     line_of_row = np.full(len(ends), WITHIN, dtype=np.int64)
     apart = ends[:, 0] != ends[:, 1]
@@ -71,7 +71,7 @@ def straight(machine: Machine, place: Floats, spot_of_router: Ints) -> tuple[Int
 
 
 def on_circle(count: int, radius: float = 1.0, start: float = np.pi / 2) -> Floats:
-    """Return points at equal distances on a circle, clockwise from the top, [count, 2].
+    """Return equidistant points on a circle, clockwise from the top, [count, 2].
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any other graph: routers stand the further apart the more hops are between them."""
+"""Layout of a graph without known structure, by hop distance."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from fabricstudy.machine.graph import Machine
 from .base import Floats, Layout, on_circle, straight
 
 MAX_ROUTERS = 600
-"""Larger graphs without any structure that is known are a grey area."""
+"""Larger graphs are not drawn."""
 
 _STEPS = 150
 
 
 def lay_out(machine: Machine) -> Layout:
-    """Place the routers by stress majorization of the hops between them, from a circle in the order of their numbers.
+    """Place the routers by stress majorization of hop distances, starting from a circle.
 
     References
     ----------
@@ -29,14 +29,14 @@ def lay_out(machine: Machine) -> Layout:
 
 
 def _spread(hops: Floats) -> Floats:
-    """Return places whose distances are close to `hops`, the closer the fewer these are."""
+    """Return places whose distances approximate `hops`, short ones most closely."""
     count = len(hops)
     place = on_circle(count, radius=max(float(hops.max()), 1.0) / 2)
     if count < 3:
         return place
     weight = np.where(hops > 0, 1 / np.maximum(hops, 1.0) ** 2, 0.0)
     laplacian = np.diag(weight.sum(axis=1)) - weight
-    # The sum of all places is kept, which makes the equations regular.
+    # A constant sum of all places makes the equations regular.
     solve = np.linalg.inv(laplacian + 1 / count)
     for _ in range(_STEPS):
         apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))

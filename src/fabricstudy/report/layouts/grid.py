@@ -1,7 +1,6 @@
-"""Grids: the first two dimensions as a grid, one such slice for each place along the others.
+"""Layout of grids: a slice of the first two dimensions for each position along the others.
 
-Cables that leave a slice, or close a ring, are drawn as a stub at each end, so that no line crosses what it has nothing
-to do with. Express cables and those of cliques are arcs.
+Cables that leave a slice or close a ring are drawn as a stub at each end; express cables and cliques as arcs.
 """
 
 from collections.abc import Iterator
@@ -15,16 +14,16 @@ from fabricstudy.machine.graph import Machine
 from .base import Floats, Ints, Layout, on_circle, straight
 
 STUB = 0.36
-"""Length of a stub, over the distance of two neighbours."""
+"""Length of a stub, in distances of neighbours."""
 
 GAP = 1.1
-"""Between two slices, in the same unit."""
+"""Gap between slices, in distances of neighbours."""
 
 SHAPE = 1.5
-"""Width of a picture over its height, about."""
+"""Target ratio of width to height."""
 
 _NOT_FULL = 0.5
-"""What a last row that is not full counts, in logarithms of the shape."""
+"""Penalty of an incomplete last row, in logarithms of the ratio."""
 
 _ANGLES = np.radians([38.0, 62.0, 16.0, 74.0, 50.0])
 """Directions of the stubs along the third and higher dimensions."""
@@ -54,18 +53,18 @@ def lay_out(machine: Machine) -> Layout | None:
 
 @dataclass(frozen=True)
 class _Slices:
-    """How the slices of a grid of these lengths stand beside each other."""
+    """Arrangement of the slices of a grid of these lengths."""
 
     lengths: tuple[int, ...]
 
     @property
     def size(self) -> tuple[int, int]:
-        """Routers of a slice along both axes."""
+        """Return the routers of a slice along both axes."""
         return self.lengths[0], self.lengths[1] if len(self.lengths) > 1 else 1
 
     @property
     def across(self) -> int:
-        """Slices side by side: as many as give a good shape; a last row that is not full counts against it."""
+        """Return the slices in a row that give the best shape."""
         wide, high = (length + GAP for length in self.size)
         slices = prod(self.lengths[2:])
 
@@ -76,12 +75,12 @@ class _Slices:
         return min(range(1, slices + 1), key=badness)
 
     def _corner(self, number: Ints) -> Floats:
-        """Lower left corner of slices."""
+        """Return the lower left corner of slices."""
         down, right = np.divmod(number, self.across)
         return np.stack([right * (self.size[0] + GAP), -down * (self.size[1] + GAP)], axis=-1)
 
     def places(self, coordinates: Ints) -> Floats:
-        """Middle of each router."""
+        """Return the centre of each router."""
         weights = np.cumprod([1, *self.lengths[2:]])[: len(self.lengths[2:])]
         number = coordinates[:, 2:] @ weights if len(weights) else np.zeros(len(coordinates), dtype=np.int64)
         flat = np.zeros((len(coordinates), 2))
@@ -89,7 +88,7 @@ class _Slices:
         return flat + self._corner(number)
 
     def words(self, machine: Machine) -> Iterator[tuple[float, float, str]]:
-        """Give the name of each slice, above it, as "z 3"."""
+        """Yield the name of each slice, such as "z 3", above it."""
         others = self.lengths[2:]
         for number in range(prod(others) if others else 0):
             x, y = self._corner(np.array(number))
@@ -99,7 +98,7 @@ class _Slices:
 
 
 def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, list[tuple[int, Floats]]]:
-    """Give the line of each row, and the strokes of all lines."""
+    """Return the line of each row and the strokes of all lines."""
     tail, head = machine.cable_tail, machine.cable_head
     step = coordinates[head] - coordinates[tail]
     along = machine.cable_class.astype(np.int64)
@@ -110,7 +109,7 @@ def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, li
         closes = dimension.is_closed and abs(hops) == dimension.length - 1
         ends = place[[tail[row], head[row]]]
         if one > 1 or closes:
-            # Round the ring, up from the last router leads to the first one.
+            # On a ring, upwards from the last router leads to the first.
             sign = np.sign(hops) * (-1 if closes else 1)
             towards = sign * STUB * _direction(one)
             paths += [(row, np.stack([end, end + way])) for end, way in zip(ends, (towards, -towards), strict=True)]
@@ -129,7 +128,7 @@ def _direction(dimension: int) -> Floats:
 
 
 def _arc(ends: Floats, span: int, length: int) -> Floats:
-    """Return a flat arc beside the straight line, the further from it the longer, never as far as the next row."""
+    """Return a flat arc, higher for longer spans, below the next row."""
     height = 0.16 + 0.56 * (span - 2) / max(length - 2, 1)
     at = np.linspace(0, 1, 13)[:, None]
     straight_line = ends[0] + at * (ends[1] - ends[0])

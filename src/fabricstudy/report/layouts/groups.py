@@ -1,4 +1,4 @@
-"""Groups on a circle: dragonflies, megaflies, slim flies; each router, or a spot a group with bundles of cables."""
+"""Layout of groups on a circle (dragonfly, megafly, slim fly): routers, or a spot for each group."""
 
 import numpy as np
 
@@ -7,18 +7,17 @@ from fabricstudy.machine.graph import Machine
 from .base import MAX_SINGLE_LINES, Floats, Ints, Layout, on_circle, straight
 
 FILLED = 0.62
-"""Of the room of a group on the circle, what its routers take."""
+"""Share of the space of a group used by its routers."""
 
 MAX_NAMES = 40
-"""With more groups only some of them have their number beside them."""
+"""With more groups only every tenth is numbered."""
 
 
 def lay_out(machine: Machine) -> Layout | None:
-    """Put the groups on a circle, clockwise from the top, each with its routers around its middle.
+    """Put the groups on a circle, clockwise from the top, each with its routers around its centre.
 
-    Where some routers have nodes and others have none, as leaves and spines of a megafly, those without stand towards
-    the centre. A machine with more than `MAX_SINGLE_LINES` rows of cables gets one spot a group. None below three
-    groups.
+    Routers without nodes, such as the spines of a megafly, are on the inside. A machine with more than
+    `MAX_SINGLE_LINES` rows of cables has one spot for each group. None below three groups.
     """
     if machine.group is None or machine.group.max(initial=0) < 2:
         return None
@@ -43,7 +42,7 @@ def lay_out(machine: Machine) -> Layout | None:
 
 
 def _inside(machine: Machine, routers: Ints, middle: Floats, size: float) -> Floats:
-    """Places of the routers of a group around its middle, seen from which `middle` points outwards."""
+    """Return places of the routers of a group relative to its centre."""
     bare = machine.nodes_of_router[routers] == 0
     outwards = float(np.arctan2(middle[1], middle[0]))
     if not bare.any() or bare.all():
@@ -52,7 +51,6 @@ def _inside(machine: Machine, routers: Ints, middle: Floats, size: float) -> Flo
     places = np.empty((len(routers), 2))
     for chosen, height in ((bare, -0.75 * size), (~bare, 0.75 * size)):
         count = int(chosen.sum())
-        # A row that is as wide as fits between the neighbours, which are closer on the side of the centre.
         wide = np.linspace(-size, size, count) if count > 1 else np.zeros(1)
         places[chosen] = height * along + wide[:, None] * across
     return places

@@ -1,4 +1,4 @@
-"""Trees level by level, leaves at the bottom; each router, or a spot for those of one level of a subtree."""
+"""Layout of trees level by level: routers, or a spot for each level of a subtree."""
 
 import numpy as np
 
@@ -9,19 +9,19 @@ from fabricstudy.machine.levels import levels
 from .base import MAX_SINGLE_LINES, Layout, straight
 
 HEIGHT = 0.55
-"""Of the picture of a tree, over its width."""
+"""Height of the picture of a tree over its width."""
 
 
 def lay_out(machine: Machine) -> Layout | None:
-    """Put each level into a row, the routers of a subtree side by side, in the order of their numbers.
+    """Put each level into a row, leaves at the bottom, the routers of a subtree side by side.
 
-    A tree of more than `MAX_SINGLE_LINES` rows of cables gets one spot for the routers of a subtree below the top on
-    one level, and one for the top. None for a machine that is no tree.
+    A tree of more than `MAX_SINGLE_LINES` rows of cables has one spot for each level of a subtree below the top, and
+    one for the top. None for a machine that is not a tree.
     """
     level = levels(machine)
     if level is None:
         return None
-    # The subtree of each router below each level but the lowest: what is connected without that level.
+    # The subtrees below each level are the components without it.
     tail, head = machine.cable_tail, machine.cable_head
     highest = np.maximum(level[tail], level[head])
     below = [highest < top for top in range(1, int(level.max()) + 1)]

@@ -1,6 +1,6 @@
 "use strict";
-// Draws what the reader of the page chooses. Tables stand in the page as columns; medians are taken here, so that
-// Vega-Lite only places marks, and so that the words beside the picture state exactly what it shows.
+// Draws the figure that the reader chooses. The page holds the tables as columns; medians are computed here, so that the
+// description of the figure states exactly what it shows.
 (() => {
   const tables = JSON.parse(document.getElementById("explorer-data").textContent);
   const form = document.getElementById("explorer-form");
@@ -13,7 +13,7 @@
   const MOST_NUMBERS = 500;
   const COLOURS = ["#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#56b4e9", "#949494", "#b59f00", "#333333"];
   const SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left"];
-  const BESIDE = 100; // pixels for the vertical axis and the menu beside the panels
+  const BESIDE = 100; // pixels for the vertical axis and the menu
   const UNITS = {
     nanosecond: [["ns", 1], ["us", 1e3], ["ms", 1e6], ["s", 1e9]],
     second: [["ms", 1e-3], ["s", 1], ["h", 3600]],
@@ -21,10 +21,10 @@
     "byte/second": [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9], ["TB/s", 1e12]],
   };
 
-  const start = JSON.parse(form.dataset.start); // the choices that show what the first figure of the page shows
+  const start = JSON.parse(form.dataset.start); // choices that reproduce the first figure of the page
   const control = (name) => form.elements[name];
   const table = () => tables[control("table").value];
-  const pinned = new Map(); // what the reader chose in the filters: axis -> place of the label, or ALL
+  const pinned = new Map(); // filters set by the reader: axis -> code of the label, or ALL
   const axis = (name) => table().axes.find((one) => one.name === name);
   const shown = () => ["x", "colour", "facet"].map((name) => control(name).value).filter((name) => name !== NONE);
   const filterOf = (name) => control(`only-${name}`);
@@ -62,7 +62,7 @@
     return groups.some(({ rows }) => rows.some((row) => one.codes[row] !== one.codes[rows[0]]));
   }
 
-  // x: the longest axis, of numbers if there is one; colour: the last of the others that does not follow from them.
+  // x: the longest axis, numeric if possible; colour: the last other axis that is not determined by the rest.
   function chooseAxes(varying, rows) {
     const names = varying.length ? varying.map((one) => one.name) : [table().axes[0].name];
     const usual = names.filter((name) => !["experiment", "schedule", "seed", "job"].includes(name));
@@ -78,8 +78,7 @@
     fill(control("facet"), [[NONE, NONE], ...options([control("x").value, control("colour").value])], control("facet").value);
   }
 
-  // An axis has all its labels where it is drawn, or where that puts no two of them into one mark; else its first
-  // label, unless the reader chose another.
+  // An axis has all labels if it is drawn or if no mark would mix two of them; else the reader's choice or the first.
   function limit(one, rows) {
     if (pinned.has(one.name) && pinned.get(one.name) !== ALL && !rows.some((row) => one.codes[row] === pinned.get(one.name))) {
       pinned.delete(one.name);
@@ -91,7 +90,7 @@
     return value === ALL ? rows : rows.filter((row) => one.codes[row] === value);
   }
 
-  // Sets all controls as the reader's choices demand; gives the rows to draw and the axes that vary.
+  // Sets all controls by the reader's choices; returns the rows to draw and the axes that vary.
   function settle(metric) {
     const experiment = (axis("experiment") || axis("schedule"));
     const known = Array.from({ length: table().rows }, (_, row) => row).filter((row) => metric.values[row] !== null);
@@ -147,12 +146,12 @@
     });
   }
 
-  // Axes over which a median is taken.
+  // Axes over which medians are computed.
   function mixed(chosen, groups) {
     return chosen.varying.filter((one) => !shown().includes(one.name) && mixes(one, groups)).map((one) => one.name);
   }
 
-  // Labels of a drawn axis that have rows, but none with these choices.
+  // Labels of a drawn axis without rows under these choices.
   function lost(chosen, one) {
     const has = (rows) => new Set(rows.map((row) => one.codes[row]));
     const drawn = has(chosen.rows);
@@ -170,7 +169,7 @@
       chosen.facet && `one panel for each ${chosen.facet.name}`,
       only.length && `only ${only.join(", ")}`,
     ];
-    const medians = over.length ? `, medians over ${over.join(" and ")}; whiskers: least to largest` : "";
+    const medians = over.length ? `, medians over ${over.join(" and ")}; whiskers: min to max` : "";
     const drawn = chosen.every ? several(chosen.rows.length, "row")
       : `${several(groups.length, "value")} from ${several(chosen.rows.length, "row")}${medians}`;
     const unpositive = chosen.unpositive ? ` ${several(chosen.unpositive, "row")} not above zero left out.` : "";
@@ -210,7 +209,7 @@
     }
     const values = [...new Set(groups.map((one) => one.x))];
     const log = chosen.xscale === "log" && Math.min(...values) > 0;
-    // Labels as the study writes them: Vega-Lite would round 0.5 to 1 where most steps are whole.
+    // Labels as in the study: Vega-Lite would round 0.5 to 1.
     const ticks = values.length <= 12 ? { values, labelExpr: "toString(datum.value)" } : {};
     return {
       field: "x", type: "quantitative", title, scale: { ...(log ? { type: "log", base: 2 } : { zero: false }), nice: false, padding: 12 },
@@ -224,7 +223,7 @@
     const { color, shape, offset } = chosen.colour ? colours(chosen, groups, room) : {};
     const beside = chosen.xscale === "categories" ? offset : {};
     const all = { x: horizontal(chosen, groups), y, ...(color && { color }), ...beside, tooltip: tooltip(chosen) };
-    const symbol = { type: "point", size: 60, strokeWidth: 2, opacity: 1 }; // hollow: what coincides is seen
+    const symbol = { type: "point", size: 60, strokeWidth: 2, opacity: 1 }; // hollow, so that coinciding marks are seen
     const point = { mark: symbol, encoding: { ...all, ...(shape && { shape }) } };
     const line = { mark: { type: "line", strokeWidth: 1.6 }, encoding: all };
     const ends = { y: { ...y, field: "low" }, y2: { field: "high" } };
@@ -265,7 +264,7 @@
 
   function writeNumbers(chosen, groups) {
     const axes = [["facet", chosen.facet], ["colour", chosen.colour], ["x", chosen.x]].filter(([, one]) => one);
-    const head = [...axes.map(([, one]) => one.name), chosen.title, "least", "largest", "rows"];
+    const head = [...axes.map(([, one]) => one.name), chosen.title, "min", "max", "rows"];
     const line = (kind, texts) => element("tr", ...texts.map((text) => element(kind, text)));
     const body = groups.slice(0, MOST_NUMBERS)
       .map((one) => line("td", [...axes.map(([field]) => one[field]), ...[one.y, one.low, one.high].map(short), one.count]));
@@ -279,7 +278,7 @@
     const chosen = choice();
     control("xscale").disabled = !chosen.x.numeric;
     const groups = summarise(chosen);
-    const text = groups.length ? describe(chosen, groups) : "No row has these values.";
+    const text = groups.length ? describe(chosen, groups) : "No rows match.";
     words.textContent = text;
     writeNumbers(chosen, groups);
     if (!groups.length) { picture.replaceChildren(); return; }
@@ -309,7 +308,7 @@
       pinned.delete(name);
       pinned.set(name, target.value === ALL ? ALL : Number(target.value));
     }
-    // An axis that comes into the picture, or leaves it, is no longer held at one label.
+    // An axis that is newly drawn, or no longer drawn, is not filtered.
     const moved = [...before, ...shown()].filter((name) => before.includes(name) !== shown().includes(name));
     moved.forEach((name) => pinned.delete(name));
     draw();

@@ -14,7 +14,7 @@ class Easy(Backfill):
 
     That job, the head, is promised the partition that is free soonest by requested times. Later jobs start, in the
     order of the queue, if their partition does not conflict with it, or if they end by their request before that time.
-    The promise is made anew at each pass (Lifka: The ANL/IBM SP scheduling system, JSSPP 1995; Mu'alem and Feitelson,
+    The promise is made again at each pass (Lifka: The ANL/IBM SP scheduling system, JSSPP 1995; Mu'alem and Feitelson,
     IEEE TPDS 12, 2001).
     """
 

@@ -14,7 +14,7 @@ UNLIMITED = 1 << 60
 
 @jit_inner
 def any_free(task: ScheduleState) -> bool:
-    """Whether a job that waits has a free partition."""
+    """Return whether a job that waits has a free partition."""
     found = False
     for group in range(len(task.groups)):
         found |= task.groups[group].free > 0 and task.groups[group].waiting > 0
@@ -45,7 +45,7 @@ def above_free_s(task: ScheduleState, now: float, partition: int) -> float:
 
 @jit_inner
 def choose(task: ScheduleState, job: int, now: float, before: float, below: bool) -> int:
-    """Give the free partition to start a job on, or -1.
+    """Return the free partition to start a job on, or -1.
 
     It has to end by its request: on a marked partition by `before`; or, with `below`, on any before the first larger
     one above becomes free. Of several the one of least rank, then the one that blocks fewest free ones, then the first
@@ -74,7 +74,7 @@ def choose(task: ScheduleState, job: int, now: float, before: float, below: bool
 
 @jit_inner
 def is_better_reservation(task: ScheduleState, one_s: float, one: int, other_s: float, other: int) -> bool:
-    """Whether one of two partitions is to be promised: sooner, of lower rank, of fewer conflicts, first of the list."""
+    """Return whether one partition is a better reservation: sooner, lower rank, fewer conflicts, first of the list."""
     if one_s != other_s:
         return one_s < other_s
     if task.parts[one].rank != task.parts[other].rank:
@@ -86,7 +86,7 @@ def is_better_reservation(task: ScheduleState, one_s: float, one: int, other_s: 
 
 @jit_inner
 def choose_reservation(task: ScheduleState, now: float, job: int, but_marked: bool) -> tuple[int, float]:
-    """Give the partition of a job that is free soonest, and when; -1 if all are marked and these do not count."""
+    """Return the partition of a job that is free soonest, and when; -1 if all are marked and these do not count."""
     group = task.jobs[job].group
     best, best_s = -1, 0.0
     for at in range(task.groups[group].first, task.groups[group].last):

@@ -22,7 +22,7 @@ from ..order.base import Order
 F = TypeVar("F", bound=Callable[..., Any])
 
 FIRST, LAST, RUNNING, STAMP, SPANS = range(5)
-"""Places in `Task.counter`."""
+"""Indices into `ScheduleState.counter`."""
 
 GONE = -1
 """Stands in the queue where a job has left it."""
@@ -80,6 +80,6 @@ def jit_cached(function: F) -> F:
 
 @cache
 def compiled_score(order: type[Order]) -> Any:
-    """Compile the score of an order for the loops; that of an extension anew in each process."""
+    """Compile the score of an order for the loops; that of an extension again in each process."""
     with _caching():
         return cfunc(SCORE, cache=not extension_package(order.__module__))(order.score)

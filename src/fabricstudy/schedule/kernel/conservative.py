@@ -23,7 +23,7 @@ ROOM = 16
 
 @jit_allocating
 def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profile:
-    """Give the profile with room for one more slot of a partition."""
+    """Return the profile with room for one more slot of a partition."""
     job, begin, end = profile
     for at in range(task.parts[partition].first, task.parts[partition].last):
         if task.parts[task.conflicts[at].other].filled == job.shape[1]:
@@ -99,7 +99,7 @@ def earliest_gap_s(
 
 @jit_inner
 def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tuple[int, float]:
-    """Give the earliest slot of a job: the one that it has, unless a partition that was freed since is better."""
+    """Return the earliest slot of a job: the one that it has, unless a partition that was freed since is better."""
     group = task.jobs[job].group
     best, best_s, since = task.jobs[job].slot, task.jobs[job].slot_s, task.jobs[job].tried
     if best < 0:

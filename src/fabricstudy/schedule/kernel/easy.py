@@ -70,7 +70,7 @@ def open_groups(task: ScheduleState) -> None:
 
 @jit_inner
 def may_fit(task: ScheduleState, job: int, now: float, before: float) -> bool:
-    """Whether it is worth while to look for a partition of a job."""
+    """Return whether it is worth while to look for a partition of a job."""
     group = task.jobs[job].group
     return task.groups[group].free > 0 and (task.groups[group].open > 0 or now + shortest(task, job) <= before)
 

@@ -26,7 +26,7 @@ def room_for_pass(task: ScheduleState, spans: Array, nodes: int) -> Array:
 
 @jit_inner
 def allocate_nodes(task: ScheduleState, job: int, holder: Array, reserved: Array, spans: Array) -> None:
-    """Give a job the free nodes of the lowest numbers that are not reserved."""
+    """Return a job the free nodes of the lowest numbers that are not reserved."""
     left = task.jobs[job].nodes
     for node in range(len(holder)):
         if left > 0 and holder[node] < 0 and not reserved[node]:

@@ -92,7 +92,7 @@ def update_scores(task: ScheduleState, now: float, score: Any) -> None:
 
 @jit_inner
 def comes_before(task: ScheduleState, one: int, other: int) -> bool:
-    """Whether the job at one place comes before that at another one, where the order changes."""
+    """Return whether the job at one place comes before that at another one, where the order changes."""
     first, second = task.queue_score[one], task.queue_score[other]
     return first > second or (first == second and task.queue_job[one] < task.queue_job[other])
 
@@ -147,7 +147,7 @@ def all_places(task: ScheduleState) -> int:
 
 @jit_inner
 def next_place(task: ScheduleState, taken: int, size: int) -> int:
-    """Give the place that comes next in the queue's order, after so many were taken of `size`."""
+    """Return the place that comes next in the queue's order, after so many were taken of `size`."""
     if not task.changes:
         return task.counter[FIRST] + taken
     left = size - taken - 1

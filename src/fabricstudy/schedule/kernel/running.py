@@ -10,7 +10,7 @@ from .compiled import RUNNING, jit_inner
 
 @jit_inner
 def ends_before(task: ScheduleState, one: int, other: int) -> bool:
-    """Whether a running job is the next to end of two."""
+    """Return whether a running job is the next to end of two."""
     first, second = task.jobs[one].end_s, task.jobs[other].end_s
     return first < second or (first == second and one < other)
 

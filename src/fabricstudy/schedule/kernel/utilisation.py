@@ -18,7 +18,7 @@ def tables(task: ScheduleState) -> tuple[Array, Array]:
 
 @jit_allocating
 def grow_tables(times: Array, counts: Array, size: int) -> tuple[Array, Array]:
-    """Give the tables with room for one more instant."""
+    """Return the tables with room for one more instant."""
     if size < len(times):
         return times, counts
     return np.concatenate((times, np.empty_like(times))), np.concatenate((counts, np.empty_like(counts)))

@@ -16,7 +16,7 @@ class Order(Kind):
     FAMILY: ClassVar[Family] = Family("order")
 
     changes: ClassVar[bool] = False
-    """Whether the order of two jobs may change while they wait; then scores are computed anew at each pass."""
+    """Whether the order of two jobs may change while they wait; then scores are computed again at each pass."""
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:

@@ -1,7 +1,7 @@
 """Which partitions a machine's scheduler has: one module a kind of list.
 
 In: what a study says of it, and the machine.
-Out: `Partitions`, with their midplanes and cables, or a `Pool` of nodes.
+Out: `Partitions`, with their midplanes and cables, or a `NodePool`.
 """
 
 from .base import PartitionList

@@ -57,16 +57,16 @@ class PartitionList(Kind):
         self.partitions(machine)
 
     def partitions(self, machine: Topology) -> Partitions | NodePool:
-        """Give the partitions of a machine, in the order of the list.
+        """Return the partitions of a machine, in the order of the list.
 
-        Raises ConfigError with the path below the list, if one does not fit or stands there twice, or the machine is no
+        Raises ConfigError with the path below the list, if one does not fit or is listed twice, or the machine is no
         grid.
         """
         raise NotImplementedError
 
 
 def grid_of(machine: Topology) -> GridConfig:
-    """Give a machine that has cuboids.
+    """Return a machine that has cuboids.
 
     Raises
     ------

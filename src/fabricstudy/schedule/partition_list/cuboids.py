@@ -56,7 +56,7 @@ class Cuboids(PartitionList):
         return self
 
     def partitions(self, machine: Topology) -> Partitions:
-        """Give all partitions, from small to large."""
+        """Return all partitions, from small to large."""
         grid = grid_of(machine)
         space = partition_space(grid)
         try:

@@ -53,18 +53,18 @@ class Trace(Kind):
         return 10_000
 
     def max_nodes(self, block_nodes: int) -> int | None:
-        """Give the nodes of the largest job that it may have, or None if that is not known before it is read."""
+        """Return the nodes of the largest job that it may have, or None if that is not known before it is read."""
         return None
 
     def digest(self, folder: Path) -> str | None:
-        """Give the SHA-256 of the file that it reads, or None if it reads none.
+        """Return the SHA-256 of the file that it reads, or None if it reads none.
 
         Raises StudyError if the file cannot be read.
         """
         return None
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
-        """Give the jobs.
+        """Return the jobs.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: fl
 
 
 def scale(amount: Floats, each: Floats, most: float, total: float) -> float:
-    """Give the number c for which the sum of `amount` x min(c x `each`, `most`) is `total`; infinite if none is enough.
+    """Return c such that the sum of `amount` x min(c x `each`, `most`) is `total`; infinite if no c is enough.
 
     Examples
     --------

@@ -147,7 +147,7 @@ def _arrivals(parameters: Parameters, number: int, rng: np.random.Generator) -> 
 
 
 def _weights(parameters: Parameters) -> Floats:
-    """Give the points of each bucket of a day, 1 on average."""
+    """Return the points of each bucket of a day, 1 on average."""
     from scipy.special import gammainc
 
     shape, width = parameters.cycle

@@ -125,7 +125,7 @@ class Swf(Trace):
             raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=mistake.code) from None
 
     def _cores(self, log: Log, machine_nodes: int) -> int:
-        """Give the processors of a node."""
+        """Return the processors of a node."""
         nodes, processors = log.header.get("MaxNodes"), log.header.get("MaxProcs")
         if self.cores_per_node is None and nodes and processors and nodes[0] != processors[0]:
             problem = f"a machine of {nodes[0]} nodes and {processors[0]} processors"
@@ -138,7 +138,7 @@ class Swf(Trace):
         return cores
 
     def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, counted: dict[str, int]) -> Ints:
-        """Give the nodes of each job: what it asked for counts, and what it got where that is not known."""
+        """Return the nodes of each job: what it asked for counts, and what it got where that is not known."""
         asked, got = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
         _count(counted, "allocated_otherwise", (asked > 0) & (got > 0) & (asked != got))
         _count(counted, "no_requested_processors", asked <= 0)
@@ -199,12 +199,12 @@ def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> 
 
 
 def _check_numbers(log: Log) -> None:
-    """Refuse two jobs of one number."""
+    """Refuse duplicate job numbers."""
     number = log.column(SwfField.JOB)
     _, first, place = np.unique(number, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[place] != np.arange(len(number)))
     if len(again):
-        problem = f"two jobs of one number; the other is in line {log.line[first[place[again[0]]]]}"
+        problem = f"duplicate job number, already used in line {log.line[first[place[again[0]]]]}"
         raise log.refusal(again[0], SwfField.JOB, problem, "give each job its own number", "duplicate")
 
 

@@ -74,18 +74,18 @@ class Log:
         return self.fields[:, field - 1]
 
     def only(self, kept: npt.NDArray[np.bool_]) -> Log:
-        """Give some of its jobs."""
+        """Return some of its jobs."""
         return Log(self.file, self.header, self.line[kept], self.fields[kept])
 
     def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> StudyError:
-        """Give the error about a field of a job."""
+        """Return the error about a field of a job."""
         return refusal(self.file, int(self.line[job]), field, problem, self.fields[job, field - 1], remedy, code)
 
 
 def refusal(
     file: str, line: int, column: int | None, problem: str, value: object, remedy: str, code: Code
 ) -> StudyError:
-    """Give the error about a place in a log; columns count fields from 1."""
+    """Return the error about a place in a log; columns count fields from 1."""
     at = f"line {line}" + ("" if column is None else f", column {column} ({FIELDS[column - 1]})")
     plain = value
     if isinstance(value, float):  # those of numpy are printed with their type

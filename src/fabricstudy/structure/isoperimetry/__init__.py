@@ -1,1 +1,1 @@
-"""Edge isoperimetry: fewest links that leave a set of routers of a given size."""
+"""Edge isoperimetry: minimum number of links that leave a set of routers of a given size."""

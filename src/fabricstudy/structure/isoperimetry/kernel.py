@@ -1,4 +1,4 @@
-"""The search over all sets of vertices, compiled by numba on first use and kept beside this file."""
+"""Search over all sets of vertices, compiled by numba on first use and cached."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,4 +1,4 @@
-"""Products of rings or cliques: the graphs, and the orders of vertices whose beginnings have the fewest links out."""
+"""Products of rings or cliques, and Lindsey's order of the latter."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,9 @@ def product_weights(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> Weights:
-    """Return the weights of the links between vertices of a product of rings (a torus) or cliques (a HyperX).
+    """Return the link weights of a product of rings (a torus) or cliques (a HyperX), float64 [vertices, vertices].
 
-    The first coordinate of consecutive vertices goes fastest; parameters as of `cuboid_cut`.
-
-    Returns
-    -------
-    float64 array [vertices, vertices]
-        Symmetric.
+    The first coordinate varies fastest; parameters are those of `cuboid_cut`.
 
     Examples
     --------
@@ -32,8 +27,8 @@ def product_weights(
     """
     total: Weights = np.zeros((1, 1))
     for length, weight in zip(lengths, weights or [1.0] * len(lengths), strict=True):
-        own = weight * (_clique(length) if graph == "hyperx" else _ring(length, pair_cables))
-        total = np.asarray(np.kron(own, np.eye(len(total))) + np.kron(np.eye(length), total), np.float64)
+        line = weight * (_clique(length) if graph == "hyperx" else _ring(length, pair_cables))
+        total = np.asarray(np.kron(line, np.eye(len(total))) + np.kron(np.eye(length), total), np.float64)
     return total
 
 
@@ -49,9 +44,7 @@ def _ring(length: int, pair_cables: int) -> Weights:
 
 
 def lindsey_cut(lengths: Sequence[int], size: int) -> int:
-    """Least number of links that leave `size` vertices of a product of cliques.
-
-    Counted without the graph: filling goes by layers, each a product of the larger cliques.
+    """Return the minimum number of links that leave `size` vertices of a product of cliques (Lindsey's theorem).
 
     Examples
     --------
@@ -63,7 +56,7 @@ def lindsey_cut(lengths: Sequence[int], size: int) -> int:
 
 
 def _lindsey_interior(ascending: Sequence[int], size: int) -> int:
-    """Links among the first `size` vertices."""
+    """Return the links among the first `size` vertices, by layers of larger cliques."""
     if not size:
         return 0
     layer = math.prod(ascending[1:])

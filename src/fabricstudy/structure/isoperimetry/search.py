@@ -1,4 +1,4 @@
-"""Any small weighted graph: the exact answer, by looking at every set of vertices."""
+"""Exact isoperimetry of small weighted graphs by exhaustive search."""
 
 from dataclasses import dataclass
 
@@ -6,35 +6,25 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_VERTICES = 28
-"""Vertices of a graph of which all sets are looked at: a second of work, and each further vertex doubles it."""
+"""Limit of vertices: a second of work, doubled by each further vertex."""
 
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The least cuts of a graph."""
+    """Minimum cuts of a graph."""
 
     cut: npt.NDArray[np.float64]
-    """Least weight of the links that leave a set of each size; float64 [vertices + 1]."""
+    """Minimum weight of the links that leave a set of each size; float64 [vertices + 1]."""
     expansion: npt.NDArray[np.float64]
-    """Small-set expansion h_t: the least of cut / (interior + cut) over sets of 1 to t vertices; infinite at 0. An
-    interior link counts once (Oltchik and Schwartz, section 2); float64 [vertices + 1]."""
+    """Small-set expansion h_t: minimum of cut / (interior + cut) over sets of 1 to t vertices, counting interior links
+    once (Oltchik and Schwartz, section 2); infinite at 0; float64 [vertices + 1]."""
 
 
 def edge_profile(weights: npt.NDArray[np.float64]) -> Profile:
-    """Search all sets of vertices for the least cut of each size.
+    """Return the minimum cut of each size for symmetric weights [vertices, vertices] with a zero diagonal.
 
-    Sets are visited in the order of Gray's code, so that one vertex changes sides at each step. A set and its
-    complement have the same cut, so the last vertex stays outside.
-
-    Parameters
-    ----------
-    weights : float64 array [vertices, vertices]
-        Symmetric weights of the links, with a zero diagonal; at most 28 vertices.
-
-    Raises
-    ------
-    ValueError
-        If there are more vertices, or the matrix is not symmetric.
+    Sets are visited in Gray-code order, without the last vertex, since complements have the same cut. Raises ValueError
+    if there are more than 28 vertices, or the matrix is not symmetric.
 
     Examples
     --------

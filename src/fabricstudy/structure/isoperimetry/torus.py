@@ -1,4 +1,4 @@
-"""Tori: lower bounds on the links that leave a set, cuboids, and the cuboids that meet the bounds."""
+"""Isoperimetry of tori: lower bounds, cuboids, and the cuboids that attain the bounds."""
 
 import itertools
 import math
@@ -10,14 +10,13 @@ import numpy.typing as npt
 
 
 def torus_bound(lengths: Sequence[int], size: int) -> float:
-    """Return the least number of links that leave a cuboid of `size` vertices of a torus.
+    """Return the minimum number of links that leave a cuboid of `size` vertices of a torus.
 
     Theorem 3.1 of Oltchik and Schwartz. With lengths a_1 >= ... >= a_D it is the minimum over r = 0 .. D - 1 of
 
         2 (D - r) (a_D a_{D-1} ... a_{D-r+1})^(1 / (D - r)) size^((D - r - 1) / (D - r)).
 
-    It counts two links a line and side, so it needs dimensions of at least 3, or double links where a dimension has
-    length 2: with single ones, one vertex of 6 x 2 has 3 links and the bound says 4.
+    Dimensions must have a length of at least 3, or of 2 with double links.
 
     Raises ValueError if `size` is less than 1 or more than half of the vertices.
 
@@ -30,20 +29,20 @@ def torus_bound(lengths: Sequence[int], size: int) -> float:
 
 
 def _terms(lengths: Sequence[int], size: int) -> list[float]:
-    """Terms of the bound, one for each r."""
+    """Return the terms of the bound, one per r."""
     if not 1 <= size <= math.prod(lengths) // 2:
         raise ValueError(f"a set of {size} vertices: the bound holds from 1 to half of the torus")
     ascending = sorted(lengths)
     free = range(len(lengths), 0, -1)
-    # One power of the whole product, so that exact roots stay exact.
+    # A single power of the product, so that integer roots are exact.
     return [2 * n * math.pow(math.prod(ascending[: len(lengths) - n]) * size ** (n - 1), 1 / n) for n in free]
 
 
 def s_r(lengths: Sequence[int], size: int) -> tuple[int, ...] | None:
-    """Return the sides of the cuboid that meets `torus_bound`, the longest dimension first; None where there is none.
+    """Return the sides of the cuboid that attains `torus_bound`, the longest dimension first; None if there is none.
 
-    Lemma 3.2 of Oltchik and Schwartz: for the r of the least term, the r shortest dimensions are filled and the
-    others have equal sides. It exists where that side is a whole number and fits.
+    Lemma 3.2 of Oltchik and Schwartz: for the r of the minimum term, the cuboid spans the r shortest dimensions and has
+    equal sides in the others.
 
     Examples
     --------
@@ -67,18 +66,10 @@ def cuboid_cut(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> float:
-    """Count the links that leave a cuboid of a torus, or of a product of cliques (a HyperX).
+    """Return the number of links that leave a cuboid of a torus, or of a product of cliques (a HyperX).
 
-    Parameters
-    ----------
-    lengths, sides : sequence of int
-        Vertices of the graph and of the cuboid along each dimension, in the same order.
-    graph : {"torus", "hyperx"}
-        What the dimensions are: rings or cliques.
-    pair_cables : int
-        Links between the two vertices of a ring of length 2.
-    weights : sequence of float, optional
-        What a link of each dimension counts; 1 each where left out.
+    `lengths` and `sides` are those of the graph and of the cuboid, `pair_cables` the links of a ring of length 2,
+    `weights` the weights of links by dimension (default: 1).
 
     Examples
     --------
@@ -103,9 +94,7 @@ def best_cuboid_cuts(
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Return the fewest links that leave a cuboid of each size, float64 [vertices + 1]; infinite where none has it.
-
-    Parameters as of `cuboid_cut`.
+    """Return the minimum cut of cuboids of each size, float64 [vertices + 1]; infinite if there is no such cuboid.
 
     Examples
     --------

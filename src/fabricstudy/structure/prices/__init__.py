@@ -1,7 +1,7 @@
-"""What routers and cables cost, one module a price list.
+"""Prices of routers and cables: one module per price list.
 
-In: what a study names below `prices`.
-Out: a `Tariff`: prices of a router, of its ports and of cables by bandwidth and length, and the power of a port.
+In: the key `prices` of a study.
+Out: a `Tariff`: prices of routers, ports, and cables by bandwidth and length; power of a port.
 """
 
 from .base import Prices, Tariff

@@ -1,4 +1,4 @@
-"""What every price list gives."""
+"""Base class of price lists."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,8 +16,8 @@ Floats = npt.NDArray[np.float64]
 class Tariff:
     """Prices, in one currency of one year.
 
-    A router of k ports costs `router` + k `port` and takes k `port_W`. A cable of x metres costs `electrical` +
-    x `electrical_m`, or `optical` + x `optical_m`, for each Gb/s of one direction, whichever is less.
+    A router of k ports costs `router` + k `port` and consumes k `port_W`. A cable of x metres costs the lesser of
+    `electrical` + x `electrical_m` and `optical` + x `optical_m` per Gb/s of one direction.
     """
 
     currency: str
@@ -31,18 +31,18 @@ class Tariff:
     optical_m: float
 
     def routers(self, ports: Floats) -> Floats:
-        """Prices of routers with so many ports.
+        """Return the prices of routers with these numbers of ports.
 
-        Raises FabricstudyError if one is below 0, as that of a line fitted to larger ones may be.
+        Raises FabricstudyError if one is negative, as for a linear fit to larger routers.
         """
         price = self.router + self.port * ports
         if np.any(price < 0):
-            few = f"routers of {ports[np.argmin(price)]:g} ports would cost less than nothing by this price list"
-            raise FabricstudyError(f"{few}; say how many they are bought with, such as radix: 64")
+            problem = f"this price list yields a negative price for routers of {ports[np.argmin(price)]:g} ports"
+            raise FabricstudyError(f"{problem}; set the ports of each router, such as radix: 64")
         return price
 
     def cables(self, bandwidth_Bps: Floats, length_m: Floats) -> Floats:
-        """Prices of single cables; the arrays are broadcast against each other.
+        """Return the prices of single cables; the arrays are broadcast.
 
         Examples
         --------
@@ -57,10 +57,10 @@ class Tariff:
 
 
 class Prices(Kind):
-    """What every price list has."""
+    """Base class of price lists."""
 
     FAMILY: ClassVar[Family] = Family("price list")
 
     def tariff(self) -> Tariff:
-        """Return its prices."""
+        """Return the prices."""
         raise NotImplementedError

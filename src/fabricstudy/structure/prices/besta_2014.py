@@ -2,8 +2,7 @@
 
 They fitted lines to list prices of Mellanox: a router of k ports for 350.4 k - 892.3 USD; a cable of x metres for
 0.4079 x + 0.5771 USD for each Gb/s if it is electrical, and 0.0919 x + 2.7452 if it is optical. A port has four lanes,
-each with a serialiser of about 0.7 W. These numbers are as we read them; they were not
-checked against the source at hand.
+each with a serialiser of about 0.7 W. The numbers were not checked against the source.
 
 References
 ----------
@@ -31,11 +30,11 @@ TARIFF = Tariff(
 
 @register
 class Besta2014(Prices):
-    """List prices of InfiniBand FDR10 in 2014, as lines fitted by Besta and Hoefler (SC 2014, section VI).
+    """List prices of InfiniBand FDR10 in 2014: linear fits of Besta and Hoefler (SC 2014, section VI).
 
     Routers of k ports: 350.4 k - 892.3 USD, and 2.8 W a port; cables of x m: 0.4079 x + 0.5771 USD for each Gb/s, or
-    0.0919 x + 2.7452 optically. Routers are priced as of 40 Gb/s a port whatever the machine has. The numbers are as we
-    read them; they were not checked against the source at hand.
+    0.0919 x + 2.7452 if optical. Routers are priced at 40 Gb/s per port, whatever the machine's bandwidth. The numbers
+    were not checked against the source.
     """
 
     kind: Literal["besta-2014"] = "besta-2014"

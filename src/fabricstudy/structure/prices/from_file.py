@@ -1,6 +1,5 @@
-"""Prices from a file of the user's."""
+"""Price lists from CSV files."""
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +20,11 @@ from .base import Prices, Tariff
 
 HEAD = ["item", "value"]
 MOST = 1e12
-"""Of a price: far above those of all routers together, in any currency."""
+"""Limit of a price."""
 
 
 def read_tariff(path: Path, data: bytes) -> Tariff:
-    """Read a CSV with the head item,value and one line for each field of `Tariff`; raises InputFileError.
+    """Read a CSV with the header item,value and one line per field of `Tariff`; raises InputFileError.
 
     Examples
     --------
@@ -33,39 +32,36 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
     >>> read_tariff(Path(), f"{words};optical,2.5;optical_m,0.1".replace(";", chr(10)).encode()).port
     250.0
     """
-    types: dict[str, Any] = {field.name: field.type for field in fields(Tariff)}
-    found: dict[str, Any] = {}
-    for place, (line, row) in enumerate(numbered_csv_rows(data)):
+    items = list(Tariff.__dataclass_fields__)
+    tariff: dict[str, Any] = {}
+    for index, (line, row) in enumerate(numbered_csv_rows(data)):
         check_width(line, row, HEAD)
         name, text = row
-        if place == 0:
+        if index == 0:
             if row != HEAD:
-                raise InputFileError(
-                    "another head than item,value", "let it begin with these", position_text(line), ",".join(row)
-                )
-            continue
-        if name not in types or name in found:
-            problem = "an item again" if name in found else "no such item"
-            raise InputFileError(problem, suggestion(name, set(types) - set(found)), position_text(line, 1), name)
-        if types[name] is str:
-            found[name] = text
-        elif types[name] is int:
-            found[name] = whole(text, 0, 9999, position_text(line, 2))
+                raise InputFileError("no header item,value", "write it first", position_text(line), ",".join(row))
+        elif name not in items or name in tariff:
+            problem = "duplicate item" if name in tariff else "unknown item"
+            raise InputFileError(problem, suggestion(name, set(items) - set(tariff)), position_text(line, 1), name)
+        elif name == "currency":
+            tariff[name] = text
+        elif name == "year":
+            tariff[name] = whole(text, 0, 9999, position_text(line, 2))
         else:
-            found[name] = number(text, -MOST, MOST, position_text(line, 2))
-    missing = [name for name in types if name not in found]
+            tariff[name] = number(text, -MOST, MOST, position_text(line, 2))
+    missing = [name for name in items if name not in tariff]
     if missing:
-        raise InputFileError(f"no {missing[0]}", f"add a line for each of {', '.join(missing)}")
-    return Tariff(**found)
+        raise InputFileError(f"missing item {missing[0]}", f"add a line for each of {', '.join(missing)}")
+    return Tariff(**tariff)
 
 
 @register
 class PricesFromFile(FromFile, Prices):
-    """Prices of your own, from a CSV with the head item,value.
+    """A price list from a CSV file with the header item,value.
 
     It needs a line for each item: `currency` and `year`; `router` and `port`, where a router of k ports costs
-    router + k port; `port_W`, the watts of a port; `electrical` and `electrical_m`, `optical` and `optical_m`, where a
-    cable of x metres costs electrical + x electrical_m for each Gb/s, or likewise optically, whichever is less.
+    router + k port; `port_W`, the power of a port in watts; `electrical` and `electrical_m`, `optical` and `optical_m`,
+    where a cable of x metres costs the lesser of electrical + x electrical_m and optical + x optical_m per Gb/s.
     """
 
     kind: Literal["file"] = "file"

@@ -1,7 +1,7 @@
-"""Which nodes a job gets: one module a policy.
+"""Which nodes a job gets: one module per policy.
 
-In: a `Request`: the machine, who holds which node, and how many are wanted; at least as many are free.
-Out: a `Grant`. A policy keeps its rule, or raises `WorkloadError`.
+In: a `Request`: the machine, the job that holds each node, and the number of nodes wanted; at least as many are free.
+Out: a `Grant`, or `WorkloadError` where the policy's rule cannot be met.
 """
 
 from .base import Allocation

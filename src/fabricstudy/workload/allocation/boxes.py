@@ -1,4 +1,4 @@
-"""Cuboids of routers in a grid: which there are of a size, and how well each is connected within."""
+"""Cuboids of routers in a grid and their internal bisection."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ Prefer = Literal["best-bisection", "worst-bisection", "planes"]
 def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best-bisection") -> tuple[Sides, ...]:
     """Return the sides of all cuboids of exactly `routers` routers, the preferred ones first.
 
-    Of equal bisection, the one with the shorter longest side comes first; "planes" puts the longest first sides first.
+    Ties in bisection are broken by the shorter longest side; "planes" sorts by the longest first sides.
 
     Examples
     --------
@@ -25,28 +25,25 @@ def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best
     >>> exact_boxes(8, (Dimension(8, wrap=True), Dimension(4)), "planes")
     ((8, 1), (4, 2), (2, 4))
     """
-    return _sorted(_of(routers, lines), lines, prefer)
+    return _sorted(list(_factorisations(routers, lines)), lines, prefer)
 
 
-def _of(routers: int, lines: Sequence[Dimension]) -> list[Sides]:
-    if not lines:
-        return [()] if routers == 1 else []
-    return [
-        (side, *rest)
-        for side in divisors(routers)
-        if side <= lines[0].length
-        for rest in _of(routers // side, lines[1:])
-    ]
+def _factorisations(routers: int, lines: Sequence[Dimension]) -> Iterator[Sides]:
+    if not lines and routers == 1:
+        yield ()
+    for side in divisors(routers) if lines else ():
+        if side <= lines[0].length:
+            yield from ((side, *rest) for rest in _factorisations(routers // side, lines[1:]))
 
 
 @lru_cache(maxsize=1024)
 def convex_boxes(
     routers: int, lines: tuple[Dimension, ...], block: Sides | None = None, prefer: Prefer = "best-bisection"
 ) -> tuple[Sides, ...]:
-    """Return the sides of cuboids of at least `routers` routers that routes within never leave.
+    """Return the sides of the minimal cuboids of at least `routers` routers that internal routes never leave.
 
-    `Dimension.keeps_routes` tells which. Of none could a side be shorter; the smallest come
-    first, of these as `exact_boxes` sorts them. Each side is a multiple of that of `block`, if there is one.
+    `Dimension.is_convex` defines the allowed sides; no side of a minimal cuboid can be shortened. The smallest come
+    first, ties sorted as in `exact_boxes`. Each side is a multiple of that of `block`, if given.
 
     Examples
     --------
@@ -55,37 +52,34 @@ def convex_boxes(
     >>> convex_boxes(5, (Dimension(4), Dimension(4)), (2, 4))
     ((2, 4),)
     """
-    steps = block or (1,) * len(lines)
     sides = [
         [side for side in range(step, line.length + 1, step) if line.is_convex(side)]
-        for step, line in zip(steps, lines, strict=True)
+        for step, line in zip(block or (1,) * len(lines), lines, strict=True)
     ]
-    boxes = set(_holding(routers, sides))
-    least = [box for box in boxes if not any(_shorter(box, axis, sides[axis], routers) for axis in range(len(box)))]
-    return _sorted(least, lines, prefer)
+
+    def shortens(box: Sides, axis: int) -> bool:
+        index = sides[axis].index(box[axis])
+        return index > 0 and math.prod(box) // box[axis] * sides[axis][index - 1] >= routers
+
+    boxes = set(_covering(routers, sides))
+    return _sorted([box for box in boxes if not any(shortens(box, axis) for axis in range(len(box)))], lines, prefer)
 
 
-def _holding(routers: int, sides: list[list[int]]) -> Iterator[Sides]:
-    """Sides of cuboids of at least `routers` routers, the last as short as can be."""
+def _covering(routers: int, sides: list[list[int]]) -> Iterator[Sides]:
+    """Sides of cuboids of at least `routers` routers, the last side as short as possible."""
     for side in sides[0]:
         if len(sides) > 1:
-            yield from ((side, *rest) for rest in _holding(-(-routers // side), sides[1:]))
+            yield from ((side, *rest) for rest in _covering(-(-routers // side), sides[1:]))
         elif side >= routers:
             yield (side,)
         if side >= routers:
             return
 
 
-def _shorter(box: Sides, axis: int, sides: list[int], routers: int) -> bool:
-    """Return whether the next shorter side along `axis` would do."""
-    index = sides.index(box[axis])
-    return index > 0 and math.prod(box) // box[axis] * sides[index - 1] >= routers
-
-
 def box_bisection_cables(box: Sides, lines: Sequence[Dimension]) -> int:
-    """Cables across the middle of a cuboid, for the dimension in which they are fewest; 0 for a single router.
+    """Return the cables across the middle of a cuboid in the dimension with the fewest; 0 for a single router.
 
-    Only cables between routers of the cuboid count, so a ring counts twice only where the cuboid covers it.
+    Only cables between routers of the cuboid count, so a ring counts twice only where the cuboid spans it.
 
     Examples
     --------
@@ -94,8 +88,7 @@ def box_bisection_cables(box: Sides, lines: Sequence[Dimension]) -> int:
     (8, 4, 2)
     """
     routers = math.prod(box)
-    cuts = [routers // side * line.cut(side) for side, line in zip(box, lines, strict=True) if side > 1]
-    return min(cuts, default=0)
+    return min((routers // side * line.cut(side) for side, line in zip(box, lines, strict=True) if side > 1), default=0)
 
 
 def _sorted(boxes: Sequence[Sides], lines: Sequence[Dimension], prefer: Prefer) -> tuple[Sides, ...]:

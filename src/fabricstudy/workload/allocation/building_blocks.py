@@ -1,4 +1,4 @@
-"""Convex cuboids made of whole blocks."""
+"""Convex cuboids of entire blocks."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ from .request import Grant, Request
 
 @register
 class BuildingBlocks(Box):
-    """A convex block made of whole blocks of one shape, into which the grid is divided (Jain et al., IPDPS 2017)."""
+    """A convex cuboid of blocks of one shape, into which the grid is divided (Jain et al., IPDPS 2017)."""
 
     kind: Literal["building-blocks"] = "building-blocks"
     block: tuple[BoxSide, ...] = Field(
@@ -23,18 +23,17 @@ class BuildingBlocks(Box):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the smallest convex cuboid of blocks that holds the job."""
         check_sides(self.block, machine, "block")
         lines = dimensions_of(machine)
         if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
             problem = f"the block does not divide {shape_of(machine)}"
-            remedy = "let each side divide its dimension"
+            remedy = "use a divisor of each dimension's length"
             raise ConfigError(problem, remedy, ("block",), list(self.block), "does-not-fit")
         boxes = convex_boxes(routers_needed(machine, nodes), lines, self.block)
         return nodes_of_box(machine, boxes[0]) if boxes else nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take the smallest convex cuboid of blocks that holds the job and is free, the preferred ones first."""
+        """Allocate the smallest free convex cuboid of blocks that holds the job, the preferred ones first."""
         routers = routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, self.block, self.prefer)
         return first_free_cuboid(request, boxes, f"cuboid of blocks with {routers} routers or more", self.block)

@@ -1,4 +1,4 @@
-"""The first free nodes, in order of node number or nearly so."""
+"""The first free nodes in order of node number."""
 
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The smallest free cuboids that routes within do not leave."""
+"""The smallest free cuboids that internal routes do not leave."""
 
 from typing import Literal
 
@@ -15,20 +15,18 @@ class ConvexBlock(Box):
     """The smallest free cuboid of routers in a grid that holds the job.
 
     Dimension-order and adaptive routes do not leave it, so such jobs share no links (Jain et al., IPDPS 2017): on a
-    ring its side is the whole ring or at most half. The job reserves all of it.
+    ring its side is the full ring or at most half. The job reserves the entire cuboid.
     """
 
     kind: Literal["convex-block"] = "convex-block"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the smallest convex cuboid that holds the job."""
         routers = routers_needed(machine, nodes)
         if routers > machine.routers:
             return nodes
         return nodes_of_box(machine, convex_boxes(routers, dimensions_of(machine))[0])
 
     def allocate(self, request: Request) -> Grant:
-        """Take the smallest convex cuboid that holds the job and is free, the preferred ones first."""
         routers = routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, prefer=self.prefer)
         return first_free_cuboid(request, boxes, f"convex block of at least {routers} routers")

@@ -16,33 +16,34 @@ from .request import Grant, Request
 
 @register
 class Cuboid(Box):
-    """A free cuboid of exactly the routers needed, which may lie across the end of a ring; all of it is reserved."""
+    """A free cuboid of exactly the routers needed, which may wrap around a ring; the job reserves all of it."""
 
     kind: Literal["cuboid"] = "cuboid"
     shape: tuple[BoxSide, ...] | None = Field(
-        None, min_length=1, description="routers along each dimension, at least what the job needs; left out: chosen"
+        None,
+        min_length=1,
+        description="routers along each dimension, at least as many as the job needs; default: chosen by `prefer`",
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the cuboid: of the study's shape, or else of exactly the routers needed."""
         routers = routers_needed(machine, nodes)
         if self.shape is None:
             boxes = exact_boxes(routers, dimensions_of(machine))
             if not boxes:
                 problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
-                remedy = "change the job's size, give a shape, or take convex-block"
+                remedy = "change the job's size, set a shape, or use convex-block"
                 raise ConfigError(problem, remedy, code="does-not-fit")
             return nodes_of_box(machine, boxes[0])
         check_sides(self.shape, machine, "shape")
-        cells = math.prod(self.shape)
-        if cells < routers:
-            problem = f"the cuboid has {cells} routers, and the job's {nodes} nodes need {routers}"
-            raise ConfigError(problem, "make it larger", ("shape",), list(self.shape), "does-not-fit")
+        if math.prod(self.shape) < routers:
+            problem = f"the cuboid has {math.prod(self.shape)} routers, but the job's {nodes} nodes need {routers}"
+            raise ConfigError(problem, "use a larger cuboid", ("shape",), list(self.shape), "does-not-fit")
         return nodes_of_box(machine, self.shape)
 
     def allocate(self, request: Request) -> Grant:
-        """Take the cuboid of the study's shape, else one of exactly the routers needed, the preferred ones first."""
-        lines, routers = request.machine.dimensions, routers_needed(request.machine, request.wanted)
-        boxes = [self.shape] if self.shape else exact_boxes(routers, lines, self.prefer)
-        shape = " x ".join(map(str, self.shape)) if self.shape else f"exactly {routers}"
-        return first_free_cuboid(request, boxes, f"cuboid of {shape} routers")
+        """Allocate the cuboid of the given shape, else one of exactly the routers needed, the preferred ones first."""
+        routers = routers_needed(request.machine, request.wanted)
+        if self.shape:
+            return first_free_cuboid(request, [self.shape], f"cuboid of {' x '.join(map(str, self.shape))} routers")
+        boxes = exact_boxes(routers, request.machine.dimensions, self.prefer)
+        return first_free_cuboid(request, boxes, f"cuboid of exactly {routers} routers")

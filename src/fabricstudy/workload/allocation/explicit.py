@@ -1,4 +1,4 @@
-"""The nodes that the study lists."""
+"""The nodes listed in the study."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ExplicitNodes(Allocation):
 
     kind: Literal["explicit"] = "explicit"
     nodes: tuple[Annotated[Whole, Field(ge=0)], ...] = Field(
-        min_length=1, description="node numbers, from 0; rank order follows the list"
+        min_length=1, description="node numbers, from 0; ranks fill the nodes in this order"
     )
 
     @model_validator(mode="after")
-    def _no_node_twice(self) -> ExplicitNodes:
+    def _no_duplicates(self) -> ExplicitNodes:
         if len(set(self.nodes)) != len(self.nodes):
-            twice = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
-            raise ConfigError("a node is listed twice", "list each node once", ("nodes",), twice, code="duplicate")
+            duplicate = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
+            raise ConfigError("duplicate node", "list each node once", ("nodes",), duplicate, code="duplicate")
         return self
 
     def node_count(self) -> int:
@@ -39,15 +39,15 @@ class ExplicitNodes(Allocation):
     def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int]:
         outside = [node for node in self.nodes if node >= machine.nodes]
         if outside:
-            problem = f"there is no such node on a machine of {machine.nodes}"
-            raise ConfigError(problem, f"take 0 to {machine.nodes - 1}", ("nodes",), outside[0], "unknown-name")
+            problem = f"no such node on a machine of {machine.nodes} nodes"
+            raise ConfigError(problem, f"use 0 to {machine.nodes - 1}", ("nodes",), outside[0], "unknown-name")
         if holder is None:
-            problem = "an earlier job may take these nodes"
-            raise ConfigError(problem, "put jobs with explicit nodes first", code="duplicate")
-        taken = [node for node in self.nodes if node in holder]
-        if taken:
-            problem = f"job {holder[taken[0]]} holds the node already"
-            raise ConfigError(problem, "give each node to one job", ("nodes",), taken[0], "duplicate")
+            problem = "an earlier job may occupy these nodes"
+            raise ConfigError(problem, "list jobs with explicit nodes first", code="duplicate")
+        occupied = [node for node in self.nodes if node in holder]
+        if occupied:
+            problem = f"job {holder[occupied[0]]} already holds this node"
+            raise ConfigError(problem, "assign each node to one job", ("nodes",), occupied[0], "duplicate")
         return self.nodes
 
     def allocate(self, request: Request) -> Grant:
@@ -55,7 +55,7 @@ class ExplicitNodes(Allocation):
         if nodes.max() >= request.machine.nodes:
             last = request.machine.nodes - 1
             raise WorkloadError(f"there is no node {nodes.max()}; the machine's last node is {last}")
-        taken = nodes[~request.free[nodes]]
-        if len(taken):
-            raise WorkloadError(f"node {taken[0]} belongs to an earlier job; list free nodes")
+        occupied = nodes[~request.free[nodes]]
+        if len(occupied):
+            raise WorkloadError(f"node {occupied[0]} belongs to an earlier job; list free nodes")
         return Grant(nodes)

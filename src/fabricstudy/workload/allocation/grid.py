@@ -1,4 +1,4 @@
-"""Cuboids of whole routers of a grid."""
+"""Allocation of cuboids of routers in a grid."""
 
 import math
 from collections.abc import Iterable
@@ -22,61 +22,61 @@ BoxSide = Annotated[Whole, Field(ge=1)]
 
 
 class Box(Allocation):
-    """What the policies have that give a job a free cuboid of routers in a grid."""
+    """Base of the policies that allocate a free cuboid of routers in a grid."""
 
     needs: ClassVar[str | None] = "dimensions"
 
     prefer: Prefer = Field(
         "best-bisection",
-        description="which of equally large cuboids come first: by their bisection, or those longest in the first "
-        "dimensions (planes), which leave whole planes to other jobs",
+        description="which of equally large cuboids are tried first: by their bisection, or those longest in the first "
+        "dimensions (planes), which leaves entire planes to other jobs",
     )
 
 
 def routers_needed(machine: Machine | Topology, nodes: int) -> int:
-    """Routers whose nodes are enough for a job; all routers of a grid have equally many."""
+    """Return the number of routers that have `nodes` nodes; all routers of a grid have equally many."""
     return -(-nodes // (machine.nodes // machine.routers))
 
 
 def dimensions_of(machine: Topology) -> tuple[Dimension, ...]:
-    """Return the dimensions of a machine that has such."""
-    assert isinstance(machine, GridConfig)  # policies that ask need dimensions
+    """Return the dimensions of a grid."""
+    assert isinstance(machine, GridConfig)  # callers need dimensions
     return machine.grid
 
 
 def nodes_of_box(machine: Topology, box: Sides) -> int:
-    """Nodes of a cuboid of whole routers."""
+    """Return the number of nodes of a cuboid of routers."""
     return math.prod(box) * (machine.nodes // machine.routers)
 
 
 def check_sides(sides: Sides, machine: Topology, key: str) -> None:
-    """Refuse sides of a cuboid that do not fit in a machine; raises ConfigError, with the path below the policy."""
+    """Raise ConfigError, with the path `key`, if a cuboid does not fit in a machine."""
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
-        problem = f"{len(sides)} sides, and the machine has {len(lines)} dimensions"
-        raise ConfigError(problem, "give one a dimension", (key,), list(sides), "out-of-range")
+        problem = f"{len(sides)} sides for a machine of {len(lines)} dimensions"
+        raise ConfigError(problem, "write one side per dimension", (key,), list(sides), "out-of-range")
     if any(side > line.length for side, line in zip(sides, lines, strict=True)):
-        problem = f"it does not fit in {shape_of(machine)}"
+        problem = f"the cuboid does not fit in {shape_of(machine)}"
         raise ConfigError(problem, "shorten it", (key,), list(sides), "does-not-fit")
 
 
 def shape_of(machine: Topology) -> str:
-    """Write the shape of a machine with dimensions."""
+    """Return the shape of a grid as text, such as ``4 x 4 x 2``."""
     return " x ".join(str(line.length) for line in dimensions_of(machine))
 
 
 def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step: Sides | None = None) -> Grant:
-    """Grant the first of the cuboids that is free somewhere, at the first such place; the job reserves all of it.
+    """Allocate the first of the cuboids that is free, at its lowest free position; the job reserves all of it.
 
     Ranks fill the nodes in the order of the routers within the cuboid, first dimension fastest. Corners lie at
-    multiples of `step`, or anywhere; `what` says for the message what the cuboids are.
+    multiples of `step`, if given; `what` describes the cuboids in the error message.
 
     Raises WorkloadError if none is free.
     """
     machine = request.machine
-    taken = np.bincount(machine.node_router[~request.free], minlength=machine.routers)
+    used = np.bincount(machine.node_router[~request.free], minlength=machine.routers)
     # By router, the last dimension first.
-    free = np.equal(taken, 0).reshape([line.length for line in reversed(machine.dimensions)])
+    free = np.equal(used, 0).reshape([line.length for line in reversed(machine.dimensions)])
     for box in boxes:
         corner = _first_corner(free, box, machine.dimensions, step or (1,) * len(box))
         if corner is not None:
@@ -88,35 +88,23 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step:
 def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Sides) -> Sides | None:
     """Lowest coordinates of the first free cuboid, first dimension fastest, or None."""
     fits = free
-    for axis, side in enumerate(reversed(box)):
-        line = lines[len(box) - 1 - axis]
-        fits = _all_along(fits, axis, side, line.wrap and side < line.length)
-        fits = fits[(slice(None),) * axis + (slice(None, None, step[len(box) - 1 - axis]),)]
+    for axis, (side, line, stride) in enumerate(list(zip(box, lines, step, strict=True))[::-1]):
+        if line.wrap and side < line.length:
+            fits = np.concatenate([fits, np.take(fits, range(side - 1), axis)], axis)
+        windows = np.lib.stride_tricks.sliding_window_view(fits, side, axis)
+        fits = np.all(windows, axis=-1)[(slice(None),) * axis + (slice(None, None, stride),)]
     if not fits.any():
         return None
     corner = np.unravel_index(int(np.argmax(fits)), fits.shape)[::-1]
-    return tuple(int(at) * by for at, by in zip(corner, step, strict=True))
-
-
-def _all_along(free: Mask, axis: int, side: int, wrap: bool) -> Mask:
-    """Mark each place where it and the next `side` - 1 along `axis` are free, also across the end of a ring."""
-    if wrap:
-        free = np.concatenate([free, np.take(free, range(side - 1), axis)], axis)
-    count = np.cumsum(free, axis=axis, dtype=np.int32)
-    count = np.concatenate([np.zeros_like(np.take(count, [0], axis)), count], axis)
-    places = free.shape[axis] - side + 1
-    ahead = np.take(count, range(side, side + places), axis)
-    behind = np.take(count, range(places), axis)
-    fits: Mask = ahead - behind == side
-    return fits
+    return tuple(int(index) * stride for index, stride in zip(corner, step, strict=True))
 
 
 def _nodes_of(machine: Machine, corner: Sides, box: Sides) -> Indices:
-    """Nodes of the routers of a cuboid, first dimension fastest; nodes stand in the order of their routers."""
+    """Nodes of the routers of a cuboid, first dimension fastest; nodes are numbered in the order of their routers."""
     router, stride = np.zeros(1, dtype=np.int64), 1
     for start, side, line in zip(corner, box, machine.dimensions, strict=True):
         along = (start + np.arange(side)) % line.length * stride
         router = (along[:, None] + router).reshape(-1)
         stride *= line.length
-    each = machine.nodes // machine.routers
-    return (router[:, None] * each + np.arange(each)).reshape(-1)
+    per_router = machine.nodes // machine.routers
+    return (router[:, None] * per_router + np.arange(per_router)).reshape(-1)

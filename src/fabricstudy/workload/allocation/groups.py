@@ -1,4 +1,4 @@
-"""Whole groups of routers."""
+"""Allocation of entire groups of routers."""
 
 import numpy as np
 
@@ -10,39 +10,39 @@ from .request import NO_JOB, Grant, Request
 
 
 def allocate_whole_groups(request: Request) -> Grant:
-    """Take the first groups without jobs that together are large enough; the job reserves all their nodes.
+    """Allocate and reserve the first groups without jobs that together are large enough.
 
-    Raises WorkloadError if all together are too small.
+    Raises WorkloadError if all of them are too small.
     """
-    sizes, taken = sizes_and_taken(request)
-    free = np.flatnonzero((taken == 0) & (sizes > 0))
+    sizes, used = sizes_and_taken(request)
+    free = np.flatnonzero((used == 0) & (sizes > 0))
     groups = int(np.searchsorted(np.cumsum(sizes[free]), request.wanted)) + 1
     if groups > len(free):
-        raise WorkloadError(f"{len(free)} groups are free, and {request.wanted} nodes need more; make the jobs smaller")
+        raise WorkloadError(f"{len(free)} groups are free, but {request.wanted} nodes need more; make the jobs smaller")
     return reserved_groups(request, free[:groups])
 
 
 def whole_nodes(machine: Topology, nodes: int) -> int:
-    """Nodes of the groups that `nodes` nodes fill, the last one rounded up."""
+    """Round `nodes` up to entire groups."""
     return -(-nodes // machine.group_nodes) * machine.group_nodes
 
 
 def check_fits(nodes: int, most: int, part: str, value: str) -> None:
-    """Refuse a job that is larger than the part of the machine that it may have; raises ConfigError at the policy."""
+    """Raise ConfigError if a job needs more than the `most` nodes of a `part` of the machine."""
     if nodes > most:
-        problem = f"the job needs {nodes} nodes, and a {part} has {most}"
-        remedy = "make the job smaller, or take another allocation"
+        problem = f"the job needs {nodes} nodes, but a {part} has {most}"
+        remedy = "make the job smaller, or use another allocation"
         raise ConfigError(problem, remedy, value=value, code="does-not-fit")
 
 
 def reserved_groups(request: Request, groups: Indices) -> Grant:
-    """Grant the first nodes of some groups, and reserve all."""
+    """Allocate the first nodes of some groups, and reserve all."""
     nodes = np.flatnonzero(np.isin(group_of_node(request), groups))
     return Grant(nodes[: request.wanted], nodes)
 
 
 def sizes_and_taken(request: Request) -> tuple[Indices, Indices]:
-    """Nodes of each group, and how many of them jobs have reserved."""
+    """Return the number of nodes of each group, and of its reserved nodes."""
     group = group_of_node(request)
     return np.bincount(group), np.bincount(group, weights=request.holder != NO_JOB).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""One group that no other job uses."""
+"""A single group that no other job uses."""
 
 from typing import ClassVar, Literal
 
@@ -29,9 +29,9 @@ class OneGroup(Allocation):
         return machine.group_nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take the first group without jobs that is large enough."""
-        sizes, taken = sizes_and_taken(request)
-        fitting = np.flatnonzero((taken == 0) & (sizes >= request.wanted))
+        """Allocate the first group without jobs that is large enough."""
+        sizes, used = sizes_and_taken(request)
+        fitting = np.flatnonzero((used == 0) & (sizes >= request.wanted))
         if not len(fitting):
-            raise WorkloadError(f"no free group has {request.wanted} nodes; make the job smaller, or take whole-groups")
+            raise WorkloadError(f"no free group has {request.wanted} nodes; make the job smaller, or use whole-groups")
         return reserved_groups(request, fitting[:1])

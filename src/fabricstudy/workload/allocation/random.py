@@ -1,4 +1,4 @@
-"""Free nodes at random."""
+"""Random free nodes."""
 
 from typing import Literal
 
@@ -12,10 +12,9 @@ from .request import Grant, Request
 
 @register
 class RandomAllocation(Allocation):
-    """Free nodes drawn at random."""
+    """Free nodes drawn at random without replacement; ranks fill them in the order drawn."""
 
     kind: Literal["random"] = "random"
 
     def allocate(self, request: Request) -> Grant:
-        """Draw free nodes without replacement; ranks fill them in the order drawn."""
         return Grant(request.rng.permutation(np.flatnonzero(request.free))[: request.wanted])

@@ -1,4 +1,4 @@
-"""What a job asks for, and what it gets."""
+"""What a job requests from an allocation policy, and what it is granted."""
 
 from dataclasses import dataclass
 
@@ -13,30 +13,27 @@ NO_JOB = -1
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A job's wish for nodes."""
+    """A job's request for nodes.
+
+    `holder` (int32 [nodes]) is the position of the job that holds each node, or `NO_JOB`; `wanted` the number of nodes
+    needed, at least 1. `rng` is the stream of this job; `common_rng` yields the same numbers for each job of a point.
+    """
 
     machine: Machine
-    """The machine."""
     holder: IntArray
-    """Position of the job that holds each node, or `NO_JOB`; int32 [nodes]."""
     wanted: int
-    """Nodes the job needs, at least 1."""
     rng: np.random.Generator
     common_rng: np.random.Generator
-    """Streams of this job, and of all jobs together: the latter gives the same numbers to each."""
 
     @property
     def free(self) -> Mask:
-        """Whether each node is free, bool [nodes]; at least `wanted` are."""
+        """Mask of the free nodes, bool [nodes]; at least `wanted` are free."""
         return np.equal(self.holder, NO_JOB)
 
 
 @dataclass(frozen=True, eq=False)
 class Grant:
-    """Nodes of a job in the order in which ranks fill them, and all nodes it keeps from other jobs.
-
-    The latter are left out where they are the same.
-    """
+    """Nodes of a job in the order in which ranks fill them, and all nodes it reserves (default: the same)."""
 
     nodes: Indices
     reserved: Indices | None = None

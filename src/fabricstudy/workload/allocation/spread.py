@@ -1,4 +1,4 @@
-"""One router in each group after the other."""
+"""Routers round robin over the groups."""
 
 from typing import Literal
 
@@ -13,15 +13,15 @@ from .request import Grant, Request
 
 @register
 class Spread(Allocation):
-    """Free nodes taken from one group after the other, round robin, first routers first."""
+    """Free nodes round robin over the groups, first routers first."""
 
     kind: Literal["spread"] = "spread"
 
     def allocate(self, request: Request) -> Grant:
-        """Take the free nodes of the first router of each group, then those of the second of each, and so on.
+        """Allocate the free nodes of the first router of each group, then those of the second of each, and so on.
 
-        A router's nodes stay together, as in the simple spread allocator of SST's scheduler. On a machine without
-        groups the routers stand for the groups and the nodes for the routers: first one node of each router.
+        A router's nodes stay together, as in the simple spread allocator of SST's scheduler. A machine without
+        groups is filled with one node of each router first, then the second of each.
         """
         router, group = request.machine.node_router, request.machine.group
         if group is None:

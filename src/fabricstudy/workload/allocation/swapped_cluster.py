@@ -1,4 +1,4 @@
-"""Free nodes nearly in order: pairs of nodes have swapped places."""
+"""Free nodes nearly in order: some pairs of nodes are swapped."""
 
 from typing import Literal
 
@@ -15,28 +15,27 @@ from .request import Grant, Request
 
 @register
 class SwappedCluster(Allocation):
-    """The first free nodes in an order in which pairs of nodes have swapped places (Jain et al., IPDPS 2017)."""
+    """The first free nodes in an order in which pairs of nodes are swapped (Jain et al., IPDPS 2017).
+
+    All jobs of a point see the same order, so that jobs that fill the machine exchange nodes.
+    """
 
     kind: Literal["swapped-cluster"] = "swapped-cluster"
     swaps: Number = Field(
         0.05,
         ge=0,
         le=10,
-        description="pairs of nodes drawn, as a share of the machine's nodes, one after the other and the same for "
-        "all jobs; 0.05 displaces 9.5 % of the nodes",
+        description="pairs of nodes swapped, one after another and the same for all jobs, as a share of the machine's "
+        "nodes; 0.05 displaces 9.5 % of the nodes",
     )
 
     def allocate(self, request: Request) -> Grant:
-        """Take the first free nodes in an order in which pairs of nodes have swapped places.
-
-        All jobs of a point see the same order, so that with as many nodes as the machine has, jobs exchange nodes.
-        """
         order = swapped(request.machine.nodes, self.swaps, request.common_rng)
         return Grant(order[request.free[order]][: request.wanted])
 
 
 def swapped(nodes: int, share: float, rng: np.random.Generator) -> Indices:
-    """Number the nodes in order, then draw ``share * nodes`` pairs one after the other and swap their places.
+    """Return the node numbers after ``share * nodes`` swaps of random pairs, one after another.
 
     Examples
     --------

@@ -21,21 +21,19 @@ from .request import NO_JOB, Grant, Request
 class TreePartition(Allocation):
     """Nodes of a fat tree by the rules under which jobs share no links (Jain et al., IPDPS 2017).
 
-    one-leaf (i): nodes of one leaf. whole-leaves (ii): whole leaves of one pod, which the job holds. shared-pods
-    (iii): nodes of any pods in which every other job keeps (i) or (ii) where it lies; jobs allocated later do so if
-    they follow this policy. whole-pods (iv): whole pods, which the job holds. auto: the first of i, ii, iii that the
-    job fits.
+    one-leaf (i): nodes of one leaf. whole-leaves (ii): entire leaves of one pod, which the job reserves. shared-pods
+    (iii): nodes of any pods in which every other job satisfies (i) or (ii); later jobs do so if they use this policy.
+    whole-pods (iv): entire pods, which the job reserves. auto: the first of i, ii, iii that the job fits.
     """
 
     needs: ClassVar[str | None] = "pods"
 
     kind: Literal["tree-partition"] = "tree-partition"
     rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
-        "auto", description="the rule to keep"
+        "auto", description="the rule to apply"
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        """Nodes of the leaves or pods that the rule reserves."""
         assert isinstance(machine, FatTreeConfig)  # the policy needs pods
         leaf = machine.half_radix
         if self.rule == "one-leaf":
@@ -46,69 +44,60 @@ class TreePartition(Allocation):
         return groups.whole_nodes(machine, nodes) if self.rule == "whole-pods" else nodes
 
     def allocate(self, request: Request) -> Grant:
-        """Take nodes by the rule of the study: see the model, and the function of each rule."""
         rules = ("one-leaf", "whole-leaves", "shared-pods") if self.rule == "auto" else (self.rule,)
         for rule in rules:
             grant = _RULES[rule](request)
             if grant is not None:
                 return grant
-        problem = f"no free {request.wanted} nodes keep the rule {self.rule} of tree-partition; place large jobs first"
-        raise WorkloadError(problem)
+        raise WorkloadError(
+            f"no {request.wanted} free nodes satisfy the rule {self.rule} of tree-partition; place large jobs first"
+        )
 
 
 def _one_leaf(request: Request) -> Grant | None:
-    """(i) Nodes of the leaf with the fewest free nodes that are enough; other jobs may have the leaf's other nodes."""
+    """(i) Nodes of the leaf with the fewest free nodes that are enough; other jobs may have its other nodes."""
     leaf = request.machine.node_router
-    room = np.bincount(leaf[request.free], minlength=request.machine.routers)
-    best = _tightest(room, request.wanted)
+    best = _best_fit(np.bincount(leaf[request.free], minlength=request.machine.routers), request.wanted)
     return None if best is None else Grant(_first_free(request, leaf == best))
 
 
 def _whole_leaves(request: Request) -> Grant | None:
-    """(ii) The first empty leaves of the pod that has the fewest empty leaves that are enough; the job holds them."""
-    machine, leaf = request.machine, request.machine.node_router
-    taken = np.bincount(leaf[~request.free], minlength=machine.routers)
-    empty = (taken == 0)[leaf]  # of each node: whether its leaf is
-    best = _tightest(np.bincount(groups.group_of_node(request)[empty]), request.wanted)
+    """(ii) The first empty leaves of the pod with the fewest empty leaves that are enough; the job reserves them."""
+    machine, leaf, pod = request.machine, request.machine.node_router, groups.group_of_node(request)
+    used = np.bincount(leaf[~request.free], minlength=machine.routers)
+    on_empty_leaf = (used == 0)[leaf]
+    best = _best_fit(np.bincount(pod[on_empty_leaf]), request.wanted)
     if best is None:
         return None
-    nodes = np.flatnonzero(empty & (groups.group_of_node(request) == best))
+    nodes = np.flatnonzero(on_empty_leaf & (pod == best))
     last = leaf[nodes[request.wanted - 1]]
     return Grant(nodes[: request.wanted], nodes[leaf[nodes] <= last])
 
 
 def _shared_pods(request: Request) -> Grant | None:
-    """(iii) All free nodes of pods in which every job keeps (i) or (ii), those with the most free nodes first.
+    """(iii) All free nodes of pods in which every job satisfies (i) or (ii), those with the most free nodes first.
 
-    What the jobs there keep is judged by where they lie: all nodes they hold on one leaf, or on leaves of one pod
-    that hold nobody else's. Nodes that are left free may later go to jobs that keep (i) or (ii).
+    A job satisfies them if all its nodes are on one leaf, or on leaves of one pod that no other job uses. Nodes left
+    free may later be allocated to jobs that satisfy (i) or (ii).
     """
-    pod = groups.group_of_node(request)
+    leaf, pod = request.machine.node_router, groups.group_of_node(request)
     open_pods = np.ones(int(pod.max()) + 1, dtype=np.bool_)
     for job in np.unique(request.holder[request.holder != NO_JOB]):
-        mine = request.holder == job
-        if not _keeps_to_itself(request, mine):
-            open_pods[np.unique(pod[mine])] = False
-    room = np.bincount(pod[request.free], minlength=len(open_pods)) * open_pods
-    order = np.argsort(-room, kind="stable")
-    pods = int(np.searchsorted(np.cumsum(room[order]), request.wanted)) + 1
-    return None if pods > len(order) else Grant(_first_free(request, np.isin(pod, order[:pods])))
+        nodes = request.holder == job
+        leaves, pods = np.unique(leaf[nodes]), np.unique(pod[nodes])
+        exclusive = np.array_equal(np.isin(leaf, leaves), nodes) and len(pods) == 1
+        if len(leaves) > 1 and not exclusive:
+            open_pods[pods] = False
+    free = np.bincount(pod[request.free], minlength=len(open_pods)) * open_pods
+    order = np.argsort(-free, kind="stable")
+    count = int(np.searchsorted(np.cumsum(free[order]), request.wanted)) + 1
+    return None if count > len(order) else Grant(_first_free(request, np.isin(pod, order[:count])))
 
 
-def _keeps_to_itself(request: Request, mine: Mask) -> bool:
-    """Return whether a job, by the nodes it holds, keeps rule (i) or (ii)."""
-    leaf = request.machine.node_router
-    leaves = np.unique(leaf[mine])
-    if len(leaves) == 1:
-        return True
-    alone = np.array_equal(np.isin(leaf, leaves), mine)
-    return alone and len(np.unique(groups.group_of_node(request)[mine])) == 1
-
-
-def _tightest(room: npt.NDArray[np.integer], wanted: int) -> int | None:
-    """Number of the first place with the least room that is enough, or None."""
-    enough = np.flatnonzero(room >= wanted)
-    return int(enough[np.argmin(room[enough])]) if len(enough) else None
+def _best_fit(free: npt.NDArray[np.integer], wanted: int) -> int | None:
+    """Index of the first element with the fewest free nodes that are enough, or None."""
+    enough = np.flatnonzero(free >= wanted)
+    return int(enough[np.argmin(free[enough])]) if len(enough) else None
 
 
 def _first_free(request: Request, where: Mask) -> Indices:

@@ -1,4 +1,4 @@
-"""As many whole groups as the job needs."""
+"""As many entire groups as the job needs."""
 
 from typing import ClassVar, Literal
 
@@ -12,10 +12,10 @@ from .request import Grant, Request
 
 @register
 class WholeGroups(Allocation):
-    """As many whole groups, or pods of a fat tree, as the job needs, which it reserves.
+    """As many entire groups, or pods of a fat tree, as the job needs; the job reserves all of them.
 
-    On dragonflies and fat trees minimal routes do not meet those of other such jobs; on a Slim Fly only the routes
-    within one group keep to themselves.
+    On dragonflies and fat trees their minimal routes share no links with those of other such jobs; on a Slim Fly only
+    the routes within one group are isolated.
     """
 
     needs: ClassVar[str | None] = "groups"

@@ -1,6 +1,6 @@
-"""Which rank is on which core of the allocation: one module a mapping.
+"""The mapping of ranks to the cores of the allocation: one module per mapping.
 
-In: the cores (`Slots`), and the ranks (`Tasks`): what they send, and where they stand in the application.
+In: the cores (`Slots`), and the ranks (`Tasks`) with their messages and their coordinates in the application.
 Out: the core of each rank, a permutation of the job's cores.
 """
 

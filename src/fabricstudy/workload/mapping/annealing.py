@@ -15,68 +15,60 @@ from .slots import Slots
 from .tasks import Tasks
 
 CPU_S_OF_A_MOVE, CPU_S_OF_A_LOAD_MOVE = 1e-7, 1.5e-6
-"""For a partner of the rank."""
+"""Per partner of the rank."""
 
 LOWEST_START, HIGHEST_START, COLD = 1 / 10, 1.0, 1 / 100
-"""Limits of the first temperature, and the last one, in units of the mean loss by swaps near partners at the start."""
+"""Limits of the first temperature, and the last one, relative to the mean loss by swaps near partners at the start."""
 HOT_LOAD, COLD_LOAD = 1 / 2000, 1 / 200_000
-"""First and last temperature for link loads, as shares of the sum at the start."""
+"""First and last temperature for link loads, relative to the sum at the start."""
 DRAWS = 4000
-"""Swaps by which the temperature of the start is measured."""
+"""Random swaps from which the temperature of the start is measured."""
 
 
 @register
 class AnnealingMapping(Refinement):
-    """Swaps of two ranks at falling temperature: losses pass at first, ever fewer later; never worse than its start.
+    """Simulated annealing by swaps of two ranks; never worse than its start.
 
-    Seven of ten swaps are with a rank on or next to a partner's node, the others with any; the temperature falls
+    Seven of ten swaps are with a rank on or next to a partner's node, the others with any rank; the temperature falls
     geometrically (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983; for mapping Bhanot et al., IBM J. Research and
-    Development 49(2/3), 2005). By hop-bytes it begins at the temperature of the start (`temperatures`), so that
-    it does not undo a good one. Good and slow: seconds for thousands of ranks, minutes for tens of thousands.
+    Development 49(2/3), 2005). For hop-bytes it begins at the temperature of the start (`temperatures`), to preserve a
+    good one. Good and slow: seconds for thousands of ranks, minutes for tens of thousands.
     """
 
     kind: Literal["annealing"] = "annealing"
-    start: Mapping = Field(default_factory=RandomMapping, description="the mapping that is bettered")
-    moves_per_task: Whole = Field(1000, ge=1, le=1_000_000, description="swaps tried for each rank")
+    start: Mapping = Field(default_factory=RandomMapping, description="initial mapping")
+    moves_per_task: Whole = Field(1000, ge=1, le=1_000_000, description="attempted swaps per rank")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        of_move = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
-        return of_move * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
+        move_cpu_s = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
+        return move_cpu_s * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
-        # Loads numba, which planning does without.
+        # Imported here because numba loads slowly.
         from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
         from .kernels import anneal, anneal_link_load, near_changes
 
-        graph, ground, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
+        graph, topology, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
         moves, seeds = self.moves_per_task * slots.ranks, [int(seed) for seed in rng.integers(2**31, size=2)]
         if self.objective == "link-load":
-            ways = route_table(slots.machine, self.routing.tie)
-            anneal_link_load(graph, ground, ways, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
+            routes = route_table(slots.machine, self.routing.tie)
+            anneal_link_load(graph, topology, routes, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
         else:
-            hot, cold = temperatures(near_changes(graph, ground, seat, task, DRAWS, seeds[0]))
-            anneal(graph, ground, seat, task, moves, hot, cold, seeds[1])
+            hot, cold = temperatures(near_changes(graph, topology, seat, task, DRAWS, seeds[0]))
+            anneal(graph, topology, seat, task, moves, hot, cold, seeds[1])
 
 
 def temperatures(changes: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """Return the first and the last temperature, from the changes in cost by drawn swaps at the start.
+    """Return the first and the last temperature, from the changes in cost by random swaps at the start.
 
     A state is in equilibrium at the temperature at which the expected change of a swap is zero: gains, which are
     always accepted, balance losses, which are accepted with probability exp(-loss / temperature). A higher one undoes
     a good start, a lower one does not leave it (Rose, Klebsch and Wolf, Temperature measurement and equilibrium
     dynamics of simulated annealing placements, IEEE Trans. CAD 9(3), 1990). At a local optimum there are no gains, so
-    that temperature is 0, and at random seats gains balance losses at none: a tenth of the mean loss and the mean loss
-    are the limits.
+    that temperature is 0, and for random mappings none balances them: a tenth of the mean loss and the mean loss are
+    the limits.
 
-    Parameters
-    ----------
-    changes : float64 array [draws]
-        Above 0 for a loss.
-
-    Returns
-    -------
-    hot, cold : float
-        In units of `changes`; both 0 where no swap changes anything for the worse.
+    `changes` (float64 [draws]) are above 0 for losses; both temperatures are in their unit, and 0 without any loss.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What every mapping has."""
+"""Base classes of mappings."""
 
 from typing import ClassVar, Literal, NamedTuple
 
@@ -17,68 +17,62 @@ from .slots import Slots
 from .tasks import Tasks
 
 MAX_CPU_S = 600.0
-"""A mapping that is predicted to take longer is refused when the study is planned."""
+"""Mappings predicted to take longer are refused when the study is planned."""
 
 
 class MappingResult(NamedTuple):
-    """The core of each rank, integers [ranks], and the start that it is from where a mapping tries several."""
+    """The core of each rank, integers [ranks], and the selected start if the mapping tries several."""
 
     core: Indices
     start: str | None = None
 
 
 class Mapping(Kind):
-    """Which rank sits where on the nodes of a job."""
+    """A mapping of ranks to the cores of a job."""
 
     FAMILY: ClassVar[Family] = Family("mapping")
 
     needs_traffic: ClassVar[bool] = False
-    """Whether it goes by the messages; a pattern that follows the placement has none before."""
+    """It uses the messages; those of a pattern that depends on the placement are unknown."""
 
     needs_places: ClassVar[bool] = False
-    """Whether it goes by where the ranks stand in the application."""
+    """It uses the coordinates of the ranks in the application."""
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a number of ranks that the mapping cannot place.
-
-        Raises ConfigError, with the path below the mapping.
-        """
+        """Raise ConfigError, with the path below the mapping, for an unsupported number of ranks."""
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
-        """Refuse a machine, pattern or number of ranks that the mapping cannot have, before anything is built.
-
-        Raises ConfigError, with the path below the mapping.
-        """
+        """Raise ConfigError, with the path below the mapping, for a wrong machine, pattern or number of ranks."""
         if self.needs_traffic and pattern.follows_placement:
-            problem = f"{self.kind} places ranks by their traffic, and {pattern.kind} gets its traffic by placement"
-            remedy = "take another mapping, such as linear or random"
+            problem = f"{self.kind} maps ranks by their traffic, but that of {pattern.kind} depends on the placement"
+            remedy = "use another mapping, such as linear or random"
             raise ConfigError(problem, remedy, (), self.kind, "unsupported")
         if self.needs_places and not pattern.has_places:
-            problem = f"{self.kind} goes by where ranks stand in the application, and {pattern.kind} has no coordinates"
-            raise ConfigError(problem, "take another mapping, such as greedy", (), self.kind, "unsupported")
+            problem = f"{self.kind} maps ranks by their coordinates in the application, but {pattern.kind} has none"
+            raise ConfigError(problem, "use another mapping, such as greedy", (), self.kind, "unsupported")
         predicted = self.predict_cpu_s(ranks, max_partners_estimate(pattern, ranks))
         if predicted > MAX_CPU_S:
-            problem = f"{self.kind} would take about {predicted:.2g} s on {ranks} ranks, and at most {MAX_CPU_S:g} s"
-            remedy = "lower its effort, or take greedy or exchange with neighbourhood: near"
+            problem = f"{self.kind} would take about {predicted:.2g} s for {ranks} ranks; the limit is {MAX_CPU_S:g} s"
+            remedy = "lower its effort, or use greedy or exchange with neighbourhood: near"
             raise ConfigError(problem, remedy, (), self.kind, "unsupported")
         self.check_ranks(ranks)
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        """Predict the CPU seconds for ranks with so many partners each, well enough to tell hours from seconds."""
+        """Predict the CPU time for ranks with `degree` partners each, to an order of magnitude."""
         return 0.0
 
     def warm_up(self) -> None:
-        """Load what has been compiled, so that the time for it is not taken for that of the mapping."""
+        """Load compiled code, so that its time does not count as that of the mapping."""
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Return the core of each rank, a permutation of the job's cores, integers [ranks].
 
-        Raises WorkloadError if it cannot be done.
+        Raises WorkloadError if the mapping is not applicable.
         """
         raise NotImplementedError
 
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
-        """Return what `map_ranks` does, and the start that it is from where the mapping tries several."""
+        """Return the result of `map_ranks`, and the selected start if the mapping tries several."""
         return MappingResult(self.map_ranks(slots, tasks, rng))
 
 
@@ -97,7 +91,7 @@ def max_partners_estimate(pattern: Pattern, ranks: int) -> float:
 
 
 class TrafficMapping(Mapping):
-    """What the mappings have that go by the messages."""
+    """Base of mappings by traffic."""
 
     needs_traffic: ClassVar[bool] = True
 
@@ -107,37 +101,36 @@ class TrafficMapping(Mapping):
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         if tasks.messages is None:
             raise WorkloadError(
-                f"the mapping {self.kind} needs a pattern that does not depend on where the ranks sit; "
-                "take another mapping for the patterns bisection and furthest-pairing"
+                f"the mapping {self.kind} needs a pattern that does not depend on the placement; "
+                "use another mapping, such as linear or random"
             )
-        seating = self.map_by_traffic(slots, tasks, rng)
-        return seating if isinstance(seating, MappingResult) else MappingResult(seating)
+        result = self.map_by_traffic(slots, tasks, rng)
+        return result if isinstance(result, MappingResult) else MappingResult(result)
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices | MappingResult:
-        """Return the core of each rank, and maybe its start; `tasks` has messages."""
+        """Return the core of each rank, and optionally the selected start; `tasks` has messages."""
         raise NotImplementedError
 
 
 class Refinement(TrafficMapping):
-    """What the mappings have that better another one, their `start`, by swaps."""
+    """Base of mappings that improve another one, their `start`, by swaps."""
 
     start: Mapping
     objective: Literal["hop-bytes", "link-load"] = Field(
         "hop-bytes",
-        description="what is lowered: bytes times hops, or the sum over links of (bytes per cable)^8, so mostly the "
-        "fullest ones; link-load needs a machine with dimensions",
+        description="objective to minimise: bytes times hops, or the sum over links of (bytes per cable)^8, dominated "
+        "by the bottleneck links; link-load needs a machine with dimensions",
     )
     routing: DimensionOrder = Field(
         default_factory=lambda: DimensionOrder(tie="split"),
-        description="routes by which link-load counts; never those of the point, so that seats stay when these change",
+        description="routing used by link-load; not that of the point, so that mappings do not depend on it",
     )
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
-        """Refuse also link loads on a machine without dimensions, and what the start cannot have."""
         super().check_fit(machine, pattern, ranks)
         if self.objective == "link-load" and "dimensions" not in machine.traits:
-            problem = f"link loads go by dimension order, and a machine of kind {machine.kind} has no dimensions"
-            remedy = "take objective: hop-bytes"
+            problem = f"link loads need dimensions, but a machine of kind {machine.kind} has none"
+            remedy = "use objective: hop-bytes"
             raise ConfigError(problem, remedy, ("objective",), self.objective, "unsupported")
         try:
             self.start.check_fit(machine, pattern, ranks)
@@ -150,7 +143,6 @@ class Refinement(TrafficMapping):
         compile_kernels()
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
-        """Return the start after its refinement."""
         core, start = self.start.map_ranks_with_start(slots, tasks, rng)
         seat = np.array(core, dtype=np.int64)
         self.refine(seat, slots, tasks, rng)

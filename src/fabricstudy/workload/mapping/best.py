@@ -25,12 +25,12 @@ ANNEALED = 2
 
 @register
 class BestMapping(TrafficMapping):
-    """The least bytes times hops of several starts, all refined by exchange, and the best two also by annealing.
+    """The fewest bytes times hops of several starts, all refined by exchange, and the best two also by annealing.
 
-    The effort is a number of swaps and not a time, so that the result is the same on each machine. The default of
-    `starts` is `greedy` twice, with 64 starts each, `linear`, and for patterns with coordinates `orb` and `curve`.
-    Others are named, such as `scotch`, since the result would otherwise depend on what is installed. The column
-    `mapping_start` of the table `jobs` names the start from which the result is.
+    The effort is limited by swaps, not by time, so that the result is the same on each host. The default of `starts` is
+    `greedy` twice, with 64 starts each, `linear`, and for patterns with coordinates `orb` and `curve`. Optional
+    mappings such as `scotch` must be listed, so that the result does not depend on the installation. The column
+    `mapping_start` of the table `jobs` names the start of the result.
     """
 
     kind: Literal["best"] = "best"
@@ -38,14 +38,13 @@ class BestMapping(TrafficMapping):
         None,
         min_length=1,
         max_length=20,
-        description="the mappings to begin with; default: greedy twice, linear, and with coordinates orb and curve",
+        description="initial mappings; default: greedy twice, linear, and with coordinates orb and curve",
     )
     moves_per_task: Whole = Field(
-        1000, ge=1, le=1_000_000, description="swaps tried for each rank by annealing, for each of the best two starts"
+        1000, ge=1, le=1_000_000, description="attempted swaps per rank by annealing, for each of the best two starts"
     )
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
-        """Refuse also what one of the starts cannot have."""
         super().check_fit(machine, pattern, ranks)
         for index, start in enumerate(self.starts or ()):
             try:
@@ -62,29 +61,28 @@ class BestMapping(TrafficMapping):
         self._annealing.warm_up()
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
-        """Return the result with the least bytes times hops, that of the first start among equal ones."""
-        # Loads numba, which planning does without.
+        # Imported here because numba loads slowly.
         from .kernel_inputs import graph_arrays, slot_topology
         from .kernels import mapping_hop_bytes
 
-        graph, ground, exchange = graph_arrays(tasks.graph), slot_topology(slots), ExchangeMapping()
+        graph, topology, exchange = graph_arrays(tasks.graph), slot_topology(slots), ExchangeMapping()
         starts = self._starts(tasks.places is not None)
-        # A stream for each start: what it leads to does not depend on the others.
+        # One stream per start, so that starts are independent.
         streams = rng.spawn(len(starts))
-        begun = [start.map_ranks(slots, tasks, own) for start, own in zip(starts, streams, strict=True)]
-        found = [np.array(seat, dtype=np.int64) for seat in begun]
-        for seat, own in zip(found, streams, strict=True):
-            exchange.refine(seat, slots, tasks, own)
-        cost = [mapping_hop_bytes(graph, ground, seat) for seat in found]
+        begun = [start.map_ranks(slots, tasks, start_rng) for start, start_rng in zip(starts, streams, strict=True)]
+        seats = [np.array(seat, dtype=np.int64) for seat in begun]
+        for seat, start_rng in zip(seats, streams, strict=True):
+            exchange.refine(seat, slots, tasks, start_rng)
+        cost = [mapping_hop_bytes(graph, topology, seat) for seat in seats]
         for index in np.argsort(cost, kind="stable")[:ANNEALED]:
-            # From where exchange began: its local optimum is harder to leave.
+            # From the unrefined start: the local optimum of exchange is harder to leave.
             seat = np.array(begun[index], dtype=np.int64)
             for refinement in (self._annealing, exchange):
                 refinement.refine(seat, slots, tasks, streams[index])
-            if (annealed := mapping_hop_bytes(graph, ground, seat)) < cost[index]:
-                found[index], cost[index] = seat, annealed
+            if (annealed := mapping_hop_bytes(graph, topology, seat)) < cost[index]:
+                seats[index], cost[index] = seat, annealed
         best, kinds = int(np.argmin(cost)), [start.kind for start in starts]
-        return MappingResult(found[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
+        return MappingResult(seats[best], kinds[best] if kinds.count(kinds[best]) == 1 else f"{kinds[best]} {best + 1}")
 
     @property
     def _annealing(self) -> AnnealingMapping:

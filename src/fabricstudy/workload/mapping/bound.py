@@ -1,12 +1,12 @@
-"""The least that any mapping of a job's ranks to its cores can reach.
+"""Lower bounds over all mappings of a job's ranks to its cores.
 
-* *partners*: the heaviest partner of a rank is at best on the nearest other core, the next one on the next. Summed
-  over the ranks, half of that is a bound (Gilmore 1962, Lawler 1963, of the quadratic assignment problem). Exact for
+* *partners*: the heaviest partner of a rank is at best on the nearest other core, the next one on the next. Half of
+  the sum over the ranks is a bound (Gilmore 1962, Lawler 1963, of the quadratic assignment problem). Exact for
   stencils that fit and for all-to-all.
 * *spectrum*: bytes times hops is half the trace of L X (-D) X', with the Laplacian L of the traffic, the hops D between
-  cores and a permutation X; so at least half the sum of the products of the eigenvalues of L, rising, with those of -D
-  orthogonal to the constant vector, falling (Finke, Burkard and Rendl, Ann. Discrete Math. 31, 1987). Good for graphs
-  that are nearly complete.
+  cores and a permutation X; so at least half the scalar product of the ascending eigenvalues of L with the descending
+  ones of -D orthogonal to the constant vector (Finke, Burkard and Rendl, Ann. Discrete Math. 31, 1987). Good for nearly
+  complete graphs.
 """
 
 from functools import lru_cache
@@ -24,15 +24,15 @@ from .tasks import Ints, TaskGraph
 Floats = npt.NDArray[np.float64]
 
 MAX_SPECTRUM_SIZE = 1024
-"""Ranks up to which spectra are computed where nobody asked for them: 0.2 s on one core.
+"""Ranks up to which spectra are computed by default: 0.2 s on one core.
 
-Two dense matrices need all their eigenvalues, so the time goes with the third power of the ranks: by that law 13 s for
-4096 and 14 minutes for 16,384. Of a whole torus few eigenvalues of the hops are not 0, and so few of the traffic are
-needed, which iterations find sooner. But these come from above, and one that they miss makes the bound a false one.
+All eigenvalues of two dense matrices take time cubic in the ranks: 13 s for 4096, 14 minutes for 16,384. On a full
+torus few eigenvalues of the hops are nonzero, and iterative methods find the few needed sooner; but these converge from
+above, and a missed one would invalidate the bound.
 """
 
 MAX_ROUTERS = 4096
-"""Routers up to which all pairs are looked at where a job has a part of a grid."""
+"""Routers up to which all pairs are examined if a job has a part of a grid."""
 
 _AT_ONCE = 1 << 22
 _ROUNDING = 1e-9
@@ -40,7 +40,7 @@ NS_PER_S = 1e9
 
 
 class MappingBound(NamedTuple):
-    """What no mapping can better: bytes times hops, by which method, and the time (ns) that links need at least."""
+    """Lower bounds of bytes times hops, with its method, and of the link time (ns)."""
 
     hop_bytes: float
     method: str
@@ -50,17 +50,17 @@ class MappingBound(NamedTuple):
 def mapping_bound(
     graph: TaskGraph, slots: Slots, cut_side: Mask, largest_spectrum: int = MAX_SPECTRUM_SIZE
 ) -> MappingBound:
-    """Bound bytes times hops and the link times of all mappings.
+    """Return lower bounds of bytes times hops and of the link time over all mappings.
 
-    The time is the largest of four: the bytes times hops over all links; what the busiest rank exchanges beyond the
-    ranks of its node over a host link, and beyond those of its router over the router's links; and, from the second
-    eigenvalue of the traffic, what must cross the cut `cut_side` (Fiedler 1973) over its links.
+    The time is the maximum of four bounds: bytes times hops over all links; the traffic of the busiest rank beyond the
+    ranks of its node over a host link, and beyond those of its router over the router's links; and the traffic across
+    the cut `cut_side`, from the second eigenvalue of the traffic (Fiedler 1973).
     """
     best, method = partners_bound(graph, slots), "partners"
     rising = None
     if 2 < graph.ranks <= largest_spectrum:
         eigenvalues = _laplacian_eigenvalues(graph.first.tobytes(), graph.partner.tobytes(), graph.size_bytes.tobytes())
-        # But for the constant vector's, and not above the true ones.
+        # Without that of the constant vector, and rounded down.
         rising = np.maximum(eigenvalues[1:] - _ROUNDING * eigenvalues[-1], 0.0)
         spectral = _spectrum_bound(rising, slots)
         if spectral > best:
@@ -69,7 +69,7 @@ def mapping_bound(
 
 
 def partners_bound(graph: TaskGraph, slots: Slots) -> float:
-    """Bytes times hops if each rank had its partners on the nearest cores, the heaviest first."""
+    """Return the bytes times hops if each rank had its partners on the nearest cores, the heaviest first."""
     within = _most_within(slots)
     # Hops from the best-placed core to the nearest other cores.
     nearest = np.repeat(np.arange(len(within)), np.diff(within - 1, prepend=0))
@@ -79,13 +79,13 @@ def partners_bound(graph: TaskGraph, slots: Slots) -> float:
 
 
 def _most_within(slots: Slots) -> Ints:
-    """Most cores that any core has within 0, 1, 2, ... hops, itself included."""
+    """Maximum number of cores within 0, 1, 2, ... hops of any core, itself included."""
     table = hop_distances(slots.machine)
     router, cores = np.unique(slots.router_of_core, return_counts=True)
     far = int(sum(table.table[a : a + n * n].max() for a, n in zip(table.first, table.length, strict=True)))
-    plain_grid = bool(slots.machine.dimensions) and all(one.graph for one in slots.machine.dimensions)
+    plain_grid = bool(slots.machine.dimensions) and all(line.graph for line in slots.machine.dimensions)
     if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_ROUTERS):
-        # No router of a grid has more around it than the one in the middle, if all had nodes.
+        # If all routers had nodes, the one in the middle would have the most around it.
         every = np.arange(slots.machine.routers)
         middle = np.flatnonzero((table.place == table.length // 2).all(axis=1))[:1]
         at_distance = np.bincount(table.between(middle, every), minlength=far + 1) * int(cores.max())
@@ -102,7 +102,7 @@ def _most_within(slots: Slots) -> Ints:
 
 @lru_cache(maxsize=8)
 def _laplacian_eigenvalues(first: bytes, partner: bytes, size_bytes: bytes) -> Floats:
-    """Return the eigenvalues of the traffic's Laplacian, rising; cached, since points seldom differ in it."""
+    """Ascending eigenvalues of the traffic's Laplacian; cached, since points seldom differ in it."""
     starts = np.frombuffer(first, np.int64)
     ranks = len(starts) - 1
     row = np.repeat(np.arange(ranks), starts[1:] - starts[:-1])
@@ -120,10 +120,10 @@ def _spectrum_bound(rising: Floats, slots: Slots) -> float:
     constant = np.sqrt(cores / slots.ranks)
     around = np.eye(len(router)) - np.outer(constant, constant)
     weighted = np.sqrt(np.outer(cores, cores)) * distance
-    # The constant vector's eigenvalue, 0, is lifted above all others, so it is the last one.
+    # The eigenvalue 0 of the constant vector is lifted above all others, so it is the last one.
     lift = 2 * slots.ranks * distance.max() * np.outer(constant, constant)
-    of_routers = np.linalg.eigvalsh(lift - around @ weighted @ around)[:-1]
-    falling = np.sort(np.concatenate([of_routers, np.zeros(slots.ranks - len(router))]))[::-1]
+    router_values = np.linalg.eigvalsh(lift - around @ weighted @ around)[:-1]
+    falling = np.sort(np.concatenate([router_values, np.zeros(slots.ranks - len(router))]))[::-1]
     falling = falling - _ROUNDING * np.abs(falling).max(initial=0.0)
     return max(0.0, float(rising @ falling) / 2)
 
@@ -147,11 +147,11 @@ def _time_ns(graph: TaskGraph, slots: Slots, hop_bytes: float, rising: Floats | 
 
 
 def _beyond(graph: TaskGraph, together: int) -> float:
-    """Bytes that the busiest rank sends, or gets, at least where only so many ranks are together with it."""
+    """Minimum bytes that the busiest rank sends to, or receives from, ranks beyond the `together` nearest."""
     most = 0.0
     for size in (graph.sent_bytes, graph.size_bytes - graph.sent_bytes):
         order = np.lexsort((-size, graph.row))
         place = np.arange(len(order)) - np.repeat(graph.first[:-1], np.diff(graph.first))
-        kept = np.where(place >= together - 1, size[order], 0.0)
-        most = max(most, np.bincount(graph.row, weights=kept, minlength=graph.ranks).max(initial=0.0))
+        outside = np.where(place >= together - 1, size[order], 0.0)
+        most = max(most, np.bincount(graph.row, weights=outside, minlength=graph.ranks).max(initial=0.0))
     return float(most)

@@ -1,4 +1,4 @@
-"""Ranks and nodes along the same space-filling curve."""
+"""Mapping along a space-filling curve."""
 
 from collections.abc import Callable
 from typing import ClassVar, Literal
@@ -22,27 +22,27 @@ Ints = npt.NDArray[np.int64]
 class CurveMapping(Mapping):
     """Ranks and nodes along the same space-filling curve: the r-th rank of one on the r-th core of the other.
 
-    Off a grid the nodes stand in the order of their routers' numbers. The pattern must have coordinates. Hilbert's
-    curve as Skilling computes it (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.
+    Off a grid the nodes are in the order of their routers' numbers. The pattern must have coordinates. Hilbert's curve
+    after Skilling (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.
     """
 
     needs_places: ClassVar[bool] = True
 
     kind: Literal["curve"] = "curve"
     curve: Literal["better", "hilbert", "morton"] = Field(
-        "better", description="which curve; better: that with fewer bytes times hops, Hilbert's if equal"
+        "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"
     )
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Return the core of each rank, integers [ranks]; equal places, such as cores of a node, keep their order."""
+        """Map ranks; equal coordinates, such as those of the cores of a node, keep their order."""
         if self.curve != "better":
             return _along(hilbert if self.curve == "hilbert" else morton, slots, tasks)
         seats = [_along(curve, slots, tasks) for curve in (hilbert, morton)]
         if tasks.messages is None:
             return seats[0]
-        graph, far = tasks.graph, hop_distances(slots.machine)
+        graph, hops = tasks.graph, hop_distances(slots.machine)
         routers = [slots.router_of_core[seat] for seat in seats]
-        costs = [float(far.between(at[graph.row], at[graph.partner]) @ graph.size_bytes) for at in routers]
+        costs = [float(hops.between(ends[graph.row], ends[graph.partner]) @ graph.size_bytes) for ends in routers]
         return seats[int(costs[1] < costs[0])]
 
 
@@ -53,7 +53,7 @@ def _along(curve: Callable[[Indices], Ints], slots: Slots, tasks: Tasks) -> Ints
 
 
 def morton(place: Indices) -> Ints:
-    """Return the place along Morton's curve of points [points, dimensions] with coordinates from 0 on.
+    """Return the position along Morton's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def morton(place: Indices) -> Ints:
 
 
 def hilbert(place: Indices) -> Ints:
-    """Return the place along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
+    """Return the position along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _bits(place: Indices) -> int:
 
 
 def _interleaved(axes: Ints, bits: int) -> Ints:
-    """Number points by the bits of all their coordinates in turn, the highest first; only the order counts."""
+    """Rank points by the interleaved bits of their coordinates, the highest first."""
     columns = [(axes[:, k] >> bit) & 1 for bit in range(bits) for k in range(axes.shape[1] - 1, -1, -1)]
     order = np.lexsort(columns)
     rows = np.stack(columns)[:, order]

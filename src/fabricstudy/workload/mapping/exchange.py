@@ -1,4 +1,4 @@
-"""Swaps of two ranks as long as they gain."""
+"""Local search by swaps of two ranks."""
 
 from typing import Literal
 
@@ -15,24 +15,24 @@ from .slots import Slots
 from .tasks import Tasks
 
 CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 1.5e-6
-"""For hop-bytes near and all, and for link loads; each for a partner of the rank."""
+"""For hop-bytes near and all, and for link loads; each per partner of the rank."""
 
 
 @register
 class ExchangeMapping(Refinement):
-    """Swaps of two ranks as long as they gain, never at a loss.
+    """Local search: swaps of two ranks as long as they gain.
 
-    With `neighbourhood: near` a rank is swapped with those on and next to its partners' nodes, always with the best;
-    with `all` with any other, which takes 50 times as long and gains little (Bokhari: On the mapping problem, IEEE
-    Trans. Computers C-30(3), 1981). Swaps by link loads are drawn at random, `tries` for each rank, as in the
+    With `neighbourhood: near` a rank is swapped with the best rank on or next to its partners' nodes; with `all` with
+    the best of all ranks, which takes 50 times as long and gains little (Bokhari: On the mapping problem, IEEE
+    Trans. Computers C-30(3), 1981). For link loads, swaps are drawn at random, `tries` per rank, as in the
     refinement of congestion by Deveci, Kaya, Uçar and Çatalyürek (Fast and high quality topology-aware task mapping,
     IPDPS 2015).
     """
 
     kind: Literal["exchange"] = "exchange"
-    start: Mapping = Field(default_factory=GreedyMapping, description="the mapping that is bettered")
-    neighbourhood: Literal["near", "all"] = Field("near", description="with whom a rank may be swapped, by hop-bytes")
-    tries: Whole = Field(300, ge=1, le=1_000_000, description="swaps tried for each rank, by link-load")
+    start: Mapping = Field(default_factory=GreedyMapping, description="initial mapping")
+    neighbourhood: Literal["near", "all"] = Field("near", description="swap partners of a rank, for hop-bytes")
+    tries: Whole = Field(300, ge=1, le=1_000_000, description="attempted swaps per rank, for link-load")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         exchange_cpu_s = CPU_S_OF_A_PARTNER * ranks * degree * (1 + degree)
@@ -43,14 +43,14 @@ class ExchangeMapping(Refinement):
         return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
-        # Loads numba, which planning does without.
+        # Imported here because numba loads slowly.
         from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
         from .kernels import anneal_link_load, exchange_all, exchange_near
 
-        graph, ground, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
+        graph, topology, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
         if self.objective == "link-load":
-            ways, seed = route_table(slots.machine, self.routing.tie), int(rng.integers(2**31))
-            anneal_link_load(graph, ground, ways, seat, task, self.tries * slots.ranks, 0.0, 0.0, seed)
+            routes, seed = route_table(slots.machine, self.routing.tie), int(rng.integers(2**31))
+            anneal_link_load(graph, topology, routes, seat, task, self.tries * slots.ranks, 0.0, 0.0, seed)
         else:
             swaps = exchange_near if self.neighbourhood == "near" else exchange_all
-            swaps(graph, ground, seat, task, rng.permutation(slots.ranks))
+            swaps(graph, topology, seat, task, rng.permutation(slots.ranks))

@@ -1,4 +1,4 @@
-"""The mapping that a file lists."""
+"""The mapping listed in a file."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,9 +19,9 @@ from .tasks import Tasks
 
 @register
 class MappingFile(Mapping):
-    """A text file with one number a line: line r holds the core (0-based, within the allocation) of rank r.
+    """A text file with one number per line: line r has the core (0-based, within the allocation) of rank r.
 
-    The numbers become part of the point, so that it does not matter how the file is called.
+    The numbers are part of the point; the name of the file is not.
     """
 
     kind: Literal["file"] = "file"
@@ -35,26 +35,23 @@ class MappingFile(Mapping):
         return value if folder is None else {**value, "cores": read_cores(folder, value["file"])}
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a number of ranks other than that of the file's lines."""
         if len(self.cores) != ranks:
             problem = f"the mapping file has {len(self.cores)} lines for {ranks} ranks"
-            raise ConfigError(problem, "write one core a rank", ("file",), self.file, "invalid-data-file")
+            raise ConfigError(problem, "write one core per rank", ("file",), self.file, "invalid-data-file")
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map rank r to the core that line r names."""
         cores = np.array(self.cores, dtype=np.int64)
         if len(cores) != slots.ranks:
-            problem = f"the mapping file has {len(cores)} lines and the job {slots.ranks} ranks; write one a rank"
-            raise WorkloadError(problem)
+            raise WorkloadError(f"the mapping file has {len(cores)} lines, but the job has {slots.ranks} ranks")
         if not np.array_equal(np.sort(cores), np.arange(slots.ranks)):
-            raise WorkloadError(f"the mapping file must name each core from 0 to {slots.ranks - 1} exactly once")
+            raise WorkloadError(f"the mapping file must list each core from 0 to {slots.ranks - 1} exactly once")
         return cores
 
 
 def read_cores(folder: Path, name: str) -> tuple[int, ...]:
     """Read a mapping file: the core of each rank, each core from 0 on exactly once.
 
-    Raises ConfigError if the file cannot be read, or does not hold that.
+    Raises ConfigError if the file cannot be read, or has other content.
     """
     cores: tuple[int, ...] = read(folder / name, _cores_of, "invalid-data-file")[0]
     return cores
@@ -63,12 +60,11 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
 def _cores_of(path: Path, data: bytes) -> tuple[int, ...]:
     words = [(word, place) for place, line in numbered_lines(data) for word in line.split()]
     if not words:
-        raise InputFileError("the file is empty", "write one core a line: line r holds the core of rank r")
+        raise InputFileError("the file is empty", "write one core per line: line r has the core of rank r")
     cores = [whole(word, 0, len(words) - 1, position_text(place)) for word, place in words]
     first: dict[int, int] = {}
     for core, (_, place) in zip(cores, words, strict=True):
         if first.setdefault(core, place) != place:
-            raise InputFileError(
-                f"this core stands in line {first[core]}, too", "name each core once", position_text(place), core
-            )
+            problem = f"duplicate core, also in line {first[core]}"
+            raise InputFileError(problem, "list each core once", position_text(place), core)
     return tuple(cores)

@@ -1,4 +1,4 @@
-"""Cutting a weighted graph into two parts of exact sizes."""
+"""Bisection of a weighted graph into parts of exact sizes."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class WeightedGraph:
     """Undirected graph in compressed rows, each edge in the rows of both its ends."""
 
     label: Indices
-    """Number of each vertex in the graph of which this is a part; integers [vertices]."""
+    """Number of each vertex in the original graph; integers [vertices]."""
     weight: npt.NDArray[np.int64]
     """Weight of each vertex, 0 or 1; int64 [vertices]."""
     start: npt.NDArray[np.int64]
-    """Where the row of each vertex begins; int64 [vertices + 1]."""
+    """Start of the row of each vertex; int64 [vertices + 1]."""
     neighbour: npt.NDArray[np.int64]
     edge: npt.NDArray[np.int64]
     """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
 
     @staticmethod
     def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> WeightedGraph:
-        """Make a graph of edges in any order; weights of edges between the same two vertices add up."""
-        added_up = TaskGraph.of_edges(tail, head, edge, len(weight))
-        scale = min(1.0, MAX_GRAPH_WEIGHT / max(added_up.size_bytes.sum(), 1.0))
-        edges = np.maximum(1, added_up.size_bytes * scale).astype(np.int64)
-        return WeightedGraph(np.arange(len(weight)), weight, added_up.first, added_up.partner, edges)
+        """Build a graph from edges in any order; weights of edges between the same two vertices are summed."""
+        graph = TaskGraph.of_edges(tail, head, edge, len(weight))
+        scale = min(1.0, MAX_GRAPH_WEIGHT / max(graph.size_bytes.sum(), 1.0))
+        edges = np.maximum(1, graph.size_bytes * scale).astype(np.int64)
+        return WeightedGraph(np.arange(len(weight)), weight, graph.first, graph.partner, edges)
 
     @property
     def total(self) -> int:
@@ -49,22 +49,22 @@ class WeightedGraph:
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
     def part(self, chosen: Mask) -> WeightedGraph:
-        """Return the graph of the chosen vertices and the edges between them."""
+        """Return the subgraph of the chosen vertices."""
         row = self.row
-        kept = chosen[row] & chosen[self.neighbour]
+        inside = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1
-        degrees = np.bincount(number[row[kept]], minlength=int(np.count_nonzero(chosen)))
+        degrees = np.bincount(number[row[inside]], minlength=int(np.count_nonzero(chosen)))
         start = np.concatenate([[0], np.cumsum(degrees)])
         return WeightedGraph(
-            self.label[chosen], self.weight[chosen], start, number[self.neighbour[kept]], self.edge[kept]
+            self.label[chosen], self.weight[chosen], start, number[self.neighbour[inside]], self.edge[inside]
         )
 
 
 def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Mask:
-    """Return the vertices, bool [vertices], of a part that weighs exactly `size`, with a light cut to the rest.
+    """Return a part of weight exactly `size` with a small cut, bool [vertices].
 
-    METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut
-    change sides one by one.
+    METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut are moved one
+    by one.
     """
     if not len(graph.edge):
         return np.cumsum(graph.weight) <= size
@@ -74,7 +74,7 @@ def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Mask:
 
 
 def _correct(graph: WeightedGraph, chosen: Mask, size: int) -> None:
-    """Move vertices of weight 1, in place, from the side with too many, always the one that costs least."""
+    """Move vertices of weight 1, in place, from the side with too many, the cheapest first."""
     surplus = int(graph.weight[chosen].sum()) - size
     if surplus == 0:
         return
@@ -86,6 +86,6 @@ def _correct(graph: WeightedGraph, chosen: Mask, size: int) -> None:
         vertex = int(np.argmax(np.where(chosen == leaving, gain, -np.inf)))
         chosen[vertex] = not leaving
         row = slice(graph.start[vertex], graph.start[vertex + 1])
-        # A neighbour left behind now has this edge across the cut, one on the other side no longer.
+        # This edge now crosses the cut if the neighbour stayed, and no longer if it is on the other side.
         behind = chosen[graph.neighbour[row]] == leaving
         gain[graph.neighbour[row]] += np.where(behind, 2, -2) * graph.edge[row]

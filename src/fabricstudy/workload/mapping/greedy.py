@@ -1,11 +1,8 @@
-"""Rank after rank next to its partners."""
+"""Greedy placement next to partners."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
@@ -16,23 +13,20 @@ from .base import TrafficMapping
 from .slots import Slots
 from .tasks import Tasks
 
-if TYPE_CHECKING:
-    from .kernels import GraphArrays, SlotTopology
-
 CPU_S_OF_A_PARTNER = 2e-6
 
 
 @register
 class GreedyMapping(TrafficMapping):
-    """The rank most connected to those that sit goes to the free node nearby where it adds least bytes times hops.
+    """Places the rank most connected to placed ones on the nearby free node that adds the fewest bytes times hops.
 
-    After Hoefler and Snir (Generic topology mapping strategies, ICS 2011). Where it begins decides much: the best of
-    `starts` is kept, which begin in turn with the rank that sends least on the first node, with any on the first node,
-    and with any on any.
+    After Hoefler and Snir (Generic topology mapping strategies, ICS 2011). The result depends on the start: the best of
+    `starts` is selected, which begin in turn with the rank with the least traffic on the first node, with a random rank
+    on the first node, and with a random rank on a random node.
     """
 
     kind: Literal["greedy"] = "greedy"
-    starts: Whole = Field(16, ge=1, le=10_000, description="places to begin with; the best result is kept")
+    starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         return CPU_S_OF_A_PARTNER * self.starts * ranks * (1 + degree)
@@ -43,32 +37,22 @@ class GreedyMapping(TrafficMapping):
         compile_kernels()
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Keep the start with the least bytes times hops, the first of equal ones."""
-        # Loads numba, which planning does without.
+        # Imported here because numba loads slowly.
         from .kernel_inputs import graph_arrays, slot_topology
-        from .kernels import mapping_hop_bytes
+        from .kernels import grow, mapping_hop_bytes
 
-        graph, ground = graph_arrays(tasks.graph), slot_topology(slots)
+        graph, topology = graph_arrays(tasks.graph), slot_topology(slots)
         best, least = np.arange(slots.ranks), np.inf
+        bytes_of_rank = tasks.graph.bytes_of_rank
+        lightest = np.flatnonzero(bytes_of_rank == bytes_of_rank.min())
         for start in range(self.starts):
-            seat = _grown(graph, ground, tasks.graph.bytes_of_rank, start % 3, rng)
-            cost = mapping_hop_bytes(graph, ground, seat)
+            task_tie, router_tie = rng.random(slots.ranks), rng.random(slots.machine.routers)
+            task, core = rng.integers(slots.ranks, size=2)
+            if start % 3 == 0:
+                task = lightest[np.argmin(task_tie[lightest])]
+            router = topology.router[core if start % 3 == 2 else 0]
+            seat = grow(graph, topology, int(task), int(router), task_tie, router_tie)
+            cost = mapping_hop_bytes(graph, topology, seat)
             if cost < least:
                 best, least = seat, cost
         return best
-
-
-def _grown(
-    graph: GraphArrays, ground: SlotTopology, bytes_of_rank: npt.NDArray[np.float64], way: int, rng: np.random.Generator
-) -> npt.NDArray[np.int64]:
-    from .kernels import grow
-
-    ranks, routers = len(ground.router), len(ground.seats_first) - 1
-    task_tie, router_tie = rng.random(ranks), rng.random(routers)
-    task, seat = rng.integers(ranks, size=2)
-    if way == 0:
-        lightest = np.flatnonzero(bytes_of_rank == bytes_of_rank.min())
-        task = lightest[np.argmin(task_tie[lightest])]
-    if way < 2:
-        seat = 0
-    return grow(graph, ground, int(task), int(ground.router[seat]), task_tie, router_tie)

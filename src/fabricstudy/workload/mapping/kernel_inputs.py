@@ -1,4 +1,4 @@
-"""Tasks and seats in the form in which the compiled loops take them."""
+"""Inputs of the compiled loops."""
 
 from functools import cache
 
@@ -26,15 +26,14 @@ def graph_arrays(graph: TaskGraph) -> GraphArrays:
 
 
 def slot_topology(slots: Slots) -> SlotTopology:
-    """Return the routers of the seats, and what is around them."""
+    """Return the routers of the seats, and their surroundings."""
     machine, router = slots.machine, slots.router_of_core
     links, table = adjacency(machine), hop_distances(machine)
     seats = np.argsort(router, kind="stable")
     seats_first = np.searchsorted(router[seats], np.arange(machine.routers + 1)).astype(np.int64)
     near = nearest_routers_with_slots(links.first, links.head, seats_first)
-    joined = links.first, links.head
-    of_hops = table.place, table.place[router], table.table, table.first, table.length
-    return SlotTopology(*of_hops, router, seats_first, seats, *joined, *near)
+    distances = table.place, table.place[router], table.table, table.first, table.length
+    return SlotTopology(*distances, router, seats_first, seats, links.first, links.head, *near)
 
 
 def task_of_slot(seat: Ints) -> Ints:
@@ -45,12 +44,12 @@ def task_of_slot(seat: Ints) -> Ints:
 
 
 def route_table(machine: Machine, tie: str) -> RouteTable:
-    """Return the routes of dimension order on a grid, with all parallel cables of a link as one.
+    """Return the dimension-order routes on a grid, with parallel cables merged into one link.
 
     Raises WorkloadError if the machine has no dimensions.
     """
     if machine.coordinates is None or not machine.dimensions:
-        raise WorkloadError(f"link loads need a machine with dimensions, not {machine.kind}; take objective: hop-bytes")
+        raise WorkloadError(f"link loads need a machine with dimensions, not {machine.kind}; use objective: hop-bytes")
     steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
     to = [
         [ways[way % len(ways)].to.ravel() if way < len(ways) else np.full(ways[0].to.size, -1) for ways in steps]
@@ -71,16 +70,16 @@ def route_table(machine: Machine, tie: str) -> RouteTable:
 
 @cache
 def compile_kernels() -> None:
-    """Run all loops once on two ranks; numba compiles them, or loads what it compiled before."""
+    """Run all loops once on two ranks, so that numba compiles or loads them."""
     ends, link = np.arange(2, dtype=np.int32), LinkClass("x", 1.0, 1.0)
     cable, place = (ends[:1], ends[1:], ends[:1], ends[1:]), ends[:, None]
     machine = Machine("line", ends, *cable, (link,), link, routers=2, coordinates=place, dimensions=(Dimension(2),))
     slots, graph = Slots(machine, np.arange(2, dtype=np.int32), 1), TaskGraph.of_edges(ends[:1], ends[1:], ends[1:], 2)
-    edges, ground, ways, seat = graph_arrays(graph), slot_topology(slots), route_table(machine, "split"), np.arange(2)
+    edges, topology, ways, seat = graph_arrays(graph), slot_topology(slots), route_table(machine, "split"), np.arange(2)
     task, tie = task_of_slot(seat), np.zeros(2)
-    kernels.mapping_hop_bytes(edges, ground, kernels.grow(edges, ground, 0, 0, tie, tie))
-    kernels.exchange_near(edges, ground, seat, task, np.arange(2))
-    kernels.exchange_all(edges, ground, seat, task, np.arange(2))
-    kernels.near_changes(edges, ground, seat, task, 2, 1)
-    kernels.anneal(edges, ground, seat, task, 2, 1.0, 0.1, 1)
-    kernels.anneal_link_load(edges, ground, ways, seat, task, 2, 0.0, 0.0, 1)
+    kernels.mapping_hop_bytes(edges, topology, kernels.grow(edges, topology, 0, 0, tie, tie))
+    kernels.exchange_near(edges, topology, seat, task, np.arange(2))
+    kernels.exchange_all(edges, topology, seat, task, np.arange(2))
+    kernels.near_changes(edges, topology, seat, task, 2, 1)
+    kernels.anneal(edges, topology, seat, task, 2, 1.0, 0.1, 1)
+    kernels.anneal_link_load(edges, topology, ways, seat, task, 2, 0.0, 0.0, 1)

@@ -1,6 +1,6 @@
-"""The hot loops of the mappings, compiled by numba on first use and kept beside this file.
+"""The hot loops of the mappings, compiled by numba on first use and cached next to this file.
 
-Each core of the job is a *seat*, and each seat has one task. All loops change `seat` (seat of each task) and `task`
+Each core of the job is a *seat*, and each seat has task_a task. All loops change `seat` (seat of each task) and `task`
 (task of each seat) in place, by swaps alone, so both stay permutations. Sums of bytes times hops are of whole numbers
 below 2**53, so no rounding accumulates.
 """
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class GraphArrays(NamedTuple):
-    """`TaskGraph` as plain arrays."""
+    """A `TaskGraph` as plain arrays."""
 
     first: Ints
     partner: Ints
@@ -26,7 +26,7 @@ class GraphArrays(NamedTuple):
 
 
 class SlotTopology(NamedTuple):
-    """What the seats stand on.
+    """The routers of the seats, and their surroundings.
 
     `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.HopDistances`.
     `router` [seats] is the router of each seat, and `seat_place` that router's place. The seats of router r begin at
@@ -49,21 +49,21 @@ class SlotTopology(NamedTuple):
 
 
 @njit(cache=True)
-def hops(ground: SlotTopology, one: int, other: int) -> int:
-    """Hops between two routers."""
+def hops(topology: SlotTopology, a: int, b: int) -> int:
+    """Return the hops between two routers."""
     total = 0
-    for k in range(len(ground.length)):
-        at = ground.table_first[k] + np.int64(ground.place[one, k]) * ground.length[k] + ground.place[other, k]
-        total += ground.table[at]
+    for k in range(len(topology.length)):
+        entry = topology.table_first[k] + np.int64(topology.place[a, k]) * topology.length[k] + topology.place[b, k]
+        total += topology.table[entry]
     return total
 
 
 @njit(cache=True)
 def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: Ints) -> tuple[Ints, Ints]:
-    """Return for each router with seats the others that have some, of those the nearest: where they begin, and they."""
+    """Return, for each router with seats, the nearest other routers with seats: the start of each row, and the rows."""
     routers = len(joined_first) - 1
     first = np.zeros(routers + 1, np.int64)
-    found = np.empty(max(1, len(joined)), np.int64)
+    nearest = np.empty(max(1, len(joined)), np.int64)
     count = 0
     seen = np.full(routers, -1, np.int64)
     queue = np.empty(routers, np.int64)
@@ -76,178 +76,179 @@ def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: In
             while begin < end and count == start:
                 level_end = end
                 while begin < level_end:
-                    at = queue[begin]
+                    reached = queue[begin]
                     begin += 1
-                    for i in range(joined_first[at], joined_first[at + 1]):
-                        other = joined[i]
-                        if seen[other] != router:
-                            seen[other] = router
-                            queue[end] = other
+                    for i in range(joined_first[reached], joined_first[reached + 1]):
+                        neighbour = joined[i]
+                        if seen[neighbour] != router:
+                            seen[neighbour] = router
+                            queue[end] = neighbour
                             end += 1
-                            if seats_first[other + 1] > seats_first[other]:
-                                if count == len(found):
-                                    grown = np.empty(2 * len(found), np.int64)
-                                    grown[:count] = found
-                                    found = grown
-                                found[count] = other
+                            if seats_first[neighbour + 1] > seats_first[neighbour]:
+                                if count == len(nearest):
+                                    grown = np.empty(2 * len(nearest), np.int64)
+                                    grown[:count] = nearest
+                                    nearest = grown
+                                nearest[count] = neighbour
                                 count += 1
         first[router + 1] = count
-    return first, found[:count].copy()
+    return first, nearest[:count].copy()
 
 
 @njit(cache=True)
-def mapping_hop_bytes(graph: GraphArrays, ground: SlotTopology, seat: Ints) -> float:
-    """Bytes times hops of all edges, each once."""
+def mapping_hop_bytes(graph: GraphArrays, topology: SlotTopology, seat: Ints) -> float:
+    """Return the bytes times hops of all edges, each once."""
     total = 0.0
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
-            other = graph.partner[i]
-            if other > task:
-                total += graph.size[i] * hops(ground, ground.router[seat[task]], ground.router[seat[other]])
+            partner = graph.partner[i]
+            if partner > task:
+                total += graph.size[i] * hops(topology, topology.router[seat[task]], topology.router[seat[partner]])
     return total
 
 
 @njit(cache=True)
-def move_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: int, to: int, left_out: int) -> float:
-    """What it adds to bytes times hops if `task` moves to the router `to`; its edge to `left_out` does not count."""
-    here = ground.router[seat[task]]
+def move_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: int, to: int, left_out: int) -> float:
+    """Return the change of bytes times hops if `task` moves to the router `to`, without its edge to `left_out`."""
+    here = topology.router[seat[task]]
     total = 0.0
-    for k in range(len(ground.length)):
-        if ground.place[here, k] == ground.place[to, k]:
+    for k in range(len(topology.length)):
+        if topology.place[here, k] == topology.place[to, k]:
             continue
-        before = ground.table_first[k] + np.int64(ground.place[here, k]) * ground.length[k]
-        after = ground.table_first[k] + np.int64(ground.place[to, k]) * ground.length[k]
+        before = topology.table_first[k] + np.int64(topology.place[here, k]) * topology.length[k]
+        after = topology.table_first[k] + np.int64(topology.place[to, k]) * topology.length[k]
         for i in range(graph.first[task], graph.first[task + 1]):
-            other = graph.partner[i]
-            if other != left_out:
-                there = ground.seat_place[seat[other], k]
-                total += graph.size[i] * (ground.table[after + there] - ground.table[before + there])
+            partner = graph.partner[i]
+            if partner != left_out:
+                there = topology.seat_place[seat[partner], k]
+                total += graph.size[i] * (topology.table[after + there] - topology.table[before + there])
     return total
 
 
 @njit(cache=True)
-def swap_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, one: int, other: int) -> float:
-    """What it adds to bytes times hops if two tasks change seats."""
-    here, there = ground.router[seat[one]], ground.router[seat[other]]
+def swap_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, task_a: int, task_b: int) -> float:
+    """Return the change of bytes times hops if two tasks swap seats."""
+    here, there = topology.router[seat[task_a]], topology.router[seat[task_b]]
     if here == there:
         return 0.0
-    return move_cost(graph, ground, seat, one, there, other) + move_cost(graph, ground, seat, other, here, one)
+    cost_a = move_cost(graph, topology, seat, task_a, there, task_b)
+    return cost_a + move_cost(graph, topology, seat, task_b, here, task_a)
 
 
 @njit(cache=True)
-def swap(seat: Ints, task: Ints, one: int, other: int) -> None:
-    """Let two tasks change seats."""
-    seat[one], seat[other] = seat[other], seat[one]
-    task[seat[one]], task[seat[other]] = one, other
+def swap(seat: Ints, task: Ints, task_a: int, task_b: int) -> None:
+    """Swap the seats of two tasks."""
+    seat[task_a], seat[task_b] = seat[task_b], seat[task_a]
+    task[seat[task_a]], task[seat[task_b]] = task_a, task_b
 
 
 @njit(cache=True)
-def exchange_near(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
+def exchange_near(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
     """Swap tasks with those on and next to their partners' routers, the best first, until no such swap gains."""
     tasks = len(seat)
     queue = order.copy()
     waits = np.ones(tasks, np.bool_)
     begin, count = 0, tasks
-    tried = np.full(len(ground.seats_first), -1, np.int64)
+    tried = np.full(len(topology.seats_first), -1, np.int64)
     turn = 0
     while count > 0:
-        one = queue[begin]
+        task_a = queue[begin]
         begin = (begin + 1) % tasks
         count -= 1
-        waits[one] = False
+        waits[task_a] = False
         turn += 1
-        best, found = 0.0, -1
-        tried[ground.router[seat[one]]] = turn
-        for i in range(graph.first[one], graph.first[one + 1]):
-            centre = ground.router[seat[graph.partner[i]]]
-            for j in range(ground.near_first[centre] - 1, ground.near_first[centre + 1]):
-                router = centre if j < ground.near_first[centre] else ground.near[j]
+        best, best_task = 0.0, -1
+        tried[topology.router[seat[task_a]]] = turn
+        for i in range(graph.first[task_a], graph.first[task_a + 1]):
+            centre = topology.router[seat[graph.partner[i]]]
+            for j in range(topology.near_first[centre] - 1, topology.near_first[centre + 1]):
+                router = centre if j < topology.near_first[centre] else topology.near[j]
                 if tried[router] == turn:
                     continue
                 tried[router] = turn
-                gain = move_cost(graph, ground, seat, one, router, -1)
-                for k in range(ground.seats_first[router], ground.seats_first[router + 1]):
-                    other = task[ground.seats[k]]
-                    change = gain + move_cost(graph, ground, seat, other, ground.router[seat[one]], -1)
-                    # The edge between the two keeps its length, and was counted as if each moved alone.
-                    change += 2.0 * hops(ground, ground.router[seat[one]], router) * edge(graph, one, other)
+                gain = move_cost(graph, topology, seat, task_a, router, -1)
+                for k in range(topology.seats_first[router], topology.seats_first[router + 1]):
+                    task_b = task[topology.seats[k]]
+                    change = gain + move_cost(graph, topology, seat, task_b, topology.router[seat[task_a]], -1)
+                    # The edge between the two keeps its length, but was counted as if each moved alone.
+                    change += 2.0 * hops(topology, topology.router[seat[task_a]], router) * edge(graph, task_a, task_b)
                     if change < best:
-                        best, found = change, other
-        if found >= 0:
-            swap(seat, task, one, found)
-            for moved in (one, found):
+                        best, best_task = change, task_b
+        if best_task >= 0:
+            swap(seat, task, task_a, best_task)
+            for moved in (task_a, best_task):
                 for i in range(graph.first[moved] - 1, graph.first[moved + 1]):
-                    other = moved if i < graph.first[moved] else graph.partner[i]
-                    if not waits[other]:
-                        waits[other] = True
-                        queue[(begin + count) % tasks] = other
+                    task_b = moved if i < graph.first[moved] else graph.partner[i]
+                    if not waits[task_b]:
+                        waits[task_b] = True
+                        queue[(begin + count) % tasks] = task_b
                         count += 1
 
 
 @njit(cache=True)
-def edge(graph: GraphArrays, one: int, other: int) -> float:
-    """Bytes between two tasks; partners stand in ascending order."""
-    low, high = graph.first[one], graph.first[one + 1]
+def edge(graph: GraphArrays, task_a: int, task_b: int) -> float:
+    """Return the bytes between two tasks; partners are in ascending order."""
+    low, high = graph.first[task_a], graph.first[task_a + 1]
     while low < high:
         middle = (low + high) // 2
-        if graph.partner[middle] < other:
+        if graph.partner[middle] < task_b:
             low = middle + 1
         else:
             high = middle
-    if low < graph.first[one + 1] and graph.partner[low] == other:
+    if low < graph.first[task_a + 1] and graph.partner[low] == task_b:
         return float(graph.size[low])
     return 0.0
 
 
 @njit(cache=True)
-def exchange_all(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
-    """Swap any two tasks as long as that gains: each task in turn with its best partner (Bokhari)."""
+def exchange_all(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
+    """Swap any two tasks until no swap gains: each task in turn with its best partner (Bokhari)."""
     gained = True
     while gained:
         gained = False
-        for one in order:
-            best, found = 0.0, -1
-            for other in range(len(seat)):
-                if other != one:
-                    change = swap_cost(graph, ground, seat, one, other)
+        for task_a in order:
+            best, best_task = 0.0, -1
+            for task_b in range(len(seat)):
+                if task_b != task_a:
+                    change = swap_cost(graph, topology, seat, task_a, task_b)
                     if change < best:
-                        best, found = change, other
-            if found >= 0:
-                swap(seat, task, one, found)
+                        best, best_task = change, task_b
+            if best_task >= 0:
+                swap(seat, task, task_a, best_task)
                 gained = True
 
 
 @njit(cache=True)
-def draw_swap(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, near_share: float) -> tuple[int, int]:
-    """Draw a task, and one on or next to the router of a partner of it, or any."""
-    one = np.random.randint(len(seat))
-    degree = graph.first[one + 1] - graph.first[one]
+def draw_swap(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, near_share: float) -> tuple[int, int]:
+    """Draw a task, and another on or next to the router of one of its partners, or any."""
+    task_a = np.random.randint(len(seat))
+    degree = graph.first[task_a + 1] - graph.first[task_a]
     if degree == 0 or np.random.random() >= near_share:
-        return one, np.random.randint(len(seat))
-    router = ground.router[seat[graph.partner[graph.first[one] + np.random.randint(degree)]]]
-    around = ground.near_first[router + 1] - ground.near_first[router]
+        return task_a, np.random.randint(len(seat))
+    router = topology.router[seat[graph.partner[graph.first[task_a] + np.random.randint(degree)]]]
+    around = topology.near_first[router + 1] - topology.near_first[router]
     pick = np.random.randint(around + 1)
     if pick > 0:
-        router = ground.near[ground.near_first[router] + pick - 1]
-    places = ground.seats_first[router + 1] - ground.seats_first[router]
-    return one, task[ground.seats[ground.seats_first[router] + np.random.randint(places)]]
+        router = topology.near[topology.near_first[router] + pick - 1]
+    places = topology.seats_first[router + 1] - topology.seats_first[router]
+    return task_a, task[topology.seats[topology.seats_first[router] + np.random.randint(places)]]
 
 
 @njit(cache=True)
-def near_changes(graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, draws: int, seed: int) -> Floats:
-    """Return what each of some drawn swaps with ranks on or next to a partner's router adds to bytes times hops."""
+def near_changes(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, draws: int, seed: int) -> Floats:
+    """Return the changes of bytes times hops by random swaps with ranks on or next to a partner's router."""
     np.random.seed(seed)
     change = np.zeros(draws)
     for i in range(draws):
-        one, other = draw_swap(graph, ground, seat, task, 1.0)
-        if one != other:
-            change[i] = swap_cost(graph, ground, seat, one, other)
+        task_a, task_b = draw_swap(graph, topology, seat, task, 1.0)
+        if task_a != task_b:
+            change[i] = swap_cost(graph, topology, seat, task_a, task_b)
     return change
 
 
 @njit(cache=True)
 def save_if_better(cost: float, best: float, seat: Ints, best_seat: Ints) -> float:
-    """Keep the seats in `best_seat` if they cost less than the best so far; give the least cost."""
+    """Copy the seats to `best_seat` if they improve on the best so far; return the lowest cost."""
     if cost < best:
         best_seat[:] = seat
     return min(cost, best)
@@ -255,28 +256,28 @@ def save_if_better(cost: float, best: float, seat: Ints, best_seat: Ints) -> flo
 
 @njit(cache=True)
 def restore(best_seat: Ints, seat: Ints, task: Ints) -> None:
-    """Go back to the best seats."""
+    """Restore the best seats."""
     seat[:] = best_seat
-    for one in range(len(seat)):
-        task[seat[one]] = one
+    for index in range(len(seat)):
+        task[seat[index]] = index
 
 
 @njit(cache=True)
 def anneal(
-    graph: GraphArrays, ground: SlotTopology, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
+    graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
 ) -> None:
-    """Swap at falling temperature; the best state that was seen at the end of any len(seat) moves is left."""
+    """Swap at falling temperature; the result is the best state seen at the end of any len(seat) moves."""
     np.random.seed(seed)
-    cost = mapping_hop_bytes(graph, ground, seat)
+    cost = mapping_hop_bytes(graph, topology, seat)
     best, best_seat = cost, seat.copy()
     cooling = (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     temperature = hot
     for move in range(moves):
-        one, other = draw_swap(graph, ground, seat, task, 0.7)
-        if one != other:
-            change = swap_cost(graph, ground, seat, one, other)
+        task_a, task_b = draw_swap(graph, topology, seat, task, 0.7)
+        if task_a != task_b:
+            change = swap_cost(graph, topology, seat, task_a, task_b)
             if change <= 0.0 or (temperature > 0.0 and np.random.random() < np.exp(-change / temperature)):
-                swap(seat, task, one, other)
+                swap(seat, task, task_a, task_b)
                 cost += change
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
@@ -285,25 +286,25 @@ def anneal(
 
 
 @njit(cache=True)
-def lookahead_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, free: Ints, one: int, at: int) -> float:
-    """Bytes times hops that partners of `one` still to be placed would add at best next to the router `at`.
+def lookahead_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, free: Ints, task: int, centre: int) -> float:
+    """Return a lower bound of the bytes times hops added by unplaced partners of `task` next to `centre`.
 
-    Only those count that have other placed partners.
+    Only partners with other placed partners count.
     """
     total = 0.0
-    for i in range(graph.first[one], graph.first[one + 1]):
+    for i in range(graph.first[task], graph.first[task + 1]):
         later = graph.partner[i]
         if seat[later] >= 0:
             continue
         least = np.inf
-        for j in range(ground.near_first[at] - 1, ground.near_first[at + 1]):
-            router = at if j < ground.near_first[at] else ground.near[j]
-            if free[router] <= (router == at):
+        for j in range(topology.near_first[centre] - 1, topology.near_first[centre + 1]):
+            router = centre if j < topology.near_first[centre] else topology.near[j]
+            if free[router] <= (router == centre):
                 continue
-            cost = graph.size[i] * hops(ground, at, router)
+            cost = graph.size[i] * hops(topology, centre, router)
             for k in range(graph.first[later], graph.first[later + 1]):
                 if seat[graph.partner[k]] >= 0:
-                    cost += graph.size[k] * hops(ground, router, ground.router[seat[graph.partner[k]]])
+                    cost += graph.size[k] * hops(topology, router, topology.router[seat[graph.partner[k]]])
                     if cost >= least:
                         break
             least = min(least, cost)
@@ -316,38 +317,37 @@ def lookahead_cost(graph: GraphArrays, ground: SlotTopology, seat: Ints, free: I
 
 @njit(cache=True)
 def grow(
-    graph: GraphArrays, ground: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
+    graph: GraphArrays, topology: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
 ) -> Ints:
-    """Place the task most connected to placed ones, again and again, where it adds least; give the seats.
+    """Place the tasks one by one, the most connected to placed ones first, where they add least; return the seats.
 
-    Routers are searched outwards from those of all partners at once: those of the first two distances with room
-    count. Of equally connected tasks that comes first which met its last partner first, and of equally good routers
-    that which leaves the partners to come the least to add (`lookahead_cost`); then the lower tie. So a stencil
-    grows as it stood.
+    Routers are searched breadth-first from those of all placed partners, up to the second distance with free seats.
+    Of equally connected tasks the one whose last partner was placed first comes first; of equally good routers the one
+    with the least `lookahead_cost`, then with the lower tie. So a stencil grows in its own shape.
     """
-    tasks, routers = len(graph.first) - 1, len(ground.seats_first) - 1
+    tasks, routers = len(graph.first) - 1, len(topology.seats_first) - 1
     seat = np.full(tasks, -1, np.int64)
-    free = ground.seats_first[1:] - ground.seats_first[:-1]
+    free = topology.seats_first[1:] - topology.seats_first[:-1]
     bound = np.zeros(tasks)
     heap = [(0.0, task_tie[task_first] - 2.0, task_first)]
-    for one in range(tasks):
-        if one != task_first:
-            heapq.heappush(heap, (0.0, task_tie[one], one))
+    for current in range(tasks):
+        if current != task_first:
+            heapq.heappush(heap, (0.0, task_tie[current], current))
     seen = np.full(routers, -1, np.int64)
     queue = np.empty(routers, np.int64)
     equal = np.empty(64, np.int64)
     last = router_first
     for turn in range(tasks):
         while True:
-            weight, _, one = heapq.heappop(heap)
-            if seat[one] < 0 and -weight == bound[one]:
+            weight, _, current = heapq.heappop(heap)
+            if seat[current] < 0 and -weight == bound[current]:
                 break
         begin, end = 0, 0
-        for i in range(graph.first[one], graph.first[one + 1]):
-            other = graph.partner[i]
-            if seat[other] >= 0 and seen[ground.router[seat[other]]] != turn:
-                seen[ground.router[seat[other]]] = turn
-                queue[end] = ground.router[seat[other]]
+        for i in range(graph.first[current], graph.first[current + 1]):
+            partner = graph.partner[i]
+            if seat[partner] >= 0 and seen[topology.router[seat[partner]]] != turn:
+                seen[topology.router[seat[partner]]] = turn
+                queue[end] = topology.router[seat[partner]]
                 end += 1
         if end == 0:
             seen[last] = turn
@@ -357,21 +357,21 @@ def grow(
         while begin < end and levels < 2:
             level_end, with_room = end, False
             while begin < level_end:
-                at = queue[begin]
+                router = queue[begin]
                 begin += 1
-                for i in range(ground.joined_first[at], ground.joined_first[at + 1]):
-                    if seen[ground.joined[i]] != turn:
-                        seen[ground.joined[i]] = turn
-                        queue[end] = ground.joined[i]
+                for i in range(topology.joined_first[router], topology.joined_first[router + 1]):
+                    if seen[topology.joined[i]] != turn:
+                        seen[topology.joined[i]] = turn
+                        queue[end] = topology.joined[i]
                         end += 1
-                if free[at] == 0:
+                if free[router] == 0:
                     continue
                 with_room = True
                 cost = 0.0
-                for i in range(graph.first[one], graph.first[one + 1]):
-                    other = graph.partner[i]
-                    if seat[other] >= 0:
-                        cost += graph.size[i] * hops(ground, at, ground.router[seat[other]])
+                for i in range(graph.first[current], graph.first[current + 1]):
+                    partner = graph.partner[i]
+                    if seat[partner] >= 0:
+                        cost += graph.size[i] * hops(topology, router, topology.router[seat[partner]])
                         if cost > best:
                             break
                 if cost > best:
@@ -379,33 +379,33 @@ def grow(
                 if cost < best:
                     best, count = cost, 0
                 if count < len(equal):
-                    equal[count] = at
+                    equal[count] = router
                     count += 1
             levels += with_room
-        found = equal[0]
+        best_router = equal[0]
         if count > 1:
             least, tie = np.inf, 0.0
-            for at in equal[:count]:
-                later = lookahead_cost(graph, ground, seat, free, one, at)
-                if later < least or (later == least and router_tie[at] < tie):
-                    found, least, tie = at, later, router_tie[at]
-        free[found] -= 1
-        seat[one] = ground.seats[ground.seats_first[found] + free[found]]
-        last = found
-        for i in range(graph.first[one], graph.first[one + 1]):
-            other = graph.partner[i]
-            if seat[other] < 0:
-                bound[other] += graph.size[i]
-                heapq.heappush(heap, (-bound[other], turn + task_tie[other], other))
+            for router in equal[:count]:
+                later = lookahead_cost(graph, topology, seat, free, current, router)
+                if later < least or (later == least and router_tie[router] < tie):
+                    best_router, least, tie = router, later, router_tie[router]
+        free[best_router] -= 1
+        seat[current] = topology.seats[topology.seats_first[best_router] + free[best_router]]
+        last = best_router
+        for i in range(graph.first[current], graph.first[current + 1]):
+            partner = graph.partner[i]
+            if seat[partner] < 0:
+                bound[partner] += graph.size[i]
+                heapq.heappush(heap, (-bound[partner], turn + task_tie[partner], partner))
     return seat
 
 
 class RouteTable(NamedTuple):
-    """Routes of dimension order as tables over two places of a dimension, which begin as those of `SlotTopology` do.
+    """Dimension-order routes as tables over two places of a dimension, with the offsets of `SlotTopology`.
 
-    `to` [2, entries] is the next place of each of at most two ways, -1 where one does not lead; `share` [2, entries]
-    is how much takes it; ``link[link_first[k] + router * length[k] + place]`` is the link to another place along
-    dimension k; `head` [links] its end, and `scale` [links] what its bytes are multiplied with in the objective.
+    `to` [2, entries] is the next place on each of at most two routes, -1 where there is none; `share` [2, entries] its
+    share of the traffic; ``link[link_first[k] + router * length[k] + place]`` is the link to another place along
+    dimension k; `head` [links] its end, and `scale` [links] the factor of its bytes in the objective.
     """
 
     to: npt.NDArray[np.int64]
@@ -417,7 +417,7 @@ class RouteTable(NamedTuple):
 
 
 class TouchedLinks(NamedTuple):
-    """Links that a swap touches: `link` and its load before, [links]; `turn` [links] says when it was touched last."""
+    """Links changed by a swap: `link` and its load before, [links]; `turn` [links] is the turn of its last change."""
 
     link: Ints
     before: Floats
@@ -426,8 +426,8 @@ class TouchedLinks(NamedTuple):
 
 @njit(cache=True)
 def add_route_load(
-    ways: RouteTable,
-    ground: SlotTopology,
+    routes: RouteTable,
+    topology: SlotTopology,
     source: int,
     goal: int,
     size: float,
@@ -436,84 +436,84 @@ def add_route_load(
     turn: int,
     n: int,
 ) -> int:
-    """Add bytes to the links from one router to another; give how many links were touched in this turn so far."""
-    at = source
-    for k in range(len(ground.length)):
-        here, there = np.int64(ground.place[at, k]), np.int64(ground.place[goal, k])
+    """Add bytes to the links from one router to another; return the number of links changed in this turn so far."""
+    current = source
+    for k in range(len(topology.length)):
+        here, there = np.int64(topology.place[current, k]), np.int64(topology.place[goal, k])
         if here == there:
             continue
-        start, length, end = at, ground.length[k], at
+        start, length, end = current, topology.length[k], current
         for way in range(2):
-            step = ways.to[way, ground.table_first[k] + here * length + there]
+            step = routes.to[way, topology.table_first[k] + here * length + there]
             if step < 0:
                 continue
-            part = size * ways.share[way, ground.table_first[k] + here * length + there]
+            part = size * routes.share[way, topology.table_first[k] + here * length + there]
             end = start
             while True:
-                link = ways.link[ways.link_first[k] + end * length + step]
+                link = routes.link[routes.link_first[k] + end * length + step]
                 if touched.turn[link] != turn:
                     touched.turn[link] = turn
                     touched.link[n] = link
                     touched.before[n] = load[link]
                     n += 1
                 load[link] += part
-                end = int(ways.head[link])
+                end = int(routes.head[link])
                 if step == there:
                     break
-                # Behind the first step there is one way on.
-                entry = ground.table_first[k] + step * length + there
-                step = max(ways.to[0, entry], ways.to[1, entry])
-        at = end
+                # After the first step there is a single route.
+                entry = topology.table_first[k] + step * length + there
+                step = max(routes.to[0, entry], routes.to[1, entry])
+        current = end
     return n
 
 
 @njit(cache=True)
 def add_pair_load(
     graph: GraphArrays,
-    ground: SlotTopology,
-    ways: RouteTable,
+    topology: SlotTopology,
+    routes: RouteTable,
     seat: Ints,
-    one: int,
-    other: int,
+    task_a: int,
+    task_b: int,
     sign: float,
     load: Floats,
     touched: TouchedLinks,
     turn: int,
     n: int,
 ) -> int:
-    """Add what two tasks send and get, times `sign`; give how many links were touched in this turn so far."""
-    for task in (one, other):
-        here = ground.router[seat[task]]
+    """Add the traffic of two tasks, times `sign`; return the number of links changed in this turn so far."""
+    for task in (task_a, task_b):
+        here = topology.router[seat[task]]
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
-            there = ground.router[seat[partner]]
-            if here == there or (task == other and partner == one):
+            there = topology.router[seat[partner]]
+            if here == there or (task == task_b and partner == task_a):
                 continue
             sent, got = graph.sent[i], graph.size[i] - graph.sent[i]
             if sent > 0:
-                n = add_route_load(ways, ground, here, there, sign * sent, load, touched, turn, n)
+                n = add_route_load(routes, topology, here, there, sign * sent, load, touched, turn, n)
             if got > 0:
-                n = add_route_load(ways, ground, there, here, sign * got, load, touched, turn, n)
+                n = add_route_load(routes, topology, there, here, sign * got, load, touched, turn, n)
     return n
 
 
 @njit(cache=True)
-def mapping_link_loads(graph: GraphArrays, ground: SlotTopology, ways: RouteTable, seat: Ints) -> Floats:
-    """Bytes on each link."""
-    links = len(ways.head)
+def mapping_link_loads(graph: GraphArrays, topology: SlotTopology, routes: RouteTable, seat: Ints) -> Floats:
+    """Return the bytes on each link."""
+    links = len(routes.head)
     load = np.zeros(links)
     touched = TouchedLinks(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
-            here, there = ground.router[seat[task]], ground.router[seat[graph.partner[i]]]
+            here, there = topology.router[seat[task]], topology.router[seat[graph.partner[i]]]
             if here != there and graph.sent[i] > 0:
-                add_route_load(ways, ground, here, there, graph.sent[i], load, touched, i, 0)
+                add_route_load(routes, topology, here, there, graph.sent[i], load, touched, i, 0)
     return load
 
 
 @njit(cache=True)
 def eighth_power(number: float) -> float:
-    """Three squares, where ** would call a library for each link that a swap touches."""
+    """Return the eighth power by three squares, faster than **."""
     square = number * number
     fourth = square * square
     return fourth * fourth
@@ -522,8 +522,8 @@ def eighth_power(number: float) -> float:
 @njit(cache=True)
 def anneal_link_load(
     graph: GraphArrays,
-    ground: SlotTopology,
-    ways: RouteTable,
+    topology: SlotTopology,
+    routes: RouteTable,
     seat: Ints,
     task: Ints,
     moves: int,
@@ -531,29 +531,29 @@ def anneal_link_load(
     cold: float,
     seed: int,
 ) -> None:
-    """Try swaps that are judged by the sum over the links of (bytes * scale)^8; losses pass at a temperature alone.
+    """Anneal the sum over the links of (bytes * scale)^8; losses are accepted only at a temperature.
 
-    The temperature falls from `hot` to `cold`, both as shares of the first sum; 0 takes gains only. The best state
-    that was seen at the end of any len(seat) moves is left.
+    The temperature falls from `hot` to `cold`, both relative to the first sum; 0 accepts gains only. The result is the
+    best state seen at the end of any len(seat) moves.
     """
     np.random.seed(seed)
-    load = mapping_link_loads(graph, ground, ways, seat)
+    load = mapping_link_loads(graph, topology, routes, seat)
     links = len(load)
     touched = TouchedLinks(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
-    cost = float(np.sum((load * ways.scale) ** 8))
+    cost = float(np.sum((load * routes.scale) ** 8))
     temperature, cooling = hot * cost, (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     best, best_seat = cost, seat.copy()
     for move in range(moves):
-        one, other = draw_swap(graph, ground, seat, task, 0.7)
-        if ground.router[seat[one]] != ground.router[seat[other]]:
-            n = add_pair_load(graph, ground, ways, seat, one, other, -1.0, load, touched, move, 0)
-            swap(seat, task, one, other)
-            n = add_pair_load(graph, ground, ways, seat, one, other, 1.0, load, touched, move, n)
+        task_a, task_b = draw_swap(graph, topology, seat, task, 0.7)
+        if topology.router[seat[task_a]] != topology.router[seat[task_b]]:
+            n = add_pair_load(graph, topology, routes, seat, task_a, task_b, -1.0, load, touched, move, 0)
+            swap(seat, task, task_a, task_b)
+            n = add_pair_load(graph, topology, routes, seat, task_a, task_b, 1.0, load, touched, move, n)
             change = 0.0
             for i in range(n):
                 link = touched.link[i]
-                change += eighth_power(load[link] * ways.scale[link]) - eighth_power(
-                    touched.before[i] * ways.scale[link]
+                change += eighth_power(load[link] * routes.scale[link]) - eighth_power(
+                    touched.before[i] * routes.scale[link]
                 )
             taken = change < 0.0
             if temperature > 0.0 and not taken:
@@ -561,7 +561,7 @@ def anneal_link_load(
             if taken:
                 cost += change
             else:
-                swap(seat, task, one, other)
+                swap(seat, task, task_a, task_b)
                 for i in range(n):
                     load[touched.link[i]] = touched.before[i]
         if (move + 1) % len(seat) == 0 or move + 1 == moves:

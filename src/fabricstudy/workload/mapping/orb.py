@@ -1,4 +1,4 @@
-"""Ranks and nodes bisected together by their coordinates."""
+"""Orthogonal recursive bisection of ranks and nodes."""
 
 from typing import ClassVar, Literal
 
@@ -17,11 +17,11 @@ Ints = npt.NDArray[np.int64]
 
 @register
 class OrbMapping(Mapping):
-    """Orthogonal recursive bisection: ranks and nodes are halved by their coordinates, each half on its half.
+    """Orthogonal recursive bisection: ranks and nodes are bisected together by their coordinates.
 
-    Cuts go across the longest extent of the nodes, at a plane of them; ranks are cut across the dimension that goes
-    with it: the longest of the application with the longest of the machine, and so on. Off a grid the nodes stand in
-    the order of their routers' numbers. The pattern must have coordinates. (Berger and Bokhari, IEEE Trans. Computers
+    Nodes are cut at a plane across their longest extent; ranks across the corresponding dimension: the longest of the
+    application corresponds to the longest of the machine, and so on. Off a grid the nodes are in the order of their
+    routers' numbers. The pattern must have coordinates. (Berger and Bokhari, IEEE Trans. Computers
     C-36(5), 1987; for mapping Bhatele, PhD thesis, University of Illinois 2010.)
     """
 
@@ -30,37 +30,36 @@ class OrbMapping(Mapping):
     kind: Literal["orb"] = "orb"
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Halve both until a router is left."""
-        there, here = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
-        partner = pairing(there, here)
+        core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
+        partner = pairing(core_place, rank_place)
         seat = np.empty(slots.ranks, dtype=np.int64)
         parts = [(np.arange(slots.ranks), np.arange(slots.ranks))]
         while parts:
             cores, ranks = parts.pop()
-            extent = np.ptp(there[cores], axis=0)
+            extent = np.ptp(core_place[cores], axis=0)
             if not extent.any():
                 seat[ranks] = cores
                 continue
             along = int(np.argmax(extent))
-            place = there[cores, along]
+            place = core_place[cores, along]
             planes, count = np.unique(place, return_counts=True)
-            # The lower side of the plane that halves best.
+            # The lower side of the plane that bisects best.
             plane = planes[int(np.argmin(np.abs(2 * np.cumsum(count)[:-1] - len(place))))]
             low = np.flatnonzero(place <= plane)
-            order = across(here[ranks], partner.get(along))
+            order = across(rank_place[ranks], partner.get(along))
             parts.append((cores[low], ranks[order[: len(low)]]))
             parts.append((np.delete(cores, low), ranks[order[len(low) :]]))
         return seat
 
 
-def pairing(there: Ints, here: Ints) -> dict[int, int]:
-    """Return for each dimension of the machine that of the application which goes with it, longest with longest."""
-    machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (there, here))
+def pairing(core_place: Ints, rank_place: Ints) -> dict[int, int]:
+    """Return the application dimension for each machine dimension, in the order of their lengths."""
+    machine, application = (np.argsort(-np.ptp(place, axis=0), kind="stable") for place in (core_place, rank_place))
     return dict(zip(machine.tolist(), application.tolist(), strict=False))
 
 
 def across(place: Ints, along: int | None) -> Ints:
-    """Sort points along one dimension, or their longest where that has no extent; ties by the others, longest first."""
+    """Sort points along a dimension, or their longest if that has no extent; ties by the others, longest first."""
     extent = np.ptp(place, axis=0)
     if along is not None and extent[along]:
         extent[along] = extent.max() + 1

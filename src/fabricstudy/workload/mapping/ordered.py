@@ -1,4 +1,4 @@
-"""Ranks along the dimensions of the machine, in a stated order."""
+"""Mapping along the dimensions of the machine, in a given order."""
 
 from typing import Literal
 
@@ -24,9 +24,9 @@ SEATS = "T"
 class OrderedMapping(Mapping):
     """Ranks along the dimensions of the machine, the first letter fastest, as in the orders XYZT and TXYZ of Blue Gene.
 
-    T stands for the cores of a router's nodes: XYZT puts consecutive ranks on neighbours along X and comes back to a
-    node for its second core last; TXYZ fills node after node. The letters of the dimensions are those of the link
-    classes. If the job has not all nodes, those it has keep this order (IBM Blue Gene/P Application Development, 2009).
+    T stands for the cores of a router's nodes: XYZT maps consecutive ranks to neighbours along X, and uses the second
+    core of each node last; TXYZ fills node after node. The dimensions have the letters of their link classes. The nodes
+    of a job smaller than the machine keep this order (IBM Blue Gene/P Application Development, 2009).
     """
 
     kind: Literal["ordered"] = "ordered"
@@ -35,17 +35,15 @@ class OrderedMapping(Mapping):
     )
 
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
-        """Refuse letters that are not those of the machine."""
         super().check_fit(machine, pattern, ranks)
         names = "".join(getattr(machine, "axis_names", ()))[: len(getattr(machine, "grid", ()))]
         if "dimensions" not in machine.traits:
-            problem = f"{self.kind} goes along dimensions, and a machine of kind {machine.kind} has none"
-            remedy = "take another mapping, such as linear"
+            problem = f"{self.kind} needs dimensions, but a machine of kind {machine.kind} has none"
+            remedy = "use another mapping, such as linear"
             raise ConfigError(problem, remedy, ("order",), self.order, "unsupported")
         _check_letters(self.order, names)
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Map rank r to the r-th core in the order."""
         machine = slots.machine
         try:
             _check_letters(self.order, _letters(machine))
@@ -61,8 +59,8 @@ def _letters(machine: Machine) -> str:
 
 
 def _check_letters(order: str, names: str) -> None:
-    wanted = names.upper() + SEATS
-    if sorted(order.upper()) != sorted(wanted):
-        problem = f"the order is no permutation of the letters {wanted}"
-        remedy = f"write each of them once, such as {wanted}"
+    letters = names.upper() + SEATS
+    if sorted(order.upper()) != sorted(letters):
+        problem = f"the order is not a permutation of the letters {letters}"
+        remedy = f"write each of them once, such as {letters}"
         raise ConfigError(problem, remedy, ("order",), order, "unsupported")

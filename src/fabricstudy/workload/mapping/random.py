@@ -1,4 +1,4 @@
-"""Ranks shuffled over the cores."""
+"""Random mapping."""
 
 from typing import Literal
 

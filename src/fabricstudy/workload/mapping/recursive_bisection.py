@@ -1,4 +1,4 @@
-"""Ranks and nodes bisected together."""
+"""Recursive bisection of ranks and nodes."""
 
 from typing import Literal
 
@@ -15,10 +15,10 @@ from .tasks import Tasks
 
 @register
 class RecursiveBisection(TrafficMapping):
-    """Ranks and nodes bisected together so that heavy traffic stays close (Hoefler and Snir, ICS 2011).
+    """Recursive bisection of ranks and nodes by traffic and cables (Hoefler and Snir, ICS 2011).
 
-    The weakest of the mappings that go by traffic: a stencil that fits a torus with 1 hop a message gets 3 to 4. Take
-    `exchange` for a good one.
+    The weakest of the mappings by traffic: a stencil that fits a torus with 1 hop per message needs 3 to 4 hops. Use
+    `exchange` for better results.
     """
 
     kind: Literal["recursive-bisection"] = "recursive-bisection"
@@ -50,10 +50,10 @@ class RecursiveBisection(TrafficMapping):
 
 
 def node_graph(slots: Slots) -> WeightedGraph:
-    """Graph of the job's nodes, each of weight 1, and all routers, of weight 0, joined by their cables.
+    """Return the graph of the job's nodes, of weight 1, and all routers, of weight 0, joined by their cables.
 
     Vertex i is node i of the allocation; the routers follow. The link of a node is heavier than all cables of
-    any router, so that no cut parts a node from its router where it need not.
+    any router, so that cuts separate a node from its router only where necessary.
     """
     machine, nodes = slots.machine, len(slots.nodes)
     ends = np.concatenate([machine.cable_tail, machine.cable_head])

@@ -1,4 +1,4 @@
-"""The mapping that Scotch finds."""
+"""Mapping by Scotch."""
 
 import io
 import os
@@ -31,11 +31,11 @@ CPU_S_OF_A_PARTNER = 1.5e-4
 
 @register
 class ScotchMapping(TrafficMapping):
-    """Dual recursive bipartitioning of ranks and machine by Scotch, where the package scotchpy64 is installed.
+    """Dual recursive bipartitioning of ranks and machine by Scotch; needs the package scotchpy64.
 
     Good for more than 10,000 ranks, as the start of `exchange`. (Pellegrini and Roman: Scotch: a software package for
-    static mapping by dual recursive bipartitioning of process and architecture graphs, HPCN Europe 1996.) Where the
-    package is absent, points with this mapping are refused. Another version of Scotch may map otherwise.
+    static mapping by dual recursive bipartitioning of process and architecture graphs, HPCN Europe 1996.) Without the
+    package, points with this mapping are refused. Results may differ between versions of Scotch.
     """
 
     kind: Literal["scotch"] = "scotch"
@@ -44,11 +44,10 @@ class ScotchMapping(TrafficMapping):
         return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        """Let Scotch choose the routers of all ranks, and seat them there in the order of their numbers."""
         if find_spec("scotchpy") is None:
             raise WorkloadError(
                 f"the mapping scotch needs the package {PACKAGE}, which is not installed; "
-                f"pip install {PACKAGE} (Linux on x86-64), or take exchange"
+                f"pip install {PACKAGE} (Linux on x86-64), or use exchange"
             )
         routers, architecture = _architecture(slots)
         graph, seed = tasks.graph, np.int64(rng.integers(2**31))
@@ -62,7 +61,7 @@ class ScotchMapping(TrafficMapping):
 
 
 def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
-    """Return the router of each vertex of Scotch's architecture, and the architecture."""
+    """The router of each vertex of Scotch's architecture, and the architecture."""
     machine = slots.machine
     seats = np.bincount(slots.router_of_core, minlength=machine.routers).astype(np.int64)
     closed = _closed(machine)
@@ -73,44 +72,44 @@ def _architecture(slots: Slots) -> tuple[Ints, dict[str, Any]]:
     assert machine.coordinates is not None
     shape = np.array([dimension.length for dimension in machine.dimensions], dtype=np.int64)
     routers = np.argsort(np.ravel_multi_index(tuple(machine.coordinates.T), tuple(shape)))
-    # Of Scotch's dimensions the first one goes fastest.
+    # The first of Scotch's dimensions is the fastest.
     return routers, {"shape": shape[::-1].copy(), "closed": closed}
 
 
 def _closed(machine: Machine) -> bool | None:
-    """Return whether all dimensions of a grid are rings (True) or lines (False); None where it is neither."""
+    """True if all dimensions of a grid are rings, False if all are lines, else None."""
     if machine.coordinates is None or not machine.dimensions:
         return None
     # A ring of two is a line of two.
-    kinds = {one.graph for one in machine.dimensions if one.length > 2}
+    kinds = {dimension.graph for dimension in machine.dimensions if dimension.length > 2}
     return None if kinds not in ({"rings"}, {"lines"}) else kinds == {"rings"}
 
 
 def _run(problem: dict[str, Any]) -> Ints:
-    """Run Scotch with one thread: with several, its results differ from run to run."""
+    """Run Scotch with one thread: with several, its results are not deterministic."""
     data = io.BytesIO()
     np.savez(data, **problem)
-    # -P: import nothing from the folder of the script.
+    # -P: do not import from the folder of the script.
     done = subprocess.run(
         [sys.executable, "-P", str(SCRIPT)], input=data.getvalue(), capture_output=True, check=False,
         env={**os.environ, "SCOTCH_PTHREAD_NUMBER": "1"},
     )  # fmt: skip
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise WorkloadError(f"Scotch ended with {done.returncode}: {lines[-1] if lines else 'no message'}")
+        raise WorkloadError(f"Scotch exited with {done.returncode}: {lines[-1] if lines else 'no message'}")
     vertex_of_rank: Ints = np.load(io.BytesIO(done.stdout))
     return vertex_of_rank
 
 
 def relieve_overfull_routers(router: Ints, slots: Slots) -> Ints:
-    """Move ranks, the last ones first, from routers with more ranks than cores to the nearest with room."""
+    """Move the last ranks of routers with more ranks than cores to the nearest routers with free cores."""
     table, moved = hop_distances(slots.machine), router.copy()
-    room = np.bincount(slots.router_of_core, minlength=slots.machine.routers)
-    room -= np.bincount(router, minlength=slots.machine.routers)
-    for full in np.flatnonzero(room < 0):
-        for rank in np.flatnonzero(router == full)[room[full] :]:
-            free = np.flatnonzero(room > 0)
+    free_cores = np.bincount(slots.router_of_core, minlength=slots.machine.routers)
+    free_cores -= np.bincount(router, minlength=slots.machine.routers)
+    for full in np.flatnonzero(free_cores < 0):
+        for rank in np.flatnonzero(router == full)[free_cores[full] :]:
+            free = np.flatnonzero(free_cores > 0)
             nearest = free[np.argmin(table.between(np.array([full]), free))]
             moved[rank] = nearest
-            room[nearest] -= 1
+            free_cores[nearest] -= 1
     return moved

@@ -21,12 +21,12 @@ class Slots:
 
     @property
     def ranks(self) -> int:
-        """Cores the job uses, so its ranks."""
+        """Number of cores the job uses, and of its ranks."""
         return len(self.nodes) * self.ranks_per_node
 
     @property
     def node_of_core(self) -> IntArray:
-        """Node of each core, int32 [ranks]: the cores of a node stand together."""
+        """Node of each core, int32 [ranks]; the cores of a node are consecutive."""
         return np.repeat(self.nodes, self.ranks_per_node)
 
     @cached_property
@@ -36,9 +36,9 @@ class Slots:
 
     @property
     def place_of_core(self) -> npt.NDArray[np.int64]:
-        """Coordinates of each core's router, int64 [ranks, dimensions]; off a grid the router's number is the only one.
+        """Coordinates of each core's router, int64 [ranks, dimensions]; off a grid the router's number.
 
-        Routers with consecutive numbers are near each other on all our machines: in a group, under a switch.
+        Routers with consecutive numbers are near each other in every topology: in a group, under a switch.
         """
         place = self.machine.coordinates
         if place is None or not self.machine.dimensions:

@@ -1,4 +1,4 @@
-"""What a mapping may know of the ranks: what they send, and where they stand in the application."""
+"""Input of mappings: messages and coordinates of the ranks."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ class TaskGraph:
     """Undirected graph of the ranks in compressed rows, each edge in the rows of both its ends."""
 
     first: Ints
-    """Where the row of each rank begins; int64 [ranks + 1]."""
+    """Start of the row of each rank; int64 [ranks + 1]."""
     partner: Ints
     """Partners, ascending within a row; int64 [2 * edges]."""
     size_bytes: Floats
     sent_bytes: Floats
-    """Bytes exchanged with them, both ways together, and those of them that go to the partner; float64 [2 * edges]
-    each."""
+    """Bytes exchanged with each partner in both directions, and those sent to it; float64 [2 * edges] each."""
 
     @staticmethod
     def of_messages(messages: Messages, ranks: int) -> TaskGraph:
-        """Add up the messages between each two ranks."""
+        """Sum up the messages between each two ranks."""
         return TaskGraph.of_edges(messages.source, messages.destination, messages.size_bytes, ranks)
 
     @staticmethod
     def of_edges(tail: Indices, head: Indices, size_bytes: npt.NDArray[np.number], ranks: int) -> TaskGraph:
-        """Add up edges from tail to head in any order; those of a rank to itself are left out."""
+        """Sum up edges from tail to head in any order; those from a rank to itself are ignored."""
         apart = np.asarray(tail) != np.asarray(head)
-        one, other = np.asarray(tail, dtype=np.int64)[apart], np.asarray(head, dtype=np.int64)[apart]
-        key = np.concatenate([one * ranks + other, other * ranks + one])
+        source, destination = np.asarray(tail, dtype=np.int64)[apart], np.asarray(head, dtype=np.int64)[apart]
+        key = np.concatenate([source * ranks + destination, destination * ranks + source])
         size = np.asarray(size_bytes, dtype=np.float64)[apart]
-        pairs, place = np.unique(key, return_inverse=True)
+        pairs, pair_of_edge = np.unique(key, return_inverse=True)
         total, sent = (
-            np.bincount(place, weights=weight, minlength=len(pairs)).astype(np.float64)
+            np.bincount(pair_of_edge, weights=weight, minlength=len(pairs)).astype(np.float64)
             for weight in (np.tile(size, 2), np.concatenate([size, np.zeros_like(size)]))
         )
         first = np.searchsorted(pairs, np.arange(ranks + 1) * ranks)
@@ -54,21 +53,21 @@ class TaskGraph:
 
     @property
     def row(self) -> Ints:
-        """Rank to whose row each entry belongs, int64 [2 * edges]."""
+        """Rank of each entry's row, int64 [2 * edges]."""
         return np.repeat(np.arange(self.ranks), np.diff(self.first))
 
     @property
     def bytes_of_rank(self) -> Floats:
-        """Bytes that each rank sends and gets, float64 [ranks]."""
+        """Bytes sent and received by each rank, float64 [ranks]."""
         return np.bincount(self.row, weights=self.size_bytes, minlength=self.ranks).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Tasks:
-    """The ranks of a job as a mapping sees them.
+    """The ranks of a job.
 
-    `messages` is what they send, None if that depends on where they sit; `places` (integers [ranks, dimensions]) where
-    they stand in the application, such as in its grid, None where the pattern has no such thing.
+    `messages` is None if they depend on the placement; `places` (integers [ranks, dimensions]) are the ranks'
+    coordinates in the application, such as in its grid, or None.
     """
 
     ranks: int
@@ -77,17 +76,14 @@ class Tasks:
 
     @cached_property
     def graph(self) -> TaskGraph:
-        """Who exchanges how much with whom; raises ValueError if the messages depend on where the ranks sit."""
+        """Graph of the traffic; raises ValueError if the messages depend on the placement."""
         if self.messages is None:
-            raise ValueError("what these ranks send depends on where they sit")
+            raise ValueError("the messages of these ranks depend on the placement")
         return TaskGraph.of_messages(self.messages, self.ranks)
 
     @property
     def known_places(self) -> Indices:
-        """Where the ranks stand in the application, integers [ranks, dimensions].
-
-        Raises WorkloadError if the pattern has no such thing.
-        """
+        """Coordinates of the ranks, integers [ranks, dimensions]; raises WorkloadError if the pattern has none."""
         if self.places is None:
-            raise WorkloadError("this mapping needs a pattern whose ranks have coordinates; take another mapping")
+            raise WorkloadError("this mapping needs a pattern whose ranks have coordinates; use another mapping")
         return self.places

@@ -1,4 +1,4 @@
-"""Every rank's block to every other rank."""
+"""All-gather: the block of each rank to every other rank."""
 
 from typing import Literal
 
@@ -9,20 +9,20 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 
 from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, concatenate_phases, one_phase, repeat
+from .sends import Sends, concatenate_phases, one_phase
 
 
 @register
 class AllGather(MessagePattern):
     """Each rank's block of `message` bytes reaches every other rank (Thakur, Rabenseifner and Gropp 2005).
 
-    ``ring``: in each of ranks - 1 phases a rank passes one block on to the next rank. ``recursive-doubling``: in
+    ``ring``: in each of ranks - 1 phases a rank forwards one block to the next rank. ``recursive-doubling``: in
     phase k a rank exchanges the 2^k blocks it has with rank xor 2^k; the number of ranks is a power of two.
     """
 
     kind: Literal["all-gather"] = "all-gather"
     algorithm: Literal["ring", "recursive-doubling"] = Field(
-        "ring", description="ring (a block a phase to the next rank) or recursive-doubling (twice as much each phase)"
+        "ring", description="ring (one block per phase to the next rank) or recursive-doubling (doubled in each phase)"
     )
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
@@ -36,19 +36,15 @@ class AllGather(MessagePattern):
         return self.algorithm == "ring" and self.numbering == "natural"
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse recursive doubling unless there is a power of two of ranks."""
         if self.algorithm == "recursive-doubling" and ranks & (ranks - 1):
-            problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
-            remedy = "change the job's size, or take ring"
+            problem = f"recursive doubling needs a power of two of ranks, not {ranks}"
+            remedy = "change the job's size, or use ring"
             raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         rank = np.arange(ranks, dtype=np.int32)
         if self.algorithm == "ring":
-            phase = np.repeat(np.arange(ranks - 1, dtype=np.int32), ranks)
-            return repeat(
-                Sends(phase, np.tile(rank, ranks - 1), np.tile(np.roll(rank, -1), ranks - 1)), self.iterations
-            )
+            return one_phase(rank, np.roll(rank, -1), (ranks - 1) * self.iterations)
         block, phases = int(self.message_bytes), (ranks - 1).bit_length()
         parts = [one_phase(rank, rank ^ np.int32(1 << k), size_bytes=block << k) for k in range(phases)]
         return concatenate_phases(parts, self.iterations)

@@ -1,4 +1,4 @@
-"""A vector of every rank, added up, for all ranks.
+"""All-reduce.
 
 References
 ----------
@@ -17,18 +17,8 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import (
-    Collective,
-    CollectivePart,
-    ends_of_blocks,
-    fold,
-    halving,
-    power_below,
-    recursive_doubling,
-    reverse_steps,
-    ring,
-    tree_down,
-)
+from . import collective
+from .collective import Collective, CollectivePart, exchange, power_below, reverse_steps, ring
 
 MPICH_SHORT_BYTES = 2048
 OPEN_MPI_SHORT_BYTES = 10_000
@@ -36,29 +26,29 @@ OPEN_MPI_SHORT_BYTES = 10_000
 
 @register
 class AllReduce(Collective):
-    """Vectors of `message` bytes, one a rank, are added up, and every rank gets the sum. Adding takes no time.
+    """Every rank receives the sum of all ranks' vectors of `message` bytes. The reduction itself costs no time.
 
     * ring: each block goes round twice, in 2 (p - 1) steps (Patarasuk and Yuan 2009)
-    * recursive-doubling: the whole vector to the rank 2^k away
+    * recursive-doubling: the full vector to the rank 2^k away
     * rabenseifner: reduce-scatter by recursive halving, then all-gather by recursive doubling (Rabenseifner 2004)
     * tree: up a binomial tree to the root, then down again
     * mpich: recursive-doubling up to 2048 bytes or with fewer bytes than ranks, else rabenseifner, as MPICH's
       reduce-scatter-allgather for vectors of bytes (MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE)
     * open-mpi: recursive-doubling below 10,000 bytes, else ring, as the fixed rules of Open MPI's coll/tuned; its
-      segments above 1 MiB a rank are left out, and its releases from 4.1 on have other rules
+      segmentation above 1 MiB per rank is not modelled, and its releases from 4.1 on have other rules
 
-    With other numbers of ranks than powers of two, recursive-doubling and rabenseifner let some ranks work for another
-    one, as MPICH does (Thakur, Rabenseifner and Gropp 2005).
+    For numbers of ranks that are no power of two, recursive-doubling and rabenseifner first fold the excess ranks into
+    their neighbours, as MPICH does (Thakur, Rabenseifner and Gropp 2005).
     """
 
     kind: Literal["all-reduce"] = "all-reduce"
     message_bytes: Size = Field(alias="message", description="vector of each rank")
     algorithm: Literal["ring", "recursive-doubling", "rabenseifner", "tree", "mpich", "open-mpi"] = Field(
-        "mpich", description="how it is done; mpich and open-mpi choose by bytes and ranks as these libraries do"
+        "mpich", description="algorithm; mpich and open-mpi select one by bytes and ranks as these libraries do"
     )
 
     def chosen(self, ranks: int) -> str:
-        """Return the algorithm by which it is done."""
+        """Return the algorithm used."""
         if self.algorithm == "mpich":
             short = self.message_bytes <= MPICH_SHORT_BYTES or self.message_bytes < power_below(ranks)
             return "recursive-doubling" if short else "rabenseifner"
@@ -71,7 +61,6 @@ class AllReduce(Collective):
         return self.chosen(ranks) == "ring" and self.numbering == "natural"
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a vector that cannot be divided where it has to be."""
         super().check_ranks(ranks)
         if self.chosen(ranks) in ("ring", "rabenseifner"):
             self.check_blocks(ranks if self.chosen(ranks) == "ring" else power_below(ranks), self.chosen(ranks))
@@ -80,11 +69,13 @@ class AllReduce(Collective):
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
         if algorithm == "ring":
             return [ring(ranks, size_bytes, -1), ring(ranks, size_bytes, 0)]
-        if algorithm == "recursive-doubling":
-            return [recursive_doubling(ranks, size_bytes)]
         if algorithm == "tree":
-            down = tree_down(np.arange(ranks + 1) * 0, size_bytes)
+            down = collective.tree_down(np.arange(ranks + 1) * 0, size_bytes)
             return [reverse_steps(down), down]
-        before, workers, after = fold(ranks, size_bytes)
-        scattered = halving(workers, ends_of_blocks(size_bytes, len(workers)))
+        before, workers, after = collective.fold(ranks, size_bytes)
+        if algorithm == "recursive-doubling":
+            number, steps = np.arange(len(workers)), range(len(workers).bit_length() - 1)
+            doubling = [exchange(workers, workers[number ^ (1 << step)], size_bytes) for step in steps]
+            return [before, doubling, after]
+        scattered = collective.halving(workers, collective.ends_of_blocks(size_bytes, len(workers)))
         return [before, scattered, reverse_steps(scattered), after]

@@ -1,4 +1,4 @@
-"""Every rank to every other."""
+"""All-to-all."""
 
 from typing import Literal
 
@@ -8,20 +8,20 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 
 from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, one_phase, repeat
+from .sends import Sends, all_to_all_along, repeat
 
 
 @register
 class AllToAll(MessagePattern):
     """Each rank sends one message to every other rank.
 
-    ``linear`` posts all in one phase; ``pairwise`` has one phase per partner (rank + k, or rank xor k where the
-    number of ranks is a power of two).
+    ``linear`` posts all in one phase; ``pairwise`` has one phase per partner: rank + k, or rank xor k where the
+    number of ranks is a power of two (Thakur, Rabenseifner and Gropp, IJHPCA 2005).
     """
 
     kind: Literal["all-to-all"] = "all-to-all"
     algorithm: Literal["linear", "pairwise"] = Field(
-        "linear", description="linear (all at once) or pairwise (one partner a phase)"
+        "linear", description="linear (all at once) or pairwise (one partner per phase)"
     )
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
@@ -29,16 +29,11 @@ class AllToAll(MessagePattern):
         return (TrafficEstimate(float(ranks) * (ranks - 1) * self.iterations, int(self.message_bytes), phases),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to each other rank.
-
-        ``linear`` has one phase. ``pairwise`` has ranks - 1 phases: in phase k a rank sends to rank xor (k + 1)
-        where the number of ranks is a power of two, else to rank + k + 1 (Thakur, Rabenseifner and Gropp, IJHPCA
-        2005).
-        """
-        source = np.repeat(np.arange(ranks, dtype=np.int32), ranks - 1)
-        step = np.tile(np.arange(1, ranks, dtype=np.int32), ranks)
+        rank = np.arange(ranks, dtype=np.int32)
+        linear = all_to_all_along(rank, 0)
         if self.algorithm == "linear":
-            return one_phase(source, (source + step) % np.int32(ranks), self.iterations)
+            return repeat(linear, self.iterations)
+        step = np.tile(rank[1:], ranks)
         exchange = ranks & (ranks - 1) == 0
-        destination = source ^ step if exchange else (source + step) % np.int32(ranks)
-        return repeat(Sends(step - np.int32(1), source, destination), self.iterations)
+        destination = linear.source ^ step if exchange else linear.destination
+        return repeat(Sends(step - np.int32(1), linear.source, destination), self.iterations)

@@ -16,29 +16,27 @@ class BEff(MessagePattern):
     """Rings as in the effective bandwidth benchmark b_eff (Rabenseifner and Koniges 2001), one message size.
 
     Six phases in which ranks exchange with both neighbours in rings of 2, 4, 8, a quarter of, half of and all ranks
-    (the fourth at least 16, the fifth at least 32), in rank order; then six in which the ranks are shuffled for each.
+    (the fourth at least 16, the fifth at least 32), in rank order; then six with the ranks shuffled for each.
     """
 
     kind: Literal["b-eff"] = "b-eff"
 
     def ring_sizes(self, ranks: int) -> tuple[int, ...]:
-        """Ranks of a ring in each phase of either half."""
-        wanted = (2, 4, 8, max(16, ranks // 4), max(32, ranks // 2), ranks)
-        return tuple(min(size, ranks) for size in wanted)
+        """Return the ranks of a ring in each phase of either half."""
+        return tuple(min(size, ranks) for size in (2, 4, 8, max(16, ranks // 4), max(32, ranks // 2), ranks))
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         phases = 2 * len(self.ring_sizes(ranks))
         return (TrafficEstimate(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to both neighbours in its ring: a phase a ring size, in order and then shuffled."""
         rank, sizes = np.arange(ranks, dtype=np.int32), self.ring_sizes(ranks)
         parts = [_rings(rank, size) for size in sizes] + [_rings(rng.permutation(rank), size) for size in sizes]
         return concatenate_phases(parts, self.iterations)
 
 
 def _rings(order: IntArray, size: int) -> Sends:
-    """Both neighbours of each rank in rings of about `size` ranks, equal but for one rank."""
+    """Sends to both neighbours in rings of about `size` ranks, equal to within one rank."""
     rings = np.array_split(order, len(order) // size)
-    neighbours = [np.concatenate([np.roll(ring, turn) for ring in rings]) for turn in (-1, 1)]
+    neighbours = [np.roll(ring, shift) for shift in (-1, 1) for ring in rings]
     return one_phase(np.tile(order, 2), np.concatenate(neighbours))

@@ -1,7 +1,7 @@
-"""Who sends what to whom.
+"""Base classes of communication patterns.
 
-Each pattern can tell its traffic for a number of ranks in closed form, because costs are predicted before any
-workload exists, and what is wrong with a number of ranks.
+Each pattern has its traffic for a number of ranks in closed form, because costs are predicted before any workload
+exists.
 """
 
 from typing import ClassVar, Literal, NamedTuple
@@ -19,11 +19,11 @@ from .job_placement import JobPlacement
 from .sends import Sends
 
 SendOrder = Literal["shift", "ascending", "random"]
-"""Order in which a rank sends within a phase: to rank+1, rank+2, ...; to rank 0, 1, ...; or shuffled by seed."""
+"""Order of the sends of a rank within a phase; see `in_send_order`."""
 
 
 class TrafficEstimate(NamedTuple):
-    """Messages of one size in all iterations, and over how many phases of an iteration they are spread."""
+    """Number of messages of one size in all iterations, and the number of phases of an iteration that send them."""
 
     messages: float
     size_bytes: int
@@ -31,45 +31,42 @@ class TrafficEstimate(NamedTuple):
 
 
 class Pattern(Kind):
-    """What every pattern has: it tells its traffic in closed form, and makes its sends.
+    """A communication pattern.
 
-    A pattern has `sends`, or, where who sends to whom depends on where the ranks are, `sends_at`.
+    A pattern defines `sends`, or, if partners depend on the placement of the ranks, `sends_at`.
     """
 
     FAMILY: ClassVar[Family] = Family("pattern")
 
     follows_placement: ClassVar[bool] = False
-    """Whether it has `sends_at`; its ranks cannot be mapped by their traffic then."""
+    """It defines `sends_at`; its ranks cannot be mapped by traffic."""
 
     has_places: ClassVar[bool] = False
-    """Whether it has `places`, by which some mappings go."""
+    """It defines `places`, the coordinates used by some mappings."""
 
     silent: ClassVar[bool] = False
-    """Whether it never sends anything, whatever the number of ranks."""
+    """It never sends anything."""
 
     def is_near(self, ranks: int) -> bool:
         """Whether ranks send most to those beside them: in the application, or by number."""
         return self.has_places
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations."""
+        """Return the number of messages in all iterations."""
         return sum(part.messages for part in self.traffic(ranks))
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        """Count the messages by size."""
+        """Return the number of messages by size."""
         raise NotImplementedError
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a number of ranks, 2 or more, that the pattern cannot have.
-
-        Raises ConfigError, with the path below the pattern.
-        """
+        """Raise ConfigError, with the path below the pattern, for an unsupported number of ranks, 2 or more."""
 
     def check_machine(self, machine: Topology) -> None:
-        """Refuse a machine that the pattern cannot run on; raises ConfigError, with the path below the pattern."""
+        """Raise ConfigError, with the path below the pattern, for an unsupported machine."""
 
     def places(self, ranks: int) -> Indices | None:
-        """Return where the ranks stand in the application, integers [ranks, dimensions] from 0 on, if that is known."""
+        """Return the ranks' coordinates in the application, integers [ranks, dimensions] from 0, or None."""
         return None
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
@@ -77,26 +74,26 @@ class Pattern(Kind):
         raise NotImplementedError
 
     def sends_at(self, site: JobPlacement) -> Sends:
-        """Return all messages of ranks that are on the nodes of `site`."""
+        """Return all messages of ranks placed at `site`."""
         raise NotImplementedError
 
 
 class MessagePattern(Pattern):
-    """What the patterns have that send messages."""
+    """Base of patterns with messages of a given size."""
 
     message_bytes: Size = Field(alias="message", description="size of each message")
-    iterations: Whole = Field(1, ge=1, le=1_000_000, description="times the pattern is repeated, one after the other")
+    iterations: Whole = Field(1, ge=1, le=1_000_000, description="number of consecutive repetitions of the pattern")
     numbering: Literal["natural", "shuffled"] = Field(
         "natural",
-        description="which rank has which part of the pattern: as the pattern says, or drawn at random, since natural "
-        "numbers flatter mappings that live off them",
+        description="numbering of the ranks: natural (that of the pattern) or shuffled (random), since natural "
+        "numbering favours mappings that rely on it",
     )
     order: SendOrder = Field(
         "random",
-        description="order in which a rank sends: shift (to rank+1, rank+2, ...), ascending (to rank 0, 1, ...) or "
+        description="send order of a rank: shift (to rank+1, rank+2, ...), ascending (to rank 0, 1, ...) or "
         "random (shuffled by seed)",
     )
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        """Count the messages by size; a pattern overrides this or `traffic_messages`."""
+        """Return the number of messages by size; a pattern overrides this or `traffic_messages`."""
         return (TrafficEstimate(self.traffic_messages(ranks), int(self.message_bytes)),)

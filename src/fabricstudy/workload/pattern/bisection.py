@@ -9,7 +9,7 @@ from fabricstudy.core.kinds import register
 from ..messages import WorkloadError
 from .base import MessagePattern
 from .job_placement import JobPlacement
-from .sends import Sends, one_phase
+from .sends import Sends, both_ways
 
 
 @register
@@ -21,17 +21,15 @@ class Bisection(MessagePattern):
     kind: Literal["bisection"] = "bisection"
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations (both ways; halves taken as equal)."""
+        """Return the messages in all iterations, both ways, for two equal halves."""
         return 2.0 * (ranks // 2) * (ranks - ranks // 2) * self.iterations
 
     def sends_at(self, site: JobPlacement) -> Sends:
-        """Send once from each rank to each rank on the other side of the cut, both ways, in one phase."""
         side = site.cut_side[site.router_of_rank]
-        here, there = (np.flatnonzero(mask).astype(np.int32) for mask in (side, ~side))
-        if not len(here) or not len(there):
+        near, far = (np.flatnonzero(mask).astype(np.int32) for mask in (side, ~side))
+        if not len(near) or not len(far):
             raise WorkloadError(
-                "the bisection pattern needs ranks on both sides of the machine's best cut, and all nodes of the "
-                "job lie on one side; give it more nodes or another allocation"
+                "the bisection pattern needs ranks on both sides of the machine's best cut, but all nodes of the job "
+                "are on one side; use more nodes or another allocation"
             )
-        first, second = np.repeat(here, len(there)), np.tile(there, len(here))
-        return one_phase(np.concatenate([first, second]), np.concatenate([second, first]), self.iterations)
+        return both_ways(np.repeat(near, len(far)), np.tile(far, len(near)), self.iterations)

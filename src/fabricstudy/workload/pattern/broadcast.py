@@ -1,4 +1,4 @@
-"""From one rank to all."""
+"""Broadcast."""
 
 from typing import Literal
 
@@ -18,7 +18,7 @@ MPICH_SHORT_BYTES, MPICH_LONG_BYTES, MPICH_FEW_RANKS = 12_288, 524_288, 8
 class Broadcast(Collective):
     """The root's `message` bytes reach every rank (Thakur, Rabenseifner and Gropp 2005).
 
-    * binomial: whole, down a binomial tree
+    * binomial: undivided, down a binomial tree
     * scatter-ring: blocks down a binomial tree, then all-gather round a ring
     * scatter-recursive-doubling: the same with all-gather by recursive doubling, for powers of two (van de Geijn)
     * mpich: binomial below 12,288 bytes or 8 ranks; else scatter-recursive-doubling below 524,288 bytes with a power of
@@ -26,13 +26,13 @@ class Broadcast(Collective):
     """
 
     kind: Literal["broadcast"] = "broadcast"
-    message_bytes: Size = Field(alias="message", description="what the root has")
+    message_bytes: Size = Field(alias="message", description="data of the root")
     algorithm: Literal["binomial", "scatter-ring", "scatter-recursive-doubling", "mpich"] = Field(
-        "mpich", description="how it is done; mpich chooses by bytes and ranks as this library does"
+        "mpich", description="algorithm; mpich selects one by bytes and ranks as the library does"
     )
 
     def chosen(self, ranks: int) -> str:
-        """Return the algorithm by which it is done."""
+        """Return the algorithm used."""
         if self.algorithm != "mpich":
             return self.algorithm
         if self.message_bytes < MPICH_SHORT_BYTES or ranks < MPICH_FEW_RANKS:
@@ -41,13 +41,12 @@ class Broadcast(Collective):
         return "scatter-recursive-doubling" if medium else "scatter-ring"
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse recursive doubling of other numbers than powers of two, and a message that cannot be divided."""
         super().check_ranks(ranks)
         if self.chosen(ranks) != "binomial":
             self.check_blocks(ranks, self.chosen(ranks))
         if self.chosen(ranks) == "scatter-recursive-doubling" and power_below(ranks) != ranks:
-            problem = f"recursive doubling needs a power of two of ranks and gets {ranks}"
-            remedy = "change the job's size, or take scatter-ring"
+            problem = f"recursive doubling needs a power of two of ranks, not {ranks}"
+            remedy = "change the job's size, or use scatter-ring"
             raise ConfigError(problem, remedy, ("algorithm",), self.algorithm, "does-not-fit")
 
     def parts(self, ranks: int) -> list[CollectivePart]:

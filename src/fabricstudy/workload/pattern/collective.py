@@ -1,7 +1,7 @@
-"""Steps of collective operations, as MPI libraries do them: who sends which bytes to whom.
+"""Steps of collective operations as implemented in MPI libraries.
 
-Ranks are counted from the root: rank 0 here is the root of the study, rank 1 the one after it. A vector of n bytes is
-divided among p ranks into blocks that differ by at most a byte: block i is from n i // p to n (i + 1) // p.
+Ranks are counted from the root: rank 0 here is the root of the study. A vector of n bytes is divided among p ranks
+into blocks that differ by at most one byte: block i extends from n i // p to n (i + 1) // p.
 
 References
 ----------
@@ -28,11 +28,11 @@ from .sends import Sends, repeat
 
 Ints = npt.NDArray[np.int64]
 Step = tuple[Ints, Ints, Ints]
-"""Sources, destinations and bytes of what is sent in one phase, int64 [messages]."""
+"""Sources, destinations and bytes of the messages of one phase, int64 [messages]."""
 
 
 def power_below(ranks: int) -> int:
-    """Return the largest power of two that is not above `ranks`.
+    """Return the largest power of two that is at most `ranks`.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def power_below(ranks: int) -> int:
 
 
 def ends_of_blocks(total_bytes: int, ranks: int) -> Ints:
-    """Where each block begins, and the last one ends, int64 [ranks + 1].
+    """Return the offset of each block, and the end of the last, int64 [ranks + 1].
 
     Examples
     --------
@@ -53,59 +53,49 @@ def ends_of_blocks(total_bytes: int, ranks: int) -> Ints:
     return np.array([total_bytes * rank // ranks for rank in range(ranks + 1)], dtype=np.int64)
 
 
-def exchange(mine: Ints, other: Ints, size_bytes: Ints | int) -> Step:
-    """Send from each rank to another one."""
-    return mine, other, np.broadcast_to(np.asarray(size_bytes, dtype=np.int64), mine.shape)
+def exchange(source: Ints, destination: Ints, size_bytes: Ints | int) -> Step:
+    """Return a step in which each source sends to its destination."""
+    return source, destination, np.broadcast_to(np.asarray(size_bytes, dtype=np.int64), source.shape)
 
 
 def fold(ranks: int, size_bytes: int) -> tuple[list[Step], Ints, list[Step]]:
-    """Bring ranks down to a power of two: return the steps before, the ranks that work, int64, and the steps after.
+    """Reduce the ranks to a power of two: return the steps before, the active ranks, int64, and the steps after.
 
-    Of the first 2 r ranks, r being those above the power, each even one sends its vector to the next, which works for
-    it and sends it the result.
+    Of the first 2 r ranks, r being the excess over the power, each even one sends its vector to the next, which works
+    in its place and sends it the result.
     """
-    power = power_below(ranks)
-    even = 2 * np.arange(ranks - power)
-    workers = np.concatenate([even + 1, np.arange(2 * len(even), ranks)])
-    if not len(even):
+    excess = ranks - power_below(ranks)
+    even = 2 * np.arange(excess)
+    workers = np.concatenate([even + 1, np.arange(2 * excess, ranks)])
+    if not excess:
         return [], workers, []
     return [exchange(even, even + 1, size_bytes)], workers, [exchange(even + 1, even, size_bytes)]
 
 
-def recursive_doubling(ranks: int, size_bytes: int) -> list[Step]:
-    """All-reduce: in step k exchange the whole vector with the rank 2^k away."""
-    before, workers, after = fold(ranks, size_bytes)
-    number = np.arange(len(workers))
-    steps = [
-        exchange(workers, workers[number ^ (1 << step)], size_bytes) for step in range(len(workers).bit_length() - 1)
-    ]
-    return [*before, *steps, *after]
-
-
 def halving(workers: Ints, ends: Ints) -> list[Step]:
-    """Reduce-scatter among a power of two of ranks: exchange halves, then quarters, each time of what is left.
+    """Reduce-scatter among a power of two of ranks: exchange half of the vector, then a quarter, and so on.
 
-    Worker i ends with what lies from ``ends[i]`` to ``ends[i + 1]``.
+    Worker i ends with the part from ``ends[i]`` to ``ends[i + 1]``.
     """
     number = np.arange(len(workers))
     steps = []
     distance = len(workers) // 2
     while distance:
-        other = number ^ distance
-        first = other // distance * distance
-        steps.append(exchange(workers, workers[other], ends[first + distance] - ends[first]))
+        partner = number ^ distance
+        first = partner // distance * distance
+        steps.append(exchange(workers, workers[partner], ends[first + distance] - ends[first]))
         distance //= 2
     return steps
 
 
 def reverse_steps(steps: Iterable[Step]) -> list[Step]:
-    """Send everything back, last step first: what scatters then gathers, what reduces up a tree broadcasts down."""
-    return [(to, at, size) for at, to, size in reversed(list(steps))]
+    """Reverse all sends, last step first: a scatter becomes a gather, a reduction up a tree a broadcast down."""
+    return [(destination, source, size) for source, destination, size in reversed(list(steps))]
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """Steps that all send the same sizes, as often each."""
+    """Steps that all send the same sizes, each equally often."""
 
     count: int
     step: Callable[[int], Step]
@@ -115,24 +105,13 @@ class Rounds:
 
 
 def ring(ranks: int, total_bytes: int, first: int) -> Rounds:
-    """Pass blocks on to the next rank, p - 1 times: rank i sends block i + `first`, then each time the one it got."""
+    """Forward blocks to the next rank, p - 1 times: rank i sends block i + `first`, then the one received last."""
     size, rank = np.diff(ends_of_blocks(total_bytes, ranks)), np.arange(ranks)
     return Rounds(ranks - 1, lambda step: exchange(rank, (rank + 1) % ranks, size[(rank + first - step) % ranks]))
 
 
-def pairwise(ranks: int, total_bytes: int) -> Rounds:
-    """Reduce-scatter: in step k send the rank k + 1 away its block."""
-    size, rank = np.diff(ends_of_blocks(total_bytes, ranks)), np.arange(ranks)
-
-    def step(number: int) -> Step:
-        other = (rank + number + 1) % ranks
-        return exchange(rank, other, size[other])
-
-    return Rounds(ranks - 1, step)
-
-
 def tree_down(ends: Ints, whole_bytes: int = 0) -> list[Step]:
-    """Send down a binomial tree, to the farthest child first: each subtree its blocks by `ends`, and `whole_bytes`."""
+    """Send down a binomial tree, farthest child first: to each subtree its blocks by `ends`, plus `whole_bytes`."""
     ranks = len(ends) - 1
     steps = []
     for level in reversed(range((ranks - 1).bit_length())):
@@ -144,14 +123,8 @@ def tree_down(ends: Ints, whole_bytes: int = 0) -> list[Step]:
     return steps
 
 
-def dissemination(ranks: int, size_bytes: int) -> list[Step]:
-    """Barrier: in step k tell the rank 2^k away."""
-    rank = np.arange(ranks)
-    return [exchange(rank, (rank + (1 << step)) % ranks, size_bytes) for step in range((ranks - 1).bit_length())]
-
-
 def scattered(ranks: int, size_bytes: int, algorithm: str) -> list[Step]:
-    """Send each rank its block from rank 0, "linear" (straight and all at once) or down a binomial tree."""
+    """Send each rank its block from rank 0: "linear" (directly, all at once) or down a binomial tree."""
     if algorithm == "linear":
         return [exchange(np.zeros(ranks - 1, dtype=np.int64), np.arange(1, ranks), size_bytes)]
     return tree_down(np.arange(ranks + 1) * size_bytes)
@@ -161,39 +134,35 @@ CollectivePart = list[Step] | Rounds
 
 
 class Collective(MessagePattern):
-    """What collective operations have: they state their steps, and their messages and traffic follow."""
+    """Base of collective operations, which define their steps; messages and traffic follow from these."""
 
-    root: Whole = Field(
-        0, ge=0, description="the rank from which ranks are counted: the one that has, or gets, the data"
-    )
+    root: Whole = Field(0, ge=0, description="root of the operation; ranks are counted from it")
 
     def parts(self, ranks: int) -> list[CollectivePart]:
-        """Return the steps, one after the other; ranks counted from the root."""
+        """Return the consecutive steps; ranks are counted from the root."""
         raise NotImplementedError
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a root that is no rank."""
         if self.root >= ranks:
-            remedy = f"take 0 to {ranks - 1}"
+            remedy = f"use 0 to {ranks - 1}"
             raise ConfigError(f"there is no such rank among {ranks}", remedy, ("root",), self.root, "does-not-fit")
 
     def check_blocks(self, ranks: int, algorithm: str) -> None:
-        """Refuse a vector with less bytes than ranks, which cannot be divided."""
+        """Raise ConfigError if the vector has fewer bytes than ranks, so that it cannot be divided."""
         if self.message_bytes < ranks:
             problem = f"{algorithm} divides the message among {ranks} ranks"
-            remedy = f"take {ranks} B or more, or an algorithm that sends it whole"
+            remedy = f"use {ranks} B or more, or an algorithm that does not divide it"
             raise ConfigError(problem, remedy, ("message",), f"{self.message_bytes} B", "does-not-fit")
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        """Count the messages by size, each size spread over the steps in which it is sent."""
+        """Count the messages by size, each size spread over the steps that send it."""
         messages: Counter[int] = Counter()
         phases: Counter[int] = Counter()
         for part in self.parts(ranks):
             times, steps = (part.count, [part.step(0)]) if isinstance(part, Rounds) else (1, part)
             for _, _, size_bytes in steps if times else []:
-                sizes, numbers = np.unique(size_bytes, return_counts=True)
-                for size, number in zip(sizes.tolist(), numbers.tolist(), strict=True):
-                    messages[size] += number * times
+                for size, count in zip(*map(np.ndarray.tolist, np.unique(size_bytes, return_counts=True)), strict=True):
+                    messages[size] += count * times
                     phases[size] += times
         return tuple(
             TrafficEstimate(float(messages[size]) * self.iterations, size, phases[size]) for size in sorted(messages)

@@ -28,14 +28,10 @@ class FurthestPairing(MessagePattern):
         return float(ranks) * self.iterations
 
     def sends_at(self, site: JobPlacement) -> Sends:
-        """Send once from each rank to its partner, in one phase; the partner sends back.
-
-        The job's nodes are paired, and the ranks of two paired nodes in rank order. Which nodes form a pair
-        depends on the set of nodes alone: see `antipodes` and `furthest_pairs`.
-        """
+        """Send once between the ranks of paired nodes, in rank order; the pairs depend on the set of nodes alone."""
         nodes = np.unique(site.node_of_rank)
         if len(nodes) % 2:
-            raise WorkloadError(f"furthest pairing needs an even number of nodes and the job has {len(nodes)}")
+            raise WorkloadError(f"furthest-pairing needs an even number of nodes, but the job has {len(nodes)}")
         partner = antipodes(site.machine, nodes)
         if partner is None:
             partner = furthest_pairs(site.machine.node_router[nodes], site.distances)
@@ -45,14 +41,14 @@ class FurthestPairing(MessagePattern):
 
 
 def antipodes(machine: Machine, nodes: Indices) -> Ints | None:
-    """Pair each node with the one half-way round every ring, where all rings are even and the nodes allow it.
+    """Pair each node with the one half-way round every ring of a torus.
 
     Returns
     -------
     int64 array [nodes] or None
         Index of the partner of each of `nodes`, which ascend; None unless the machine is a torus of even lengths of
-        which `nodes` holds opposite routers with equally many nodes each. There no other pairing is as far (Oltchik and
-        Schwartz).
+        which `nodes` contains opposite routers with equally many nodes each. No other pairing is as far there (Oltchik
+        and Schwartz).
     """
     lines = machine.dimensions
     if not lines or any(not line.wrap or line.length % 2 for line in lines):
@@ -71,11 +67,11 @@ def antipodes(machine: Machine, nodes: Indices) -> Ints | None:
 
 
 def furthest_pairs(router: IntArray, distance: Indices) -> Ints:
-    """Return the index of each node's partner, int64 [nodes], such that partners are as far apart as can be found.
+    """Return the index of each node's partner, int64 [nodes], such that partners are far apart.
 
-    Node after node takes the furthest node still free; of several, the first that stands at least half of the
-    nodes later, counted round. Then two pairs swap partners as long as that adds to the total distance. There is an
-    even number of nodes, on `router` (int32 [nodes]); `distance` are the hops between routers.
+    Greedy: each node in turn is paired with the furthest free node; of several, the first that is at least half of the
+    nodes later, cyclically. Then two pairs swap partners as long as the total distance grows. The number of nodes, on
+    `router` (int32 [nodes]), is even; `distance` are the hops between routers.
 
     Examples
     --------
@@ -83,14 +79,6 @@ def furthest_pairs(router: IntArray, distance: Indices) -> Ints:
     >>> furthest_pairs(np.arange(4, dtype=np.int32), ring).tolist()
     [2, 3, 0, 1]
     """
-    first, second = _greedy_pairs(router, distance)
-    _swap_while_better(router, distance, first, second)
-    partner = np.empty(len(router), dtype=np.int64)
-    partner[first], partner[second] = second, first
-    return partner
-
-
-def _greedy_pairs(router: IntArray, distance: Indices) -> tuple[Ints, Ints]:
     nodes = len(router)
     free = np.arange(nodes)
     first, second = np.empty(nodes // 2, dtype=np.int64), np.empty(nodes // 2, dtype=np.int64)
@@ -98,14 +86,16 @@ def _greedy_pairs(router: IntArray, distance: Indices) -> tuple[Ints, Ints]:
         node, free = free[0], free[1:]
         hops = distance[router[node]][router[free]]
         furthest = np.flatnonzero(hops == hops.max())
-        later = np.searchsorted(free[furthest], node + nodes // 2) % len(furthest)
-        chosen = furthest[later]
+        chosen = furthest[np.searchsorted(free[furthest], node + nodes // 2) % len(furthest)]
         first[pair], second[pair] = node, free[chosen]
         free = np.delete(free, chosen)
-    return first, second
+    _swap_partners(router, distance, first, second)
+    partner = np.empty(nodes, dtype=np.int64)
+    partner[first], partner[second] = second, first
+    return partner
 
 
-def _swap_while_better(router: IntArray, distance: Indices, first: Ints, second: Ints) -> None:
+def _swap_partners(router: IntArray, distance: Indices, first: Ints, second: Ints) -> None:
     """Swap partners of two pairs, in place, until no swap adds to the total distance."""
     used = np.unique(router)
     reach = np.zeros(len(distance), dtype=np.int64)
@@ -113,25 +103,22 @@ def _swap_while_better(router: IntArray, distance: Indices, first: Ints, second:
     swapped = True
     while swapped:
         hops = distance[router[first], router[second]]
-        # A swap that gains takes at least one pair that is shorter than it might be.
+        # A swap that gains involves at least one pair that is closer than its routers allow.
         short = np.flatnonzero(hops < np.maximum(reach[router[first]], reach[router[second]]))
         swaps = [_best_swap(router, distance, first, second, int(pair)) for pair in short]
         swapped = any(swaps)
 
 
 def _best_swap(router: IntArray, distance: Indices, first: Ints, second: Ints, pair: int) -> bool:
-    """Swap partners of `pair` with the pair that adds most to the total distance; say whether one did."""
+    """Swap partners of `pair` with the pair that adds most to the total distance; return whether one does."""
     left, right = router[first], router[second]
     from_left, from_right = distance[left[pair]].astype(np.int64), distance[right[pair]].astype(np.int64)
     apart = distance[left, right].astype(np.int64)
     alike, crossed = from_left[left] + from_right[right], from_left[right] + from_right[left]
     gain = np.maximum(alike, crossed) - apart - apart[pair]
-    other = int(np.argmax(gain))
-    if gain[other] <= 0:
+    best = int(np.argmax(gain))
+    if gain[best] <= 0:
         return False
-    mine = second[pair]
-    if alike[other] >= crossed[other]:
-        second[pair], first[other] = first[other], mine
-    else:
-        second[pair], second[other] = second[other], mine
+    swap_in = first if alike[best] >= crossed[best] else second
+    second[pair], swap_in[best] = swap_in[best], second[pair]
     return True

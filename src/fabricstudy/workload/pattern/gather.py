@@ -1,4 +1,4 @@
-"""From all ranks to one."""
+"""Gather."""
 
 from typing import Literal
 
@@ -14,14 +14,14 @@ from .collective import Collective, CollectivePart, reverse_steps, scattered
 class Gather(Collective):
     """Each rank's block of `message` bytes reaches the root.
 
-    ``linear``: all at once, straight to it. ``binomial``: up a binomial tree, whose inner ranks hand on what they got,
-    as MPICH does (Thakur, Rabenseifner and Gropp 2005).
+    ``linear``: all at once, directly. ``binomial``: up a binomial tree, whose inner ranks forward what they received,
+    as in MPICH (Thakur, Rabenseifner and Gropp 2005).
     """
 
     kind: Literal["gather"] = "gather"
     message_bytes: Size = Field(alias="message", description="block of each rank")
     algorithm: Literal["linear", "binomial"] = Field(
-        "binomial", description="linear (straight to the root) or binomial (up a tree)"
+        "binomial", description="linear (directly to the root) or binomial (up a tree)"
     )
 
     def parts(self, ranks: int) -> list[CollectivePart]:

@@ -1,4 +1,4 @@
-"""Nothing at all."""
+"""No traffic."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""All to one at once."""
+"""Incast."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from .collective import Collective, CollectivePart, reverse_steps, scattered
 
 @register
 class Incast(Collective):
-    """Every other rank sends the root one message, all at once, into one link (Phanishayee et al., FAST 2008)."""
+    """All other ranks send one message to the root at the same time, over one link (Phanishayee et al., FAST 2008)."""
 
     kind: Literal["incast"] = "incast"
 

@@ -1,4 +1,4 @@
-"""Where a job lies."""
+"""The placement of a job on its machine."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,13 +1,11 @@
-"""The traffic of a communication matrix."""
+"""The traffic of a communication matrix file."""
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.input_files import read
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
@@ -15,29 +13,27 @@ from fabricstudy.core.quantities import SIZES, Size, to_unit
 from ..matrix_file import MatrixFile, read_matrix
 from ..messages import Indices
 from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, one_phase, repeat
+from .sends import Sends, one_phase
 from .traffic_file import TrafficFile
 
 
 @register
 class Matrix(TrafficFile, MessagePattern):
-    """What a communication matrix says: its row r holds the bytes that rank r sends to each rank, all in one phase.
+    """The traffic of a communication matrix: row r contains the bytes from rank r to each rank, all in one phase.
 
-    Files are those of Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy) and CSV (.csv: the
-    whole matrix, or lines under the head source,destination,bytes). The job has as many ranks as the matrix has rows.
-    Bytes are rounded to whole ones, at least 1; the diagonal is left out. The point holds the digest of the file.
+    File formats are Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy) and CSV (.csv: the
+    full matrix, or rows below the header source,destination,bytes). The job has as many ranks as the matrix has rows.
+    Bytes are rounded to integers of at least 1; the diagonal is ignored. The point contains the digest of the file.
     """
 
     kind: Literal["matrix"] = "matrix"
-    message_bytes: Size = Field(alias="message", description="largest message: what a pair sends is cut into such ones")
+    message_bytes: Size = Field(alias="message", description="maximum message size; the bytes of a pair are split")
     rows: SkipJsonSchema[Whole] = 0
     whole_messages: SkipJsonSchema[Whole] = 0
     rests: SkipJsonSchema[Whole] = 0
     rest_bytes: SkipJsonSchema[Whole] = 0
 
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_matrix, "invalid-data-file")
+    READER: ClassVar[Any] = staticmethod(read_matrix)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +41,7 @@ class Matrix(TrafficFile, MessagePattern):
             cut_bytes = int(to_unit(str(value.get("message")), SIZES.unit, "100 kB"))
             SIZES.check(cut_bytes)
         except ConfigError:
-            return {}  # reading the key raises the same error
+            return {}  # validation of the key raises the same error
         rest = content.size_bytes % cut_bytes
         return {
             "rows": content.ranks,
@@ -55,7 +51,7 @@ class Matrix(TrafficFile, MessagePattern):
         }
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        """Count the messages by size; the rests of all pairs by their mean."""
+        """Count the messages by size; the last messages of all pairs by their mean."""
         parts = [(self.whole_messages, int(self.message_bytes)), (self.rests, self.rest_bytes // max(1, self.rests))]
         return tuple(
             TrafficEstimate(float(count) * self.iterations, size_bytes) for count, size_bytes in parts if count
@@ -63,24 +59,21 @@ class Matrix(TrafficFile, MessagePattern):
 
     def check_ranks(self, ranks: int) -> None:
         if ranks != self.rows:
-            problem = f"the matrix has {self.rows} rows and the job {ranks} ranks"
+            problem = f"the matrix has {self.rows} rows, but the job has {ranks} ranks"
             raise ConfigError(problem, f"give the job {self.rows} ranks", ("file",), self.file, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send what each pair sends in messages of `message_bytes`, and a smaller one for the rest."""
-        matrix = self.listed()
-        source, destination, size_bytes = split_into_messages(matrix, int(self.message_bytes))
-        sends = one_phase(source, destination)
-        return repeat(Sends(sends.phase, sends.source, sends.destination, size_bytes), self.iterations)
+        source, destination, size_bytes = split_into_messages(self.listed(), int(self.message_bytes))
+        return one_phase(source, destination, self.iterations, size_bytes)
 
 
 def split_into_messages(matrix: MatrixFile, most_bytes: int) -> tuple[Indices, Indices, Indices]:
-    """Cut the bytes of each pair into messages of `most_bytes`, the last one of a pair with what is left.
+    """Split the bytes of each pair into messages of `most_bytes`, the last one of a pair with the remainder.
 
     Examples
     --------
-    >>> one = np.array([0]), np.array([1]), np.array([25])
-    >>> split_into_messages(MatrixFile(2, *one), 10)[2].tolist()
+    >>> matrix = MatrixFile(2, np.array([0]), np.array([1]), np.array([25]))
+    >>> split_into_messages(matrix, 10)[2].tolist()
     [10, 10, 5]
     """
     count = -(-matrix.size_bytes // most_bytes)

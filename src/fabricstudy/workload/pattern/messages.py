@@ -1,13 +1,11 @@
-"""The messages that a file lists."""
+"""The messages listed in a file."""
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.input_files import read
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
@@ -19,22 +17,20 @@ from .traffic_file import TrafficFile
 
 @register
 class MessageList(TrafficFile, Pattern):
-    """The messages that a file lists, in phases; a rank sends those of a phase in the order of the file.
+    """The messages listed in a file, by phase; a rank sends those of a phase in the order of the file.
 
-    A file of CSV (.csv) or Parquet (.parquet) has the columns phase, source, destination and bytes; phases and ranks
-    count from 0. The job has one rank more than the largest number. The point holds the digest of the file.
+    A CSV (.csv) or Parquet (.parquet) file has the columns phase, source, destination and bytes; phases and ranks
+    are numbered from 0. The job has one rank more than the largest number. The point contains the digest of the file.
     """
 
     kind: Literal["messages"] = "messages"
-    iterations: Whole = Field(1, ge=1, le=1_000_000, description="times the list is repeated, one after the other")
+    iterations: Whole = Field(1, ge=1, le=1_000_000, description="number of consecutive repetitions of the list")
     listed_ranks: SkipJsonSchema[Whole] = 0
     messages: SkipJsonSchema[Whole] = 0
     total_bytes: SkipJsonSchema[Whole] = 0
     phases: SkipJsonSchema[Whole] = 1
 
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_messages, "invalid-data-file")
+    READER: ClassVar[Any] = staticmethod(read_messages)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +48,7 @@ class MessageList(TrafficFile, Pattern):
 
     def check_ranks(self, ranks: int) -> None:
         if ranks != self.listed_ranks:
-            problem = f"the messages are of {self.listed_ranks} ranks and the job has {ranks}"
+            problem = f"the file has messages of {self.listed_ranks} ranks, but the job has {ranks}"
             remedy = f"give the job {self.listed_ranks} ranks"
             raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
 

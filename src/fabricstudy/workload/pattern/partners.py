@@ -1,4 +1,4 @@
-"""Random partners, drawn once for all iterations."""
+"""Base of patterns with random partners, drawn once for all iterations."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ Degree = Annotated[Whole, Field(ge=1, le=100_000)]
 
 
 class RandomPartners(MessagePattern):
-    """What the patterns have whose ranks draw partners once, for all iterations."""
+    """Base of patterns whose ranks draw partners once, for all iterations."""
 
     degree: tuple[Degree, Degree] = Field(
-        (6, 20), description="least and most partners of a rank, drawn for each with equal chance"
+        (6, 20), description="minimum and maximum number of partners of a rank, drawn uniformly"
     )
 
     @model_validator(mode="after")
     def _degree_ascends(self) -> RandomPartners:
         if self.degree[0] > self.degree[1]:
-            problem = "the least is above the most"
-            raise ConfigError(problem, "write [least, most]", ("degree",), list(self.degree), "out-of-range")
+            problem = "the minimum is above the maximum"
+            raise ConfigError(problem, "write [minimum, maximum]", ("degree",), list(self.degree), "out-of-range")
         return self
 
     def traffic_messages(self, ranks: int) -> float:
-        """Messages in all iterations, on average."""
+        """Return the mean number of messages in all iterations."""
         return ranks * sum(self.degree) / 2 * self.iterations
 
     def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
-        """Draw a partner for each of `source`; where that is the rank itself, it is drawn again."""
+        """Draw a partner for each of `source`; `sends` redraws partners equal to their source."""
         raise NotImplementedError
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to each of its partners, as many as drawn from `degree`, in one phase."""
         least, most = self.degree
         source = np.repeat(np.arange(ranks, dtype=np.int32), rng.integers(least, most + 1, size=ranks))
         partner = self.draw(source, ranks, rng)

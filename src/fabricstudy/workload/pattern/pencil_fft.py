@@ -1,4 +1,4 @@
-"""Transposes of an FFT on pencils."""
+"""Transposes of a 3D FFT with pencil decomposition."""
 
 from typing import Literal
 
@@ -16,18 +16,18 @@ from .sends import Sends, all_to_all_along, concatenate_phases
 
 @register
 class PencilFft(MessagePattern):
-    """The two transposes of a 3D FFT on pencils, as in P3DFFT (Pekurovsky 2012): all-to-all in rows, then in columns.
+    """The two transposes of a pencil-decomposed 3D FFT (P3DFFT, Pekurovsky 2012): all-to-all in rows, then in columns.
 
-    Ranks stand in a grid of rows and columns, those of a row next to each other. In each transpose a rank divides
-    its `message` bytes equally among the ranks of its row or column, and keeps its own part.
+    Ranks form a grid of rows and columns; a row has consecutive ranks. In each transpose a rank divides its `message`
+    bytes equally among the ranks of its row or column, itself included.
     """
 
     kind: Literal["pencil-fft"] = "pencil-fft"
     message_bytes: Size = Field(alias="message", description="data of a rank, divided in each transpose")
-    rows: Whole | None = Field(None, ge=1, description="rows of ranks; left out: as square as their number allows")
+    rows: Whole | None = Field(None, ge=1, description="rows of ranks; default: as square as their number allows")
 
     def grid(self, ranks: int) -> tuple[int, int]:
-        """Rows and columns."""
+        """Return the numbers of rows and columns."""
         if self.rows is not None:
             return self.rows, ranks // self.rows
         columns, rows = balanced_shape(ranks, 2)
@@ -41,17 +41,15 @@ class PencilFft(MessagePattern):
         )
 
     def part_bytes(self, length: int) -> int:
-        """Bytes to each rank of a row or column of `length` ranks."""
+        """Return the bytes to each rank of a row or column of `length` ranks."""
         return max(1, int(self.message_bytes) // length)
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse rows that do not divide the ranks."""
         if self.rows is not None and ranks % self.rows:
-            problem = f"{ranks} ranks cannot stand in such rows"
-            raise ConfigError(problem, "take a divisor", ("rows",), self.rows, "does-not-fit")
+            problem = f"{ranks} ranks cannot be divided into {self.rows} rows"
+            raise ConfigError(problem, "use a divisor of the ranks", ("rows",), self.rows, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send from each rank to the others of its row, then of its column; a row holds consecutive ranks."""
         grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
         axes = [axis for axis in (1, 0) if grid.shape[axis] > 1]
         parts = [all_to_all_along(grid, axis, self.part_bytes(grid.shape[axis])) for axis in axes]

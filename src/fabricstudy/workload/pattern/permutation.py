@@ -1,4 +1,4 @@
-"""A random partner for all iterations."""
+"""A random permutation of the ranks."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from .sends import Sends, one_phase
 
 @register
 class Permutation(MessagePattern):
-    """Each rank sends to one other rank and receives from one (random derangement, one for all iterations)."""
+    """Each rank sends to one other rank and receives from one (a random derangement, drawn once for all iterations)."""
 
     kind: Literal["permutation"] = "permutation"
 
@@ -20,10 +20,9 @@ class Permutation(MessagePattern):
         return float(ranks) * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to its image under a permutation drawn from all those without fixed points."""
         rank = np.arange(ranks, dtype=np.int32)
         image = rng.permutation(rank)
-        # One permutation in e has no fixed point, so this ends after three draws on average.
+        # One permutation in e has no fixed point, so this takes three draws on average.
         while np.any(image == rank):
             image = rng.permutation(rank)
         return one_phase(rank, image, self.iterations)

@@ -1,4 +1,4 @@
-"""One message there and one back between the two furthest nodes."""
+"""A ping-pong between the two furthest nodes."""
 
 from typing import ClassVar, Literal
 
@@ -14,7 +14,7 @@ from .sends import Sends, repeat
 
 @register
 class PingPong(MessagePattern):
-    """A rank on one of the job's two furthest nodes sends to one on the other, which then answers; no one else sends.
+    """A ping-pong between ranks on the job's two furthest nodes; the other ranks are idle.
 
     Half of an iteration is the latency of a message.
     """
@@ -27,10 +27,7 @@ class PingPong(MessagePattern):
         return (TrafficEstimate(2.0 * self.iterations, int(self.message_bytes), 2),)
 
     def sends_at(self, site: JobPlacement) -> Sends:
-        """Send from one rank to another as far away as any two of the job are; it answers in the next phase.
-
-        Of several such pairs the one with the lowest routers, and on each the lowest rank.
-        """
+        """Send between the lowest ranks of the lowest two routers at the largest distance."""
         router = np.unique(site.router_of_rank)
         if len(router) < 2:
             raise WorkloadError("ping-pong needs ranks on two routers; give the job more nodes")

@@ -1,9 +1,8 @@
-"""Patches and computes placed by the machine, as NAMD places them."""
+"""Patches and computes placed by the topology, as in NAMD."""
 
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
@@ -20,24 +19,24 @@ _FULL = 2**30
 
 @register
 class PlacedPatches(PatchGrid):
-    """The traffic of `patches`, with patches and computes placed by where the job lies.
+    """The traffic of `patches`, with patches and computes placed by the topology of the job's nodes.
 
-    Three ways are the source's (Bhatele 2009). Topology oblivious: both dealt `evenly` in the order of the ranks.
-    TopoPlace patches: patches by `orb`, computes evenly, each about where its first patch is in the order of the ranks.
-    TopoAware LDBs: patches by `orb`, and a compute where its patches come to by the fewest new hops: on a rank that has
-    both already, else one of them, else in the `brick` that the two span, and as near as there is room where that is
-    full. No rank gets more computes than an even share, rounded up. The source does not tell the rules of its balancer,
-    so this is like it, not it.
+    The source has three methods (Bhatele 2009). Topology oblivious: both distributed `evenly` in rank order.
+    TopoPlace patches: patches by `orb`, computes evenly, each near its first patch in rank order. TopoAware LDBs:
+    patches by `orb`, and a compute where its patches need the fewest new hops: on a rank that already has both, else
+    one of them, else in the `brick` spanned by the two, or the nearest free rank where that is full. No rank gets more
+    computes than an even share, rounded up. The source does not state the rules of its load balancer, so this is an
+    approximation.
     """
 
     follows_placement: ClassVar[bool] = True
 
     kind: Literal["placed-patches"] = "placed-patches"
     place: Literal["evenly", "orb"] = Field(
-        "orb", description="where patches are: every so many ranks, or in boxes of the machine that match their grid"
+        "orb", description="placement of patches: evenly in rank order, or in boxes of the machine by their grid"
     )
     place_computes: Literal["evenly", "brick"] = Field(
-        "brick", description="where computes are: evenly in the order of the ranks, or between their two patches"
+        "brick", description="placement of computes: evenly in rank order, or between their two patches"
     )
 
     def sends_at(self, site: JobPlacement) -> Sends:
@@ -45,15 +44,18 @@ class PlacedPatches(PatchGrid):
         first, second = (np.repeat(ends, self.split) for ends in self.computes())
         home = self._orb_homes(site) if self.place == "orb" else self.even_homes(ranks)
         if self.place_computes == "brick":
-            at = _in_bricks(site, home, first, second)
+            rank = _in_bricks(site, home, first, second)
         else:
-            at = np.empty(len(first), dtype=np.int64)
-            at[np.argsort(home[first], kind="stable")] = np.arange(len(first)) * ranks // len(first)
-        return self.between(home, first, second, at, ranks)
+            rank = np.empty(len(first), dtype=np.int64)
+            rank[np.argsort(home[first], kind="stable")] = np.arange(len(first)) * ranks // len(first)
+        return self.between(home, first, second, rank, ranks)
 
     def _orb_homes(self, site: JobPlacement) -> Ints:
-        """Return the rank of each patch: one in the middle of its box, where grid and machine are halved together."""
-        place, patch = _places(site), np.indices(self.patches).reshape(3, -1).T
+        """Rank of each patch: in the middle of its box, as grid and machine are bisected together."""
+        router, coordinates = site.router_of_rank, site.machine.coordinates
+        # Off a grid the router's number is the only coordinate.
+        place = (router[:, None] if coordinates is None else coordinates[router]).astype(np.int64)
+        patch = np.indices(self.patches).reshape(3, -1).T
         partner = pairing(place, patch)
         home = np.empty(len(patch), dtype=np.int64)
         parts = [(np.arange(len(place)), np.arange(len(patch)))]
@@ -71,28 +73,21 @@ class PlacedPatches(PatchGrid):
         return home
 
 
-def _places(site: JobPlacement) -> npt.NDArray[np.int64]:
-    """Coordinates of the router of each rank; off a grid the router's number is the only one."""
-    where = site.machine.coordinates
-    router = site.router_of_rank
-    return (router[:, None] if where is None else where[router]).astype(np.int64)
-
-
 def _in_bricks(site: JobPlacement, home: Ints, first: Ints, second: Ints) -> Ints:
-    """Return the rank of each compute: where there is room, and its patches come to by the fewest new hops."""
+    """Rank of each compute: one with free capacity that its patches reach by the fewest new hops."""
     router = site.router_of_rank.astype(np.int64)
     share = -(-len(first) // len(router))
-    # Hops that a patch needs to each rank; none once the rank has it.
+    # Hops from a patch to each rank; none once the rank has it.
     hops_to = hop_distances(site.machine).between(router[home][:, None], router).astype(np.int32)
     hops_to[np.arange(len(home)), home] = 0
     full = np.zeros(len(router), dtype=np.int32)
     computes = np.zeros(len(router), dtype=np.int64)
     chosen = np.empty(len(first), dtype=np.int64)
-    for compute, (one, other) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-        cost = hops_to[one] + full if one == other else hops_to[one] + hops_to[other] + full
+    for compute, (patch, partner) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        cost = hops_to[patch] + full if patch == partner else hops_to[patch] + hops_to[partner] + full
         rank = int(np.argmin(cost))
         chosen[compute] = rank
-        hops_to[[one, other], rank] = 0
+        hops_to[[patch, partner], rank] = 0
         computes[rank] += 1
         if computes[rank] == share:
             full[rank] = _FULL

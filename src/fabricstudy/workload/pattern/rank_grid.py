@@ -1,7 +1,8 @@
-"""Ranks in a Cartesian grid."""
+"""Base of patterns on a Cartesian grid of ranks."""
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -15,37 +16,34 @@ from .base import MessagePattern
 
 
 class RankGrid(MessagePattern):
-    """What the patterns have whose ranks stand in a Cartesian grid, the last dimension fastest."""
+    """Base of patterns on a Cartesian grid of ranks, in row-major order as in ``MPI_Cart_create``."""
 
     has_places: ClassVar[bool] = True
 
     dimensions: Whole = Field(3, ge=1, le=8, description="dimensions of the grid of ranks")
     shape: tuple[Annotated[Whole, Field(ge=1)], ...] | None = Field(
-        None, description="ranks in each dimension; left out: as cubic as the number of ranks allows"
+        None, description="ranks in each dimension; default: as cubic as the number of ranks allows"
     )
 
     @model_validator(mode="after")
     def _shape_has_dimensions(self) -> RankGrid:
         if self.shape is not None and len(self.shape) != self.dimensions:
             problem = f"the shape has {len(self.shape)} numbers for {self.dimensions} dimensions"
-            raise ConfigError(problem, "make them agree", ("shape",), list(self.shape), "out-of-range")
+            raise ConfigError(problem, "write one number per dimension", ("shape",), list(self.shape), "out-of-range")
         return self
 
     def grid(self, ranks: int) -> tuple[int, ...]:
-        """Ranks in each dimension."""
+        """Return the ranks in each dimension."""
         return self.shape or balanced_shape(ranks, self.dimensions)
 
     def places(self, ranks: int) -> Indices:
-        """Coordinates in the grid, integers [ranks, dimensions]."""
+        """Return the coordinates in the grid, integers [ranks, dimensions]."""
         grid = self.grid(ranks)
         return np.indices(grid).reshape(len(grid), -1).T
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a shape that does not hold exactly the ranks."""
-        cells = 1
-        for length in self.shape or (ranks,):
-            cells *= length
+        cells = math.prod(self.shape or (ranks,))
         if cells != ranks:
-            problem = f"the shape has {cells} places for {ranks} ranks"
-            remedy = "let its product be the ranks, or leave it out"
+            problem = f"the shape has {cells} cells for {ranks} ranks"
+            remedy = "change it so that its product is the number of ranks, or omit it"
             raise ConfigError(problem, remedy, ("shape",), list(self.shape or ()), "does-not-fit")

@@ -1,4 +1,4 @@
-"""A vector of every rank, added up, a block of the sum for each rank.
+"""Reduce-scatter.
 
 The switch-over points are those of MPICH (src/mpi/coll/reduce_scatter) and of Open MPI (ompi/mca/coll/tuned,
 coll_tuned_decision_fixed.c at commit 010080e).
@@ -12,7 +12,8 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .collective import Collective, CollectivePart, ends_of_blocks, exchange, fold, halving, pairwise, power_below, ring
+from . import collective
+from .collective import Collective, CollectivePart, Rounds, Step, ends_of_blocks, exchange, power_below, ring
 
 MPICH_LONG_BYTES = 524_288
 OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
@@ -20,25 +21,25 @@ OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
 
 @register
 class ReduceScatter(Collective):
-    """Vectors of `message` bytes, one a rank, are added up; each rank gets one block of the sum. Adding takes no time.
+    """Each rank receives one block of the sum of all vectors of `message` bytes. The reduction costs no time.
 
     * ring: p - 1 steps to the next rank
-    * pairwise: p - 1 steps, each rank's own block straight to it
-    * recursive-halving: half, a quarter and so on of the vector, to ever nearer ranks; with other numbers of ranks than
-      powers of two some ranks work for another one, as in MPICH (Thakur, Rabenseifner and Gropp 2005)
+    * pairwise: p - 1 steps, each block directly to its rank
+    * recursive-halving: half, a quarter and so on of the vector, to ever nearer ranks; for numbers of ranks that are no
+      power of two the excess ranks are folded first, as in MPICH (Thakur, Rabenseifner and Gropp 2005)
     * mpich: recursive-halving below 524,288 bytes, else pairwise (MPIR_CVAR_REDSCAT_COMMUTATIVE_LONG_MSG_SIZE)
     * open-mpi: recursive-halving up to 12 KiB, up to 256 KiB for powers of two, and with at least 0.0012 ranks a byte
       and 8; else ring: the fixed rules of Open MPI's coll/tuned; its releases from 4.1 on have other rules
     """
 
     kind: Literal["reduce-scatter"] = "reduce-scatter"
-    message_bytes: Size = Field(alias="message", description="vector of each rank; a block is a part of it")
+    message_bytes: Size = Field(alias="message", description="vector of each rank, divided into blocks")
     algorithm: Literal["ring", "pairwise", "recursive-halving", "mpich", "open-mpi"] = Field(
-        "mpich", description="how it is done; mpich and open-mpi choose by bytes and ranks as these libraries do"
+        "mpich", description="algorithm; mpich and open-mpi select one by bytes and ranks as these libraries do"
     )
 
     def chosen(self, ranks: int) -> str:
-        """Return the algorithm by which it is done."""
+        """Return the algorithm used."""
         size_bytes = int(self.message_bytes)
         if self.algorithm == "mpich":
             return "recursive-halving" if size_bytes < MPICH_LONG_BYTES else "pairwise"
@@ -57,14 +58,19 @@ class ReduceScatter(Collective):
 
     def parts(self, ranks: int) -> list[CollectivePart]:
         size_bytes, algorithm = int(self.message_bytes), self.chosen(ranks)
+        ends, rank = ends_of_blocks(size_bytes, ranks), np.arange(ranks)
+
+        def send_block(step: int) -> Step:
+            partner = (rank + step + 1) % ranks
+            return exchange(rank, partner, np.diff(ends)[partner])
+
         if algorithm == "ring":
             return [ring(ranks, size_bytes, -1)]
         if algorithm == "pairwise":
-            return [pairwise(ranks, size_bytes)]
-        before, workers, _ = fold(ranks, size_bytes)
-        ends = ends_of_blocks(size_bytes, ranks)
-        # A worker for two has the blocks of both, of which it sends the other one its own at the end.
+            return [Rounds(ranks - 1, send_block)]
+        before, workers, _ = collective.fold(ranks, size_bytes)
+        # A worker for two ranks has the blocks of both, and finally sends the other rank its block.
         served = workers[: ranks - len(workers)] - 1
         of_workers = np.concatenate([ends[served], ends[workers[len(served) :]], ends[-1:]])
         after = [exchange(served + 1, served, ends[served + 1] - ends[served])] if len(served) else []
-        return [before, halving(workers, of_workers), after]
+        return [before, collective.halving(workers, of_workers), after]

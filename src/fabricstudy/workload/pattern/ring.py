@@ -1,4 +1,4 @@
-"""The next and the previous rank."""
+"""A ring of ranks."""
 
 from typing import Literal
 
@@ -12,7 +12,7 @@ from .sends import Sends, one_phase
 
 @register
 class Ring(MessagePattern):
-    """Each rank sends to the next and to the previous rank."""
+    """Each rank sends to the next and to the previous rank, all in one phase; two ranks exchange two messages each."""
 
     kind: Literal["ring"] = "ring"
 
@@ -23,10 +23,6 @@ class Ring(MessagePattern):
         return 2.0 * ranks * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to the next and once to the previous, all in one phase.
-
-        Two ranks send each other two messages.
-        """
         rank = np.arange(ranks, dtype=np.int32)
         neighbours = np.concatenate([np.roll(rank, -1), np.roll(rank, 1)])
         return one_phase(np.tile(rank, 2), neighbours, self.iterations)

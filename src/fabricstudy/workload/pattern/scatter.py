@@ -1,4 +1,4 @@
-"""From one rank a block to each."""
+"""Scatter."""
 
 from typing import Literal
 
@@ -14,14 +14,14 @@ from .collective import Collective, CollectivePart, scattered
 class Scatter(Collective):
     """The root sends each rank a block of `message` bytes.
 
-    ``linear``: all at once, straight to them. ``binomial``: down a binomial tree, whose inner ranks hand on what is for
-    those below them, as MPICH does (Thakur, Rabenseifner and Gropp 2005).
+    ``linear``: all at once, directly. ``binomial``: down a binomial tree, whose inner ranks forward the blocks of
+    their subtrees, as in MPICH (Thakur, Rabenseifner and Gropp 2005).
     """
 
     kind: Literal["scatter"] = "scatter"
     message_bytes: Size = Field(alias="message", description="block of each rank")
     algorithm: Literal["linear", "binomial"] = Field(
-        "binomial", description="linear (straight from the root) or binomial (down a tree)"
+        "binomial", description="linear (directly from the root) or binomial (down a tree)"
     )
 
     def parts(self, ranks: int) -> list[CollectivePart]:

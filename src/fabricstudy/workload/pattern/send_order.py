@@ -1,7 +1,6 @@
 """The order in which each rank sends."""
 
 import numpy as np
-import numpy.typing as npt
 
 from ..messages import Indices, Messages, WorkloadError
 from .base import MessagePattern, Pattern
@@ -9,12 +8,12 @@ from .sends import Sends
 
 
 def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Generator) -> Messages:
-    """Sort sends by phase and source, and within those by the order that the pattern states, or as they come.
+    """Sort sends by phase and source, and within those by the pattern's `order`, if it has one.
 
     ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
-    each rank's sends in each phase anew.
+    each rank's sends in each phase.
 
-    Raises WorkloadError if a pattern that has no message size gives its sends no sizes either.
+    Raises WorkloadError if neither the pattern nor its sends define message sizes.
 
     Examples
     --------
@@ -25,23 +24,22 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     >>> in_send_order(sends, pattern, 5, np.random.default_rng(0)).destination.tolist()
     [2, 3, 4, 0]
     """
-    if not isinstance(pattern, MessagePattern):
-        if len(sends.source) and sends.size_bytes is None:
-            problem = f"the pattern {pattern.kind} gives its sends no sizes; give each one in Sends.size_bytes"
-            raise WorkloadError(problem)
-        return _messages(sends, np.lexsort((sends.source, sends.phase)), 0)
-    # A stable sort gives the same order on every processor even where two random numbers are equal. One key for all
+    # A stable sort gives the same order on every processor even where two random numbers are equal. A combined key
     # would overflow where there are many phases.
-    if pattern.order == "shift":
-        place: Indices = (sends.destination - sends.source) % ranks
-    elif pattern.order == "ascending":
-        place = sends.destination
-    else:
-        place = rng.integers(2**32, size=len(sends.source), dtype=np.uint32)
-    return _messages(sends, np.lexsort((place, sends.source, sends.phase)), pattern.message_bytes)
-
-
-def _messages(sends: Sends, order: npt.NDArray[np.int64], size_bytes: int) -> Messages:
+    keys: tuple[Indices, ...] = (sends.source, sends.phase)
+    size_bytes = 0
+    if isinstance(pattern, MessagePattern):
+        size_bytes = pattern.message_bytes
+        if pattern.order == "shift":
+            key: Indices = (sends.destination - sends.source) % ranks
+        elif pattern.order == "ascending":
+            key = sends.destination
+        else:
+            key = rng.integers(2**32, size=len(sends.source), dtype=np.uint32)
+        keys = (key, *keys)
+    elif len(sends.source) and sends.size_bytes is None:
+        raise WorkloadError(f"the sends of the pattern {pattern.kind} have no sizes; set Sends.size_bytes")
+    order = np.lexsort(keys)
     size = np.full(len(order), size_bytes, dtype=np.int64) if sends.size_bytes is None else sends.size_bytes[order]
     return Messages(
         phase=sends.phase[order].astype(np.int32, copy=False),

@@ -1,17 +1,18 @@
-"""Sends of a pattern."""
+"""The sends of a pattern."""
 
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from ..messages import Indices, IntArray
+from ..messages import Indices
 
 
 @dataclass(frozen=True, eq=False)
 class Sends:
-    """Who sends to whom in which phase: integer arrays [messages], rows in any order.
+    """Phase, source and destination of each message: integer arrays [messages], rows in any order.
 
-    `size_bytes` (integers [messages]) is for patterns whose messages are not all of the size that the study gives.
+    `size_bytes` (integers [messages]) is for patterns whose messages differ in size.
     """
 
     phase: Indices
@@ -21,7 +22,7 @@ class Sends:
 
 
 def repeat(sends: Sends, iterations: int) -> Sends:
-    """Repeat all phases `iterations` times, with phase numbers that go on rising."""
+    """Repeat all phases `iterations` times, with ascending phase numbers."""
     if iterations == 1:
         return sends
     phases = int(sends.phase.max(initial=-1)) + 1
@@ -35,7 +36,7 @@ def repeat(sends: Sends, iterations: int) -> Sends:
 
 
 def concatenate_phases(parts: list[Sends], iterations: int) -> Sends:
-    """Put sends after each other, the phases of each part after those of the part before it, and repeat all."""
+    """Concatenate sends, the phases of each part after those of the previous part, and repeat the sequence."""
     first = np.cumsum([0, *(int(part.phase.max(initial=-1)) + 1 for part in parts)])
     sized = [part.size_bytes for part in parts if part.size_bytes is not None]
     return repeat(
@@ -49,13 +50,32 @@ def concatenate_phases(parts: list[Sends], iterations: int) -> Sends:
     )
 
 
-def one_phase(source: Indices, destination: Indices, iterations: int = 1, size_bytes: int | None = None) -> Sends:
-    """Return sends that all belong to one phase an iteration."""
+def one_phase(
+    source: Indices, destination: Indices, iterations: int = 1, size_bytes: Indices | int | None = None
+) -> Sends:
+    """Return sends of one phase per iteration."""
     size = None if size_bytes is None else np.full(len(source), size_bytes, dtype=np.int64)
     return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination, size), iterations)
 
 
-def all_to_all_along(grid: IntArray, axis: int, size_bytes: int | None = None) -> Sends:
+def both_ways(first: Indices, second: Indices, iterations: int) -> Sends:
+    """Send from each of `first` to its partner in `second` and back, all in one phase."""
+    return one_phase(np.concatenate([first, second]), np.concatenate([second, first]), iterations)
+
+
+def request_and_reply(lower: Indices, higher: Indices, iterations: int) -> Sends:
+    """Send from the lower ranks in one phase, and back in the next.
+
+    Examples
+    --------
+    >>> sends = request_and_reply(np.array([0]), np.array([1]), 2)
+    >>> sends.phase.tolist(), sends.source.tolist()
+    ([0, 1, 2, 3], [0, 1, 0, 1])
+    """
+    return concatenate_phases([one_phase(lower, higher), one_phase(higher, lower)], iterations)
+
+
+def all_to_all_along(grid: npt.NDArray[np.integer], axis: int, size_bytes: int | None = None) -> Sends:
     """Send once, in one phase, from each rank to each other rank on its line along `axis`.
 
     Examples
@@ -73,8 +93,8 @@ def all_to_all_along(grid: IntArray, axis: int, size_bytes: int | None = None) -
     return one_phase(source, lines[:, partner].reshape(-1), size_bytes=size_bytes)
 
 
-def between_ranks(source: Indices, destination: Indices, size_bytes: int, ranks: int, once: bool = False) -> Sends:
-    """Add up, in one phase, what each two ranks exchange; with `once` each pair of ranks has one message of this size.
+def between_ranks(source: Indices, destination: Indices, size_bytes: int, ranks: int) -> Sends:
+    """Sum up, in one phase, the messages of `size_bytes` from each rank to each other rank.
 
     Examples
     --------
@@ -85,10 +105,4 @@ def between_ranks(source: Indices, destination: Indices, size_bytes: int, ranks:
     apart = source != destination
     key = source[apart].astype(np.int64) * ranks + destination[apart]
     pairs, count = np.unique(key, return_counts=True)
-    size = np.full(len(pairs), size_bytes) if once else count * size_bytes
-    return Sends(
-        np.zeros(len(pairs), dtype=np.int32),
-        (pairs // ranks).astype(np.int32),
-        (pairs % ranks).astype(np.int32),
-        size.astype(np.int64),
-    )
+    return one_phase((pairs // ranks).astype(np.int32), (pairs % ranks).astype(np.int32), size_bytes=count * size_bytes)

@@ -16,15 +16,14 @@ from .partners import RandomPartners
 class SpreadPattern(RandomPartners):
     """Each rank sends to partners drawn from the next `neighbourhood` ranks (Jain et al., IPDPS 2017).
 
-    A partner may be drawn twice, and then gets two messages. The source does not state `degree` and `neighbourhood`.
+    A partner drawn twice receives two messages. The source does not state `degree` and `neighbourhood`.
     """
 
     kind: Literal["spread"] = "spread"
     neighbourhood: Whole | None = Field(
-        None, ge=1, description="partners are at most so many ranks later, counted round; left out: all ranks"
+        None, ge=1, description="maximum distance of partners in ranks, cyclically; default: all ranks"
     )
 
     def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
-        """Draw partners 1 to `neighbourhood` ranks later, counted round, with equal chance."""
         reach = min(self.neighbourhood or ranks - 1, ranks - 1)
         return ((source + rng.integers(1, reach + 1, size=len(source))) % ranks).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Breadth-first steps of Strassen's multiplication."""
+"""Breadth-first steps of Strassen's matrix multiplication."""
 
 from typing import Literal
 
@@ -15,11 +15,11 @@ from .sends import Sends, all_to_all_along, concatenate_phases
 
 @register
 class StrassenBfs(MessagePattern):
-    """What CAPS sends in its breadth-first steps (Ballard, Demmel, Holtz, Lipshitz and Schwartz, SPAA 2012).
+    """The traffic of the breadth-first steps of CAPS (Ballard, Demmel, Holtz, Lipshitz and Schwartz, SPAA 2012).
 
-    In each step the ranks that work together are split into 7 groups and each exchanges with its 6 counterparts in
-    the others: going down factors, each step 7/4 times as much as the one before, and coming back products, half as
-    much. So an iteration has 2 `steps` phases. Groups hold consecutive ranks.
+    In each step each set of cooperating ranks splits into 7 groups of consecutive ranks, and each rank exchanges with
+    its 6 counterparts in the others: factors on the way down, each step 7/4 times as much as the previous, and products
+    on the way up, half as much. An iteration has 2 `steps` phases.
     """
 
     kind: Literal["strassen-bfs"] = "strassen-bfs"
@@ -27,7 +27,7 @@ class StrassenBfs(MessagePattern):
     steps: Whole = Field(1, ge=1, le=10, description="breadth-first steps; the ranks are a multiple of 7 to this power")
 
     def step_bytes(self, step: int) -> tuple[int, int]:
-        """Size of a message with factors, and of one with products, in a step (counted from 0)."""
+        """Return the size of a message with factors, and with products, in a step (from 0)."""
         factors = int(self.message_bytes) * 7**step / 4**step
         return max(1, round(factors)), max(1, round(factors / 2))
 
@@ -36,17 +36,15 @@ class StrassenBfs(MessagePattern):
         return tuple(TrafficEstimate(messages, size) for step in range(self.steps) for size in self.step_bytes(step))
 
     def check_ranks(self, ranks: int) -> None:
-        """Refuse a number of ranks that is no multiple of 7 to the power of the steps."""
         if ranks % 7**self.steps:
-            problem = f"{self.steps} steps need a multiple of {7**self.steps} ranks and get {ranks}"
-            remedy = "change the job's size, or take fewer steps"
+            problem = f"{self.steps} steps need a multiple of {7**self.steps} ranks, not {ranks}"
+            remedy = "change the job's size, or use fewer steps"
             raise ConfigError(problem, remedy, ("steps",), self.steps, "does-not-fit")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send in each step once from each rank to its counterparts in the other 6 groups, down and then up again."""
         down, up = [], []
         for step in range(self.steps):
-            # The 7^step sets of ranks that work together.
+            # The 7^step sets of cooperating ranks.
             sets = np.arange(ranks, dtype=np.int32).reshape(7**step, 7, -1)
             factors, products = self.step_bytes(step)
             down.append(all_to_all_along(sets, 1, factors))

@@ -13,7 +13,7 @@ from .sends import Sends, all_to_all_along, concatenate_phases
 
 @register
 class SubAllToAll(RankGrid):
-    """All-to-alls along the lines of a rank grid: in the first phase along the last dimension, and so on.
+    """All-to-alls along the lines of a rank grid: one phase per dimension longer than 1, the last dimension first.
 
     As in multi-dimensional FFTs; ``MPI_Alltoall`` in sub-communicators (Jain et al., IPDPS 2017).
     """
@@ -26,10 +26,6 @@ class SubAllToAll(RankGrid):
         return (TrafficEstimate(messages, int(self.message_bytes), max(1, len(lines))),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send once from each rank to each rank on its line in each dimension, the last dimension first.
-
-        Ranks stand in the grid in row-major order; one phase a dimension longer than 1.
-        """
         grid = np.arange(ranks, dtype=np.int32).reshape(self.grid(ranks))
         axes = [axis for axis in reversed(range(grid.ndim)) if grid.shape[axis] > 1]
         return concatenate_phases([all_to_all_along(grid, axis) for axis in axes], self.iterations)

@@ -1,20 +1,28 @@
-"""What the patterns have whose traffic a file holds."""
+"""Base of patterns whose traffic is read from a file."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.input_files import FromFile
+from fabricstudy.core.input_files import FromFile, read
 
 from ..messages import WorkloadError
 
 
 class TrafficFile(FromFile):
-    """A file beside the study, whose loss fails a point and not its batch."""
+    """A file in the study's folder; if it is missing later, the point fails and not its batch."""
+
+    READER: ClassVar[Any]
+    """Static function that parses the path and the bytes of a file."""
+
+    @classmethod
+    def _read_file(cls, path: Path) -> tuple[Any, str]:
+        return read(path, cls.READER, "invalid-data-file")
 
     def listed(self) -> Any:
         """Return the content of the file.
 
-        Raises WorkloadError if the file is gone or has changed, or this point was read from a record.
+        Raises WorkloadError if the file is missing or has changed, or this point was read from a record.
         """
         try:
             return self.content()

@@ -1,4 +1,4 @@
-"""Random partners, drawn anew each time."""
+"""Uniform random traffic."""
 
 from typing import Literal
 
@@ -17,15 +17,13 @@ class UniformRandom(MessagePattern):
     """Each rank sends `messages_per_rank` messages, each to a rank drawn uniformly from the others."""
 
     kind: Literal["uniform-random"] = "uniform-random"
-    messages_per_rank: Whole = Field(1, ge=1, le=1_000_000, description="messages each rank sends in an iteration")
+    messages_per_rank: Whole = Field(1, ge=1, le=1_000_000, description="messages of each rank in an iteration")
 
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.messages_per_rank * self.iterations
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        """Send from each rank in each iteration `messages_per_rank` times, to any other with equal chance."""
-        a_phase = ranks * self.messages_per_rank
-        phase = np.repeat(np.arange(self.iterations, dtype=np.int32), a_phase)
+        phase = np.repeat(np.arange(self.iterations, dtype=np.int32), ranks * self.messages_per_rank)
         source = np.tile(np.repeat(np.arange(ranks, dtype=np.int32), self.messages_per_rank), self.iterations)
         step = rng.integers(1, ranks, size=len(source), dtype=np.int32)
         return Sends(phase, source, (source + step) % np.int32(ranks))

@@ -53,7 +53,7 @@ def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
 
 
 def _is_built_by(config: Topology, family: type[Topology]) -> bool:
-    """Whether a machine's cables are those of `family`; a topology derived from it may have others."""
+    """Return whether a machine's cables are those of `family`; a topology derived from it may have others."""
     return isinstance(config, family) and type(config).build is family.build
 
 

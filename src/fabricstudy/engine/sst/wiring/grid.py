@@ -21,7 +21,7 @@ HYPERX_ALGORITHMS: dict[type[Routing], str] = {DimensionOrder: "DOR", Valiant: "
 
 
 def is_torus(machine: Machine) -> bool:
-    """Whether Merlin's torus is this machine: a ring along each dimension, one cable where others have two."""
+    """Return whether Merlin's torus is this machine: a ring along each dimension, one cable where others have two."""
     return (
         bool(machine.dimensions)
         and all(dimension.wrap and dimension.gap is None for dimension in machine.dimensions)
@@ -30,19 +30,19 @@ def is_torus(machine: Machine) -> bool:
 
 
 def is_mesh(machine: Machine) -> bool:
-    """Whether Merlin's mesh is this machine: a line along each dimension."""
+    """Return whether Merlin's mesh is this machine: a line along each dimension."""
     return bool(machine.dimensions) and not any(
         dimension.wrap or dimension.gap is not None for dimension in machine.dimensions
     )
 
 
 def is_hyperx(machine: Machine) -> bool:
-    """Whether Merlin's HyperX is this machine: all routers along a line are joined."""
+    """Return whether Merlin's HyperX is this machine: all routers along a line are joined."""
     return bool(machine.dimensions) and all(dimension.gap == 1 for dimension in machine.dimensions)
 
 
 def breaks_ties_alike(routing: Routing, machine: Machine) -> bool:
-    """Whether half-way round a ring the study wants what Merlin's torus does: always up."""
+    """Return whether half-way round a ring the study wants what Merlin's torus does: always up."""
     ties = any(dimension.length % 2 == 0 and dimension.length > 2 for dimension in machine.dimensions)
     return isinstance(routing, DimensionOrder) and (not ties or routing.tie == "positive")
 
