@@ -57,7 +57,7 @@ def record_of(
     machine: Topology | dict[str, Any], routing: Any, engine: str, folder: Path, seed: int = 1, **job: Any
 ) -> Record:
     """Return the record of a point with one job."""
-    this = point_on(machine, routing, engine=engine, seed=seed, jobs=[{"nodes": 12} | STENCIL | job])  # type: ignore[arg-type]
+    this = point_on(machine, routing, engine=engine, seed=seed, jobs=[{"nodes": 12} | STENCIL | job])
     found: Record = simulate_in_folder(PlannedPoint(point_id(this), machine_id(this.machine), this), folder, Limits())[
         "record"
     ]

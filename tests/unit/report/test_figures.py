@@ -140,6 +140,7 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
 def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
     case = make()
     bars = next(one for one in case.study.figures if one.id == "bars")
+    assert isinstance(bars, AxisFigure)
     data = _data(bars, case.tables)
     assert set(data.family.values()) == {"minimal", "valiant"}
     assert len(data.family) == 4
@@ -477,7 +478,9 @@ def test_each_bar_shows_its_bound(make: Make) -> None:
     marks = [line for line in axes.lines if len(np.unique(line.get_ydata())) == 1 and np.size(line.get_xdata()) == 2]
     bars = [bar for bars in axes.containers for bar in getattr(bars, "patches", [])]
     found = sorted(
-        (np.mean(line.get_xdata()), np.max(line.get_ydata())) for line in marks if line.get_linestyle() != "-"
+        (np.asarray(line.get_xdata()).mean(), np.asarray(line.get_ydata())[0])
+        for line in marks
+        if line.get_linestyle() != "-"
     )
     middles = sorted(bar.get_x() + bar.get_width() / 2 for bar in bars)
     assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}

@@ -102,6 +102,7 @@ def test_the_channel_changes_behind_the_dateline(machine_of: Callable[..., Machi
         channels, here = [], np.array([at])
         while here[0] != goal:
             hops = way.next_hops(here, np.array([goal]))
+            assert hops.channel is not None
             channels += hops.channel.tolist()
             here = machine.link_head[hops.link].astype(np.int64)
         assert channels == taken

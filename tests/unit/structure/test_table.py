@@ -166,7 +166,7 @@ def test_pairs_are_named(tmp_path: Path) -> None:
     for changed, words in (({"r2_0": "1"}, ("from 1 to 0", "1, 2, 1")), ({"r2_0": ""}, ("from 2 ", "reach 0:")),
                            ({"r0_4": ""}, ("from 0", "reach 8:"))):  # fmt: skip
         with pytest.raises(ConfigError) as refusal:
-            routing_of(tmp_path, clockwise(**changed)).check_machine(ring)
+            routing_of(tmp_path, clockwise(5, **changed)).check_machine(ring)
         assert all(word in refusal.value.problem for word in words)
 
 
