@@ -55,6 +55,7 @@ def simulate(this: Point, machine: Machine, jobs: list[PlacedJob]) -> tuple[floa
         argv = Caminos().prepare(folder, this, machine, jobs)
         exit_code, cpu_s = run(argv, folder)
         result = Caminos().read(folder, exit_code, this, machine, jobs)
+    assert result.job_runtime_ns[0] is not None
     return result.job_runtime_ns[0] / 1e3, cpu_s
 
 

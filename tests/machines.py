@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.engine.point import Point
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import Messages, PlacedJob
 from fabricstudy.workload.placing import place
 
@@ -23,8 +25,8 @@ DRAGONFLY: dict[str, Any] = {
 
 
 def point_on(
-    machine: dict[str, Any],
-    routing: str | dict[str, Any] = "minimal",
+    machine: dict[str, Any] | Topology,
+    routing: str | dict[str, Any] | Routing = "minimal",
     pattern: str | dict[str, Any] = "all-to-all",
     message: str = "100 kB",
     seed: int = 1,

@@ -153,8 +153,8 @@ class TestMlfm:
         assert job["bound_ns"] <= job["runtime_ns"] < 4 * job["bound_ns"]
         built = point.machine.build()
         if routing != "ugal":
-            ends = np.nonzero(~np.eye(built.nodes, dtype=bool))
-            expected = link_loads(built, *ends, np.full(len(ends[0]), 4000), point.routing).link_bytes.mean()
+            source, goal = np.nonzero(~np.eye(built.nodes, dtype=bool))
+            expected = link_loads(built, source, goal, np.full(len(source), 4000), point.routing).link_bytes.mean()
             assert record["links"][0]["load_mean_bytes"] == pytest.approx(expected, rel=0.05)
         if routing == "minimal":
             assert record["links"][0]["load_mean_bytes"] == pytest.approx((12 + 8 / 3) * 4000)

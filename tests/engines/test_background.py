@@ -72,6 +72,7 @@ class TestShortBesideLong:
         assert short is None
         # Half of the links is its own; between two rounds the short one leaves a little more.
         assert long == pytest.approx(2 * LONG, rel=0.2)
+        assert long is not None
         assert long > LONG + SHORT + 0.2 * SHORT
         busiest = max(row["load_max_bytes"] for row in record["links"])
         # The bytes of both are on the links, up to the end, which does not wait for the round that is under way.

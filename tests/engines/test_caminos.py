@@ -56,6 +56,7 @@ class TestLinkLoads:
         loads = link_loads(machine, *ends(jobs), Minimal())
         assert result.link_bytes is not None
         np.testing.assert_array_equal(result.link_bytes, loads.link_bytes)
+        assert result.job_runtime_ns[0] is not None
         assert result.job_runtime_ns[0] >= load_time_ns(machine, loads)
 
     def test_messages_of_odd_sizes_count_whole_phits(self, tmp_path: Path) -> None:
@@ -84,6 +85,7 @@ class TestLinkLoads:
         np.testing.assert_allclose(result.link_bytes, loads.link_bytes, rtol=0.15)
         assert result.link_bytes.sum() == pytest.approx(loads.link_bytes.sum(), rel=0.01)
         assert len(written["packets_by_hops"]) == 7
+        assert result.job_runtime_ns[0] is not None
         assert result.job_runtime_ns[0] >= 0.99 * load_time_ns(machine, loads)
 
     def test_parallel_cables_are_one_link_with_their_capacity_together(self, tmp_path: Path) -> None:
@@ -92,6 +94,7 @@ class TestLinkLoads:
         double, _ = simulate(tmp_path / "two", point(), streams, line([1e9], count=2, nodes=2))
         assert single.link_bytes is not None and double.link_bytes is not None
         assert single.link_bytes.tolist() == double.link_bytes.tolist() == [400_000, 0]
+        assert single.job_runtime_ns[0] is not None and double.job_runtime_ns[0] is not None
         assert single.job_runtime_ns[0] >= 400_000
         assert 200_000 <= double.job_runtime_ns[0] <= 230_000
 
@@ -135,6 +138,7 @@ class TestTimes:
         machine = line([4e9])
         ranks = job_of([0, 0, 1, 1], [(0, 0, 2, 10_000), (0, 1, 3, 10_000)])
         result, _ = simulate(tmp_path, point(), [ranks], machine)
+        assert result.job_runtime_ns[0] is not None
         assert 20_000 <= result.job_runtime_ns[0] <= 20_000 + 4 * 500
 
     def test_ranks_of_a_node_take_turns(self, tmp_path: Path) -> None:
@@ -143,6 +147,7 @@ class TestTimes:
         many = job_of([0, 1], [(0, 0, 1, 1000)] * 10)
         one = job_of([0, 1], [(0, 0, 1, 1000)])
         result, _ = simulate(tmp_path, point(), [many, one], machine)
+        assert result.job_runtime_ns[0] is not None and result.job_runtime_ns[1] is not None
         assert result.job_runtime_ns[1] <= 4000 < 11_000 <= result.job_runtime_ns[0]
 
 
@@ -152,6 +157,7 @@ class TestPhases:
         chain = job_of([0, 1], [(0, 0, 1, 5000), (1, 1, 0, 5000), (2, 0, 1, 5000)])
         thrice, _ = simulate(tmp_path / "thrice", point(), [chain], line([1e9]))
         # The cycle in which a message arrives is the one in which the next is sent.
+        assert once.job_runtime_ns[0] is not None
         assert thrice.job_runtime_ns[0] == pytest.approx(3 * once.job_runtime_ns[0])
 
     def test_there_is_no_barrier(self, tmp_path: Path) -> None:
@@ -167,6 +173,7 @@ class TestPhases:
         messages = [(0, 2, 0, 50_000), (1, 1, 0, 500)]
         result, written = simulate(tmp_path, point(), [job_of([0, 2, 3], messages)], line([4e9], nodes=2))
         assert written["ejected_phits"] == 101
+        assert result.job_runtime_ns[0] is not None
         assert 50_000 <= result.job_runtime_ns[0] <= 53_000
 
     def test_messages_within_a_node_take_no_time_and_no_link(self, tmp_path: Path) -> None:
@@ -205,6 +212,7 @@ class TestJobs:
         machine = line([1e9], nodes=2)
         short, long = job_of([0, 2], [(0, 0, 1, 1000)]), job_of([1, 3], [(0, 0, 1, 9000)])
         result, _ = simulate(tmp_path, point(), [long, short], machine)
+        assert result.job_runtime_ns[0] is not None and result.job_runtime_ns[1] is not None
         assert result.job_runtime_ns[1] < result.job_runtime_ns[0] / 2
         assert result.job_runtime_ns[0] >= 10_000  # both cross one link
 
@@ -266,6 +274,7 @@ class TestFailures:
         assert run(argv, tmp_path) == 3
         assert "deadlock" in (tmp_path / "stderr").read_text()
         result, _ = simulate(tmp_path / "enough", point(), jobs, machine)
+        assert result.job_runtime_ns[0] is not None
         assert result.job_runtime_ns[0] > 0
 
     @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def test_it_comes_near_the_better_of_minimal_and_valiant(
         network = {"virtual_channels": channels_of(Ugal(), machine)}
         this = point_on(config, kind, network=network, engine={"kind": "caminos", "phit": "1 kB"})
         result, _ = simulate(tmp_path / kind, this, [traffic(machine)], machine)
+        assert result.job_runtime_ns[0] is not None
         times[kind] = result.job_runtime_ns[0]
     better = min(times["minimal"], times["valiant"])
     print(f"{name}, {traffic.__name__}: UGAL over the better one {times['ugal'] / better:.3f}")

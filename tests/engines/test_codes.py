@@ -200,6 +200,7 @@ class TestInjection:
         result = Codes().read(tmp_path, exit_code, this, this.machine.build(), [job])
         # A message has left when its end is in the buffers of its node and of the router's output.
         held_ns = (ms - 1) * 2 * this.network.buffer_bytes
+        assert result.job_runtime_ns[0] is not None
         assert ms * 1e6 - held_ns <= result.job_runtime_ns[0] < 1.03 * ms * 1e6
 
 
@@ -261,7 +262,7 @@ class TestDifferencesFromCaminos:
         those that wait there: 16 packets in half of a buffer of 64 kB, for each of two channels. So it begins after
         88 packets. With four times as much no more than 60 wait when a has sent its first message.
         """
-        shared = {"machine": {"nodes_per_router": 2}, "network": {"buffer": buffer, "injection": 1}}
+        shared: dict[str, Any] = {"machine": {"nodes_per_router": 2}, "network": {"buffer": buffer, "injection": 1}}
         this, elsewhere = point("slim fly", **shared), point("slim fly", engine="caminos", **shared)
         machine = this.machine.build()
         a, c = (2 * machine.link_tail[machine.link_head == 0][:2]).tolist()

@@ -32,7 +32,7 @@ def petersen(folder: Path, **keys: Any) -> Topology:
 def test_the_petersen_graph_is_described(tmp_path: Path) -> None:
     # It has diameter 2, girth 5 and a bisection of 5 edges; between two routers there is one shortest path.
     found = describe_machine(petersen(tmp_path).build())
-    assert (found.diameter, found.mean_hops, found.radix) == (2, pytest.approx(5 / 3), 5)
+    assert (found.diameter, found.radix) == (2, 5) and found.mean_hops == pytest.approx(5 / 3)
     assert found.bisection.exact and found.bisection.upper_Bps == 5e9
 
 

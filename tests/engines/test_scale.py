@@ -42,7 +42,7 @@ def record_of(name: str, engine: str, folder: Path, k: int = 1, **job: Any) -> R
     network = {"router_latency": f"{200 / k} ns"}
     # A cycle of 100 ns, of which each latency is a whole number.
     settings = {"kind": engine, "phit": "100 B"} if engine == "caminos" else engine
-    this = point_on(machine | speeds, routing, engine=settings, network=network, jobs=[{"share": 1.0} | job])  # type: ignore[arg-type]
+    this = point_on(machine | speeds, routing, engine=settings, network=network, jobs=[{"share": 1.0} | job])
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
     found: Record = simulate_in_folder(planned, folder / str(k), Limits())["record"]
     return found

@@ -139,7 +139,7 @@ class TestUgal:
         self, tmp_path: Path, flit: str, least: float, most: float
     ) -> None:
         job = job_of(list(range(72)), [(0, i, (i + 8) % 72, 200_000) for i in range(72)])
-        times = {}
+        times: list[float] = []
         for routing in ("minimal", {"kind": "ugal", "via": "group"}):
             this = point(
                 DRAGONFLY | {"cores_per_node": 1},
@@ -152,7 +152,9 @@ class TestUgal:
             # Past the adapter, which refuses the larger flit under UGAL.
             argv = Sst().prepare(folder, this, machine, [job])
             assert argv is not None
-            times[len(times)] = Sst().read(folder, run(argv, folder), this, machine, [job]).job_runtime_ns[0]
+            (time_ns,) = Sst().read(folder, run(argv, folder), this, machine, [job]).job_runtime_ns
+            assert time_ns is not None
+            times.append(time_ns)
         # Two ninths of the packets straight, the rest over two global links each, are the best there is.
         assert least <= times[1] / times[0] <= most
 

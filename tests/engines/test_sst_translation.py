@@ -279,7 +279,8 @@ class TestRunFile:
             Sst().prepare(tmp_path, this, this.machine.build(), jobs)
 
     def test_costs_of_mpi(self, tmp_path: Path) -> None:
-        (tmp_path / "free").mkdir(), (tmp_path / "default").mkdir()
+        (tmp_path / "free").mkdir()
+        (tmp_path / "default").mkdir()
         free = written(tmp_path / "free", point())
         assert free["mpi"]["ctrl.shortMsgLength"] == 10_000 and free["nic"]["txDelay_ns"] == 0
         assert free["mpi"]["ctrl.pqs.maxPostedShortBuffers"] == 512 + 143

@@ -57,8 +57,8 @@ class Workshop:
         paths = {name: str(value) if isinstance(value, Path) else value for name, value in asked.items()}
         print(json.dumps(paths), file=self.forks.stdin, flush=True)
         answer: dict[str, Any] = json.loads(self.forks.stdout.readline())
-        for part in (answer, answer.get("again"), answer.get("fresh")):
-            assert "error" not in (part or {}), part["error"]
+        for part in (answer, answer.get("again") or {}, answer.get("fresh") or {}):
+            assert "error" not in part, part["error"]
         print(f"{answer['cpu_s']:.2f} s of processor time")
         return answer
 
@@ -125,7 +125,7 @@ def differing(one: Path, other: Path) -> dict[str, list[str]]:
         if list(left) != list(right) or len(left) != len(right):
             found[name] = ["rows or columns"]
         elif not left.equals(right):
-            found[name] = [column for column in left if not left[column].equals(right[column])]
+            found[name] = [str(column) for column in left if not left[column].equals(right[column])]
     return found
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ MACHINE = "kind: torus\nshape: [4, 4]\ncores_per_node: 2\nbandwidth: 1 GB/s\n"
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A ring of 32 ranks with shuffled numbers, and a torus of 16 nodes with two cores each."""
     monkeypatch.chdir(tmp_path)
     order = np.random.default_rng(1).permutation(32).tolist()
@@ -24,12 +26,12 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
-def ran(capsys, *more: str) -> tuple[int, dict]:
+def ran(capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
     code = main(["map", "--json", "--machine", "machine.yaml", "--graph", "ring.csv", *more])
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_rank_files_say_the_same_mapping_to_each_launcher(files, capsys):
+def test_rank_files_say_the_same_mapping_to_each_launcher(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, found = ran(capsys, "--with", "greedy,{kind: exchange, start: linear}", "--out", "job", "--hosts", "hosts")
     assert code == 0 and found["files"] == ["job.cores", "job.openmpi", "job.mpich", "job.slurm"]
     core = [int(line) for line in (files / "job.cores").read_text().split()]
@@ -42,7 +44,7 @@ def test_rank_files_say_the_same_mapping_to_each_launcher(files, capsys):
     assert [core[rank] for rank in filled] == list(range(32))
 
 
-def test_the_file_for_mpich_has_the_nodes_in_ascending_order(files, capsys):
+def test_the_file_for_mpich_has_the_nodes_in_ascending_order(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "nodes").write_text("7 2 11 0 5 9")
     ran(capsys, "--with", "greedy", "--out", "job", "--nodes", "nodes")
     nodes = [7, 2, 11, 0, 5, 9]
@@ -51,12 +53,12 @@ def test_the_file_for_mpich_has_the_nodes_in_ascending_order(files, capsys):
     assert [[node[rank] for rank in line] for line in filled] == [[at, at] for at in sorted(nodes)]
 
 
-def test_the_table_names_the_start_that_is_best(files, capsys):
+def test_the_table_names_the_start_that_is_best(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, found = ran(capsys, "--with", "{kind: best, starts: [greedy, random]}")
     assert [row["mapping_start"] for row in found["mappings"]] == [None, "greedy"]
 
 
-def test_the_table_tells_before_and_after_and_the_limit(files, capsys):
+def test_the_table_tells_before_and_after_and_the_limit(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, found = ran(capsys, "--with", "greedy", "--unit-bytes", "100", "--by", "hop_bytes")
     before, after = found["mappings"]
     assert (before["mapping"], after["mapping"], found["best"]) == ("linear", "greedy", "greedy")
@@ -65,12 +67,12 @@ def test_the_table_tells_before_and_after_and_the_limit(files, capsys):
     assert after["link_max_bytes"] == 300 and found["files"] == []
 
 
-def test_the_linear_mapping_is_kept_where_nothing_is_better(files, capsys):
+def test_the_linear_mapping_is_kept_where_nothing_is_better(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{a ^ 1},1" for a in range(32)))
     assert ran(capsys, "--with", "random")[1]["best"] == "linear"
 
 
-def test_no_ratio_where_all_partners_fit_on_a_router(files, capsys):
+def test_no_ratio_where_all_partners_fit_on_a_router(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{a ^ 1},1" for a in range(32)))
     _, found = ran(capsys, "--with", "random")
     assert [row["hop_bytes_over_bound"] for row in found["mappings"]] == [None, None]
@@ -78,7 +80,7 @@ def test_no_ratio_where_all_partners_fit_on_a_router(files, capsys):
     assert "linear" in capsys.readouterr().out
 
 
-def test_nodes_of_the_job_may_be_named(files, capsys):
+def test_nodes_of_the_job_may_be_named(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (files / "nodes").write_text("0\n5\n10\n15\n")
     (files / "ring.csv").write_text("source,destination,weight\n" + "\n".join(f"{a},{(a + 1) % 8},1" for a in range(8)))
     _, found = ran(capsys, "--nodes", "nodes", "--out", "job")
@@ -112,7 +114,9 @@ def test_nodes_of_the_job_may_be_named(files, capsys):
     (["--graph", "loops.csv"], "invalid-data-file"),
     (["--graph", "pairs.csv", "--ranks", "2"], "invalid-data-file"),
 ])  # fmt: skip
-def test_mistakes_are_told_by_their_code(files, capsys, more, code):
+def test_mistakes_are_told_by_their_code(
+    files: Path, capsys: pytest.CaptureFixture[str], more: list[str], code: str | None
+) -> None:
     (files / "same").write_text("1\n1\n")
     (files / "doubled").write_text("a\n" * 16)
     (files / "long").write_text("9" * 5000)
@@ -127,12 +131,14 @@ def test_mistakes_are_told_by_their_code(files, capsys, more, code):
     ["--seed", "-1"], ["--unit-bytes", "0"], ["--unit-bytes", "-5"], ["--unit-bytes", str(10**20)], ["--ranks", "0"],
     ["--ranks-per-node", "0"],
 ])  # fmt: skip
-def test_numbers_out_of_range_are_a_wrong_call(files, capsys, more):
+def test_numbers_out_of_range_are_a_wrong_call(
+    files: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
     status, found = ran(capsys, *more)
     assert status == 2 and found["errors"][0]["code"] == "usage"
 
 
-def test_the_unit_of_the_weights_does_not_matter(files, capsys):
+def test_the_unit_of_the_weights_does_not_matter(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A heavy ring, and light edges between all others: rounded to whole bytes all would be the same."""
     order = np.random.default_rng(2).permutation(32)
     heavy = {(int(order[place]), int(order[place - 1])) for place in range(32)}
@@ -158,7 +164,9 @@ def test_the_unit_of_the_weights_does_not_matter(files, capsys):
 
 
 @pytest.mark.parametrize(("name", "taken"), [("ring.csv", "job.cores"), ("hosts", "job.openmpi")])
-def test_nothing_that_is_read_is_overwritten(files, capsys, name, taken):
+def test_nothing_that_is_read_is_overwritten(
+    files: Path, capsys: pytest.CaptureFixture[str], name: str, taken: str
+) -> None:
     (files / taken).symlink_to(files / name)
     before = (files / name).read_text()
     status, found = ran(capsys, "--hosts", "hosts", "--out", "job")

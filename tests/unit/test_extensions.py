@@ -79,7 +79,7 @@ STUDY: dict[str, Any] = {
     "jobs": [{"share": 1.0, "pattern": {"kind": "half", "message": "1 kB"}}],
     "engine": "caminos",
 }
-BOTH = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half", "ring"]}}}
+BOTH: dict[str, Any] = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half", "ring"]}}}
 
 
 def write(folder: Path, files: dict[str, str | bytes] | None = None, **changes: Any) -> Path:
@@ -214,7 +214,7 @@ def test_a_study_has_its_own_kinds_and_no_other_ones(tmp_path: Path) -> None:
         load_study(write(tmp_path / "c", extensions=[]))
     assert caught.value.path == "jobs.0.pattern.kind"
     # Nor does it come in by a sweep, which is looked at later.
-    sweep = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half"]}}}
+    sweep: dict[str, Any] = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half"]}}}
     ring = [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}]
     with pytest.raises(StudyError):
         plan(load_study(write(tmp_path / "c", extensions=[], jobs=ring, **sweep)))

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,7 +60,8 @@ def rules_run(said: str) -> set[str]:
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:
     """Unpack our own archive; Python before 3.11.4 has no filters and would warn of nothing."""
-    archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    filters: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    archive.extractall(folder, **filters)
 
 
 def keep_compiled(package: Path) -> None:

@@ -142,7 +142,7 @@ def test_the_plan_is_the_same_in_another_place_tongue_and_time(tmp_path: Path) -
 
 
 MESSAGE = 16_000
-FIXED = {
+FIXED: dict[str, tuple[dict[str, Any], str]] = {
     "torus": ({"kind": "torus", "shape": [4, 2, 2]}, "dimension-order"),
     "hyperx": ({"kind": "hyperx", "shape": [4, 4]}, "minimal"),
     "fat-tree": ({"kind": "fat-tree", "radix": 4}, "d-mod-k"),
@@ -157,7 +157,12 @@ def test_links_carry_the_bytes_times_hops_of_the_jobs(engine: str, tmp_path: Pat
     values = {name: {"machine": {**machine, "bandwidth": "1 GB/s"}, "routing": routing}
               for name, (machine, routing) in FIXED.items()}  # fmt: skip
     machine, routing = FIXED["torus"]
-    written = {"study": "carried", "machine": {**machine, "bandwidth": "1 GB/s"}, "routing": routing, "engine": engine}
+    written: dict[str, Any] = {
+        "study": "carried",
+        "machine": {**machine, "bandwidth": "1 GB/s"},
+        "routing": routing,
+        "engine": engine,
+    }
     jobs = [{**job, "pattern": {**job["pattern"], "message": f"{MESSAGE} B"}} for job in STUDY["jobs"]]
     # Flow refuses jobs that share links.
     written["jobs"] = jobs[1:] if engine == "flow" else jobs

@@ -88,7 +88,8 @@ class Ran:
     def change(self, table: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
         """Write one table anew."""
         tables = read_tables(self.tables)
-        write_tables(replace(tables, **{table: change(getattr(tables, table).copy())}), self.tables)
+        changed: dict[str, Any] = {table: change(getattr(tables, table).copy())}
+        write_tables(replace(tables, **changed), self.tables)
 
 
 def run_in(base: Path, version: str = "1.0", **changes: Any) -> Ran:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from fabricstudy.core.kinds import register
+from fabricstudy.core.kinds import Kind, register
 from fabricstudy.engine import Limits, engine_named, engines, make_batches
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.definitions import AnalysedMachine
@@ -42,7 +42,18 @@ ENGINES = sorted(engines())
 
 class Wormhole(Topology):
     kind: Literal["wormhole"] = "wormhole"
-    routers = nodes = cables = property(lambda self: 4)  # type: ignore[assignment]
+
+    @property
+    def routers(self) -> int:
+        return 4
+
+    @property
+    def nodes(self) -> int:
+        return 4
+
+    @property
+    def cables(self) -> int:
+        return 4
 
     def build(self) -> Machine:
         return replace(HypercubeConfig.model_validate(CUBE).build(), kind=self.kind)
@@ -71,7 +82,7 @@ class Gossip(MessagePattern):
 
 @pytest.fixture(autouse=True)
 def added() -> Iterator[None]:
-    families = {Wormhole: Topology.FAMILY, Teleport: Routing.FAMILY, Gossip: Pattern.FAMILY}
+    families: dict[type[Kind], Any] = {Wormhole: Topology.FAMILY, Teleport: Routing.FAMILY, Gossip: Pattern.FAMILY}
     for member, family in families.items():
         assert family.kinds
         register(member)
@@ -156,7 +167,8 @@ def test_what_is_derived_from_a_topology_and_wired_otherwise_is_not_taken_for_it
         kind: Literal["twisted"] = "twisted"
 
         def build(self) -> Machine:
-            return replace(super().build(), kind="twisted")
+            straight: Machine = super().build()
+            return replace(straight, kind="twisted")
 
     register(Twisted)
     try:

@@ -35,8 +35,9 @@ class Telling(Analysis):
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         links = np.arange(machine.links)
+        stall_ns = np.array(2.0 * links, dtype=np.float64)
         return EngineResult(
-            (1.0,), 1000.0 * links, link_packets=links, link_stall_ns=2.0 * links, job_rank_mean_ns=(0.5,)
+            (1.0,), 500.0 * stall_ns, link_packets=links, link_stall_ns=stall_ns, job_rank_mean_ns=(0.5,)
         )
 
 

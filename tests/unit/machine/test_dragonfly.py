@@ -47,23 +47,25 @@ def cables_between(machine: Machine, part: np.ndarray, kind: int) -> np.ndarray:
 
 
 @given(configs())
-def test_every_pair_of_groups_is_joined_as_often_as_stated(config):
+def test_every_pair_of_groups_is_joined_as_often_as_stated(config: DragonflyConfig) -> None:
     machine = config.build()
+    assert machine.group is not None
     expected = config.links_per_group_pair * (1 - np.eye(config.groups, dtype=int))
     assert np.array_equal(cables_between(machine, machine.group, kind=1), expected)
 
 
 @given(configs())
-def test_groups_are_complete_and_local_cables_stay_inside(config):
+def test_groups_are_complete_and_local_cables_stay_inside(config: DragonflyConfig) -> None:
     machine = config.build()
     routers = np.arange(machine.routers)
+    assert machine.group is not None
     same_group = machine.group[:, None] == machine.group[None, :]
     expected = same_group & (routers[:, None] != routers[None, :])
     assert np.array_equal(cables_between(machine, routers, kind=0), expected.astype(int))
 
 
 @given(configs())
-def test_no_router_has_more_global_ports_than_planned_and_the_config_counts_right(config):
+def test_no_router_has_more_global_ports_than_planned_and_the_config_counts_right(config: DragonflyConfig) -> None:
     machine = config.build()
     global_ports = cables_between(machine, np.arange(machine.routers), kind=1).sum(axis=1)
     assert global_ports.max() <= config.global_ports_per_router
@@ -71,7 +73,7 @@ def test_no_router_has_more_global_ports_than_planned_and_the_config_counts_righ
 
 
 @given(configs())
-def test_a_machine_is_the_same_each_time(config):
+def test_a_machine_is_the_same_each_time(config: DragonflyConfig) -> None:
     one, other = config.build(), config.build()
     for name in ("cable_tail", "cable_head", "cable_class", "cable_count", "node_router"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
@@ -82,7 +84,7 @@ SYMMETRIC = [(4, 2), (4, 4), (8, 2), (6, 3)]
 
 @pytest.mark.parametrize("arrangement", sorted(ARRANGEMENTS))
 @pytest.mark.parametrize(("a", "h"), SYMMETRIC)
-def test_arrangements_are_symmetric_and_complete(a, h, arrangement):
+def test_arrangements_are_symmetric_and_complete(a: int, h: int, arrangement: str) -> None:
     if arrangement == "circulant" and h % 2:
         with pytest.raises(ValidationError, match="circulant"):
             config(a * h + 1, a, arrangement)
@@ -110,17 +112,18 @@ FAR_GROUPS = {
 
 
 @pytest.mark.parametrize("arrangement", sorted(FAR_GROUPS))
-def test_ports_lead_to_the_groups_of_the_literature(arrangement):
+def test_ports_lead_to_the_groups_of_the_literature(arrangement: str) -> None:
     far, _ = ARRANGEMENTS[arrangement](np.full(GROUPS - 1, OWN), np.arange(GROUPS - 1), GROUPS)
     assert far.tolist() == FAR_GROUPS[arrangement]
     machine = config(GROUPS, 4, arrangement).build()
+    assert machine.group is not None
     for port, group in enumerate(far.tolist()):
         router = OWN * 4 + port // 2
         joined = (machine.link_tail == router) & (machine.group[machine.link_head] == group)
         assert np.count_nonzero(joined & (machine.link_class == 1)) == 1
 
 
-def test_parallel_cables_between_two_routers_share_a_row():
+def test_parallel_cables_between_two_routers_share_a_row() -> None:
     # Groups of one router: all cables of a group pair run between the same two routers.
     machine = config(3, 1, links_per_group_pair=4).build()
     assert machine.cable_tail.tolist() == [0, 0, 1] and machine.cable_head.tolist() == [1, 2, 2]
@@ -129,7 +132,7 @@ def test_parallel_cables_between_two_routers_share_a_row():
     assert machine.radix == 8 + 2
 
 
-def test_copies_use_the_next_ports():
+def test_copies_use_the_next_ports() -> None:
     # 3 groups of 2 routers with 2 cables a pair: 4 ports a group, copy 0 on router 0 and copy 1 on router 1.
     machine = config(3, 2, "relative", links_per_group_pair=2).build()
     rows = machine.cable_class == 1
@@ -137,7 +140,7 @@ def test_copies_use_the_next_ports():
     assert np.array_equal(tail % 2, head % 2) and machine.cable_count[rows].tolist() == [1] * 6
 
 
-def test_classes_nodes_and_weights():
+def test_classes_nodes_and_weights() -> None:
     machine = config(9, 4, cores_per_node=3).build()
     assert [(c.name, c.bandwidth_Bps, c.latency_ns) for c in (*machine.classes, machine.host)] == [
         ("local", 1e9, 10.0),
@@ -145,6 +148,7 @@ def test_classes_nodes_and_weights():
         ("host", 2e9, 20.0),
     ]
     assert machine.node_router.tolist() == [r for r in range(36) for _ in range(2)]
+    assert machine.group is not None
     assert machine.group.tolist() == [g for g in range(9) for _ in range(4)]
     assert machine.hop_weight == (1, 100) and machine.cores_per_node == 3
     assert machine.radix == 3 + 2 + 2

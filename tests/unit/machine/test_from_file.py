@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine, write_machines
 from fabricstudy.machine.distances import distances
+from fabricstudy.machine.named import NamedMachine
 from fabricstudy.study.file import load_machine
 
 EDGES = [("a", "b", "up", 2, "25 GB/s", "100 ns"), ("b", "c", "up", 1, "25 GB/s", "100 ns"),
@@ -44,7 +46,7 @@ def write_csv(graph: nx.MultiGraph, path: Path) -> None:
     path.write_text("\n".join(lines))
 
 
-def write_json(key: str):
+def write_json(key: str) -> Callable[[nx.Graph, Path], Any]:
     return lambda graph, path: path.write_text(json.dumps(nx.node_link_data(graph, edges=key)))
 
 
@@ -65,17 +67,20 @@ def refusal_of(folder: Path, name: str, text: str, **keys: Any) -> ConfigError:
     (folder / name).write_text(text)
     with pytest.raises(ValidationError) as refusal:
         machine_of(folder, name, **keys)
-    return refusal.value.errors()[0]["ctx"]["error"]
+    error = refusal.value.errors()[0]["ctx"]["error"]
+    assert isinstance(error, ConfigError)
+    return error
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_all_formats_give_the_same_machine(tmp_path, name):
+def test_all_formats_give_the_same_machine(tmp_path: Path, name: str) -> None:
     graph = fabric()
     WRITERS[name](graph, tmp_path / name)
     config = machine_of(tmp_path, name, cores_per_node=3)
     machine = config.build()
     assert (config.routers, config.nodes, config.cables) == (4, 4, 7)
     assert (machine.routers, machine.nodes, machine.cables, machine.cores_per_node) == (4, 4, 7, 3)
+    assert isinstance(machine, NamedMachine)
     order = [machine.router_of[router] for router in "abcd"]
     between = nx.Graph(graph.subgraph("abcd"))
     hops = dict(nx.all_pairs_shortest_path_length(between))
@@ -101,11 +106,12 @@ def test_all_formats_give_the_same_machine(tmp_path, name):
     assert np.all(np.diff(machine.node_router) >= 0)
 
 
-def test_it_is_kept_with_its_names(tmp_path):
+def test_it_is_kept_with_its_names(tmp_path: Path) -> None:
     write_csv(fabric(), tmp_path / "f.csv")
     machine = machine_of(tmp_path, "f.csv").build()
     write_machines([("m", {}, machine)], tmp_path)
     again = read_machine((tmp_path,), "m")
+    assert isinstance(machine, NamedMachine) and isinstance(again, NamedMachine)
     assert (again.router_of, again.node_of, again.node_names) == (
         machine.router_of,
         machine.node_of,
@@ -114,7 +120,7 @@ def test_it_is_kept_with_its_names(tmp_path):
     assert np.array_equal(again.cable_count, machine.cable_count) and again.classes == machine.classes
 
 
-def test_the_point_holds_the_content_and_not_the_name(tmp_path):
+def test_the_point_holds_the_content_and_not_the_name(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     write_csv(fabric(), tmp_path / "f.csv")
     write_csv(fabric(), tmp_path / "other" / "g.csv")
@@ -136,7 +142,7 @@ def test_the_point_holds_the_content_and_not_the_name(tmp_path):
     assert refusal.value.code == "invalid-data-file"
 
 
-def test_nodes_without_a_name_and_quantities_of_the_study(tmp_path):
+def test_nodes_without_a_name_and_quantities_of_the_study(tmp_path: Path) -> None:
     graph = nx.cycle_graph(5)
     graph.nodes[2]["nodes"] = 7
     (tmp_path / "f.json").write_text(json.dumps(nx.node_link_data(graph, edges="edges")))
@@ -150,7 +156,7 @@ def test_nodes_without_a_name_and_quantities_of_the_study(tmp_path):
         "up": 25e9, "far": 1e9, "host": 10e9}  # fmt: skip
 
 
-def test_a_yaml_file_of_a_machine_names_its_file(tmp_path):
+def test_a_yaml_file_of_a_machine_names_its_file(tmp_path: Path) -> None:
     write_csv(fabric(), tmp_path / "f.csv")
     (tmp_path / "m.yaml").write_text("{kind: graph, file: f.csv}")
     assert load_machine(tmp_path / "m.yaml").nodes == 4
@@ -190,12 +196,13 @@ Ca\t2 "H-00000000000000b3"\t\t# "MT23108 InfiniHost Mellanox Technologies"
 """
 
 
-def test_an_infiniband_fabric(tmp_path):
+def test_an_infiniband_fabric(tmp_path: Path) -> None:
     (tmp_path / "ib.txt").write_text(DUMP)
     machine = machine_of(tmp_path, "ib.txt", host_ports="each").build()
     assert (machine.routers, machine.nodes, machine.cables) == (2, 3, 2)
     assert {link.name: link.bandwidth_Bps * 8e-9 for link in machine.classes} == {"4xEDR": 100.0, "4xDDR": 16.0}
     assert machine.host.bandwidth_Bps * 8e-9 == 100.0
+    assert isinstance(machine, NamedMachine)
     assert machine.nodes_of_router.tolist() == [2, 1] and machine.router_names[0] == "S-00000000000000a1"
     assert [machine.node_of[name] for name in ("guid b1", "lid 68", "guid b4")] == [0, 1, 2]
     assert [machine.router_of[name] for name in ("guid a1", "lid 21")] == [0, 1]
@@ -204,13 +211,14 @@ def test_an_infiniband_fabric(tmp_path):
         assert (machine.classes[machine.link_class[link]].name, machine.link_head[link]) == (kind, head)
     assert machine.node_of_port == {"0:1": 0, "0:2": 1, "1:5": 2}
     first = machine_of(tmp_path, "ib.txt", host_ports="first").build()
+    assert isinstance(first, NamedMachine)
     assert first.node_names == ("node01", "H-00000000000000b3")
 
 
 @pytest.mark.parametrize(("speed", "gigabits"), [
     ("1xSDR", 2), ("4xQDR", 32), ("4xFDR10", 40), ("4xFDR", 54.545), ("2xHDR", 100), ("4xNDR", 400), ("4xXDR", 800),
 ])  # fmt: skip
-def test_data_rates_of_infiniband(tmp_path, speed, gigabits):
+def test_data_rates_of_infiniband(tmp_path: Path, speed: str, gigabits: float) -> None:
     (tmp_path / "ib.topo").write_text(DUMP.replace("4xEDR", speed))
     machine = machine_of(tmp_path, "ib.topo", host_ports="each").build()
     assert machine.host.bandwidth_Bps * 8e-9 == pytest.approx(gigabits, abs=1e-3)
@@ -238,7 +246,7 @@ HALF_LETTER = """{"nodes": [{"id": "\\ud800", "nodes": 1}, {"id": 1, "nodes": 1}
     "edges": [{"source": "\\ud800", "target": 1, "bandwidth": "1 GB/s"}]}"""
 
 # File, what stands in it, where the mistake is, and what value.
-BAD = [
+BAD: list[tuple[str, str, str, Any]] = [
     ("f.csv", HEAD + "r,s,up,1,1G\n", "line 2 (bandwidth)", "1G"),
     ("f.csv", HEAD + ROUTERS + "\n# no\ns,t,up,0,1 GB/s\n", "line 5 (count)", "0"),
     ("f.csv", HEAD + "r,s,up,x,1 GB/s\n", "line 2 (count)", "x"),
@@ -310,14 +318,14 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
-def test_what_is_wrong_is_told_with_its_place(tmp_path, name, text, where, value):
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, text: str, where: str, value: Any) -> None:
     error = refusal_of(tmp_path, name, text)
     assert (error.code, error.path, error.value) == ("invalid-data-file", ("file",), value)
     place = f"{name}, {where}: " if where else f"{name}: "
     assert error.problem.startswith(place) and error.remedy
 
 
-def test_what_cannot_be_read_is_refused(tmp_path):
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_bytes(b"from,to\n\xff,b\n")
     for name in ("gone.csv", ".", "f.csv"):
         with pytest.raises(ValidationError) as refusal:
@@ -325,7 +333,7 @@ def test_what_cannot_be_read_is_refused(tmp_path):
         assert refusal.value.errors()[0]["ctx"]["error"].code == "invalid-data-file"
 
 
-def test_a_class_that_is_not_there_and_facts_of_the_file_are_refused(tmp_path):
+def test_a_class_that_is_not_there_and_facts_of_the_file_are_refused(tmp_path: Path) -> None:
     write_csv(fabric(), tmp_path / "f.csv")
     text = (tmp_path / "f.csv").read_text()
     assert refusal_of(tmp_path, "f.csv", text, bandwidth={"upp": "1 GB/s"}).path == ("bandwidth", "upp")

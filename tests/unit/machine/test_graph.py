@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ def ints(*values: int) -> np.ndarray:
 
 def triangle(**changed: Any) -> Machine:
     """Three routers, the first two with nodes; a double slow cable and two fast ones."""
-    arrays = {
+    arrays: dict[str, Any] = {
         "kind": "triangle",
         "routers": 3,
         "node_router": ints(0, 0, 1),
@@ -33,7 +34,7 @@ def triangle(**changed: Any) -> Machine:
     return Machine(**(arrays | changed))
 
 
-def test_links_are_two_a_row():
+def test_links_are_two_a_row() -> None:
     machine = triangle()
     assert (machine.nodes, machine.cables, machine.links) == (3, 4, 6)
     assert machine.link_tail.tolist() == [0, 1, 1, 2, 2, 0]
@@ -47,7 +48,7 @@ def test_links_are_two_a_row():
 @pytest.mark.parametrize(
     "optional", [{}, {"group": ints(0, 0, 1)}, {"coordinates": np.eye(3, dtype=np.int32), "hop_weight": (1, 9)}]
 )
-def test_a_saved_machine_comes_back_whole(tmp_path, optional):
+def test_a_saved_machine_comes_back_whole(tmp_path: Path, optional: dict[str, Any]) -> None:
     machine = triangle(**optional)
     write_machines([("m1", {}, triangle()), ("m2", {}, machine)], tmp_path)
     loaded = read_machine((tmp_path,), "m2")
@@ -75,11 +76,11 @@ def test_a_saved_machine_comes_back_whole(tmp_path, optional):
         ({"cable_head": ints(1, 2, 1)}, "join the same routers"),
     ],
 )
-def test_contradictions_are_refused(changed, message):
+def test_contradictions_are_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         triangle(**changed)
 
 
-def test_rows_of_two_classes_may_join_the_same_routers():
+def test_rows_of_two_classes_may_join_the_same_routers() -> None:
     machine = triangle(cable_head=ints(1, 0, 0))
     assert machine.links == 6

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine, write_machines
@@ -19,11 +18,11 @@ from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
 
-CONFIG: TypeAdapter[Any] = Topology
-
 
 def config(kind: str, **keys: Any) -> GridConfig:
-    return CONFIG.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys})
+    config = Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys})
+    assert isinstance(config, GridConfig)
+    return config
 
 
 @st.composite
@@ -187,6 +186,7 @@ def test_grids_come_back_from_their_file(tmp_path: Any) -> None:
     write_machines([("m", {}, machine)], tmp_path)
     loaded = read_machine((tmp_path,), "m")
     assert loaded.dimensions == (Dimension(5, False, 2), Dimension(4, False, 2))
+    assert loaded.coordinates is not None and machine.coordinates is not None
     assert np.array_equal(loaded.coordinates, machine.coordinates)
 
 

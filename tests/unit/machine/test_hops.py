@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.hops import hop_distances
 
-MACHINES = [
+MACHINES: list[dict[str, Any]] = [
     {"kind": "torus", "shape": [5, 4, 2]},
     {"kind": "torus", "shape": [4, 3], "wrap": [True, False], "nodes_per_router": 2},
     {"kind": "mesh", "shape": [3, 4]},
@@ -23,7 +25,7 @@ MACHINES = [
 
 
 @pytest.mark.parametrize("description", MACHINES, ids=[str(one["kind"]) for one in MACHINES])
-def test_hops_are_those_of_a_search(description):
+def test_hops_are_those_of_a_search(description: dict[str, Any]) -> None:
     machine = Topology.model_validate(description | {"bandwidth": "1 GB/s"}).build()
     graph = nx.Graph(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
     far = dict(nx.all_pairs_shortest_path_length(graph))
@@ -33,6 +35,6 @@ def test_hops_are_those_of_a_search(description):
     assert hop_distances(machine).matrix().tolist() == expected
 
 
-def test_a_large_torus_needs_no_matrix():
+def test_a_large_torus_needs_no_matrix() -> None:
     shape = {"kind": "torus", "shape": [64, 32, 32], "bandwidth": "1 GB/s"}
     assert hop_distances(Topology.model_validate(shape).build()).table.nbytes == 2 * (64**2 + 2 * 32**2)

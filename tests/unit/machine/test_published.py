@@ -115,6 +115,7 @@ def test_bandwidths_of_the_sources(name: str) -> None:
     if name == "frontier":
         found_Bps = machine.link_capacity_Bps[machine.link_class == 1].sum() / 2
     elif name == "aurora":
+        assert machine.group is not None
         half = machine.group < 83
         found_Bps = cut_capacity_Bps(machine, half)
     else:

@@ -102,7 +102,12 @@ def test_the_scripts_are_bundled_once_and_a_cache_that_cannot_be_written_does_no
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundled: list[str] = []
-    monkeypatch.setattr("vl_convert.javascript_bundle", lambda text: bundled.append(text) or "vega </script>")
+
+    def bundle(text: str) -> str:
+        bundled.append(text)
+        return "vega </script>"
+
+    monkeypatch.setattr("vl_convert.javascript_bundle", bundle)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = explorer_module._libraries()
     assert explorer_module._libraries() == first and len(bundled) == 1

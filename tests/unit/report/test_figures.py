@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -129,6 +129,7 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
     sweep = {**STUDY["sweep"], "net": {"set": nets}}
     case = make(figures=[figure], claims=[], sweep=sweep, seeds=1)
     (declared,) = case.study.figures
+    assert isinstance(declared, AxisFigure)
     data = _data(declared, case.tables)
     assert set(data.family.values()) == set(data.hues)
     colours = {tuple(colour(data.family, hue)) for hue in data.hues}
@@ -139,6 +140,7 @@ def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> Non
 def test_two_hue_axes_are_families_of_colours(make: Make) -> None:
     case = make()
     bars = next(one for one in case.study.figures if one.id == "bars")
+    assert isinstance(bars, AxisFigure)
     data = _data(bars, case.tables)
     assert set(data.family.values()) == {"minimal", "valiant"}
     assert len(data.family) == 4
@@ -183,6 +185,7 @@ def test_lines_begin_at_zero_unless_the_study_says_otherwise(
 ) -> None:
     case = make(figures=[{**FIGURES[0], "y_log": False, **given}])
     (declared,) = case.study.figures
+    assert isinstance(declared, AxisFigure)
     bottoms = [axes.get_ylim()[0] for axes in _drawing(declared, _data(declared, case.tables)).canvas.axes]
     assert bottoms and all(bool(bottom == 0) is from_zero for bottom in bottoms)
 
@@ -200,6 +203,7 @@ def test_ratios_are_drawn_on_a_logarithmic_scale(
     alpha = {"of": "machine.bandwidth.global", "values": {label: f"{n + 1} GB/s" for n, label in enumerate(labels)}}
     case = make(claims=[], sweep={"alpha": alpha}, figures=[{**LINES, **given}])
     (figure,) = case.study.figures
+    assert isinstance(figure, AxisFigure)
     (axes,) = _drawing(figure, _data(figure, case.tables)).canvas.axes
     assert axes.get_xscale() == scale
     assert [text.get_text() for text in axes.get_xticklabels()] == [str(label) for label in labels]
@@ -212,9 +216,12 @@ def test_lines_that_coincide_differ_in_dashes_width_and_marker(make: Make) -> No
     """The wide one is drawn first, so that those above it leave some of it uncovered."""
     case = make(figures=[{**LINES, "hue": "routing", "where": {"message": "large"}}])
     (figure,) = case.study.figures
+    assert isinstance(figure, AxisFigure)
     (axes,) = _drawing(figure, _data(figure, case.tables)).canvas.axes
     looks = [
-        (one.get_linestyle(), one.get_marker(), one.get_linewidth()) for one in axes.lines if len(one.get_xdata()) > 1
+        (one.get_linestyle(), one.get_marker(), one.get_linewidth())
+        for one in axes.lines
+        if np.size(one.get_xdata()) > 1
     ]
     lines = [look for look in looks if look[0] != "None"]
     assert len(lines) == 2 and all(len(set(part)) == 2 for part in zip(*lines, strict=True))
@@ -225,6 +232,7 @@ def test_lines_that_coincide_differ_in_dashes_width_and_marker(make: Make) -> No
 def test_bars_of_many_hues_are_hatched(make: Make, hues: list[str], hatched: bool) -> None:
     case = make(figures=[{**LINES, "kind": "bar", "x": "seed", "hue": hues}])
     (figure,) = case.study.figures
+    assert isinstance(figure, AxisFigure)
     canvas = _drawing(figure, _data(figure, case.tables)).canvas
     hatches = [patch.get_hatch() for patch in canvas.legends[0].get_patches()]
     assert bool(len({one for one in hatches if one}) == len(hatches) - 1) is hatched
@@ -274,7 +282,7 @@ def test_logarithmic_scales_have_labels_that_do_not_overlap(low: float, high: fl
     assert not any(one.overlaps(other) for i, one in enumerate(inside) for other in inside[:i])
 
 
-def with_hops(case: Case, hop_bytes: dict[str, list[float]]) -> Case:
+def with_hops(case: Case, hop_bytes: Mapping[str, Sequence[float]]) -> Case:
     """Give jobs of each message other hops, one number for each of the first labels in the plan's order."""
     jobs = case.tables.jobs.copy()
     for message, numbers in hop_bytes.items():
@@ -444,9 +452,10 @@ def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     jobs["compute_ns"] = 1e5 * jobs["seed"]
     jobs["communication_ns"] = jobs["runtime_ns"] - jobs["compute_ns"]
     (figure,) = case.study.figures
+    assert isinstance(figure, AxisFigure)
     data = _data(figure, case.tables)
     canvas = _drawing(figure, data).canvas
-    heights = {round(bar.get_height(), 6) for bars in canvas.axes[0].containers for bar in bars}  # type: ignore[attr-defined]
+    heights = {round(bar.get_height(), 6) for bars in canvas.axes[0].containers for bar in bars}
     whole = {round(float(one), 6) for one in data.frame.groupby(["x", "hue"])["y"].median()}
     assert heights == whole | {0.2}
     assert [text.get_text() for text in canvas.legends[0].get_texts()][-2:] == ["communication", "compute"]
@@ -466,9 +475,13 @@ BARS = {"id": "a", "kind": "bar", "title": "A", "x": "message", "y": "runtime_ns
 
 def test_each_bar_shows_its_bound(make: Make) -> None:
     (axes,) = canvas_of(make(figures=[{**BARS, "show_bound": True}])).axes
-    marks = [line for line in axes.lines if len(set(line.get_ydata())) == 1 and len(line.get_xdata()) == 2]
+    marks = [line for line in axes.lines if len(np.unique(line.get_ydata())) == 1 and np.size(line.get_xdata()) == 2]
     bars = [bar for bars in axes.containers for bar in getattr(bars, "patches", [])]
-    found = sorted((sum(line.get_xdata()) / 2, line.get_ydata()[0]) for line in marks if line.get_linestyle() != "-")
+    found = sorted(
+        (np.asarray(line.get_xdata()).mean(), np.asarray(line.get_ydata())[0])
+        for line in marks
+        if line.get_linestyle() != "-"
+    )
     middles = sorted(bar.get_x() + bar.get_width() / 2 for bar in bars)
     assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}
 
@@ -476,6 +489,7 @@ def test_each_bar_shows_its_bound(make: Make) -> None:
 def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:
     case = make(figures=[{**FIGURES[0], "columns": "routing", "hue": [], "share_y": True, "y_log": False}])
     (figure,) = case.study.figures
+    assert isinstance(figure, AxisFigure)
     last = case.tables.points["routing"].drop_duplicates().iloc[-1]
     case.tables.jobs.loc[case.tables.jobs["routing"] == last, "runtime_ns"] *= 8
     data = _data(figure, case.tables)

@@ -20,7 +20,7 @@ from .conftest import HOSTILE, STUDY, Case
 Make = Callable[..., Case]
 
 
-def told(case: Case, **changed: pd.DataFrame) -> str:
+def told(case: Case, **changed: Any) -> str:
     tables = replace(case.tables, **changed)
     return " ".join(sentences(tables, effects(tables, design_axes(case.study))))
 
@@ -40,9 +40,9 @@ def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
     found = effects(timed(case.tables, time_ns), design_axes(case.study))
     assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha"]
     routing = found.axes[0]
-    assert (routing.median, routing.largest, routing.comparisons) == (pytest.approx(2.5), pytest.approx(3), 4)
+    assert (routing.median, routing.largest) == pytest.approx((2.5, 3)) and routing.comparisons == 4
     assert (routing.best, routing.best_in) == (("minimal",), 4) and routing.where.startswith("alpha 2, message ")
-    assert found.noise == (pytest.approx(1.1), pytest.approx(1.1))
+    assert found.noise == pytest.approx((1.1, 1.1))
 
 
 def test_a_tie_is_told_as_one(make: Make) -> None:

@@ -43,9 +43,9 @@ def study_of(**figure: Any) -> Study:
 
 def histories_of(of: Plan, folder: Path, records: Sequence[dict[str, Any]] = ()) -> tuple[Path, ...]:
     """Do the runs of a study that its figures draw, and write their histories."""
-    files = [folder / name for name in ("s-all.jsonl", "s-all.parquet", "s-all.history.parquet")]
-    run_chunk(list(of.runs.values()), "digest", records, *files, of.drawn_runs)
-    return (files[-1],)
+    shard, jobs, history = (folder / name for name in ("s-all.jsonl", "s-all.parquet", "s-all.history.parquet"))
+    run_chunk(list(of.runs.values()), "digest", records, shard, jobs, history, of.drawn_runs)
+    return (history,)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,9 @@ def test_a_history_is_read_as_it_was_written(done: History) -> None:
 
 def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: History) -> None:
     size_axes = [int(one) for one in np.unique(done.class_nodes)]
-    assert sum(busy_nodes(done, size) for size in size_axes).tolist() == (done.instants.busy * 512).tolist()
+    assert (
+        np.sum([busy_nodes(done, size) for size in size_axes], axis=0).tolist() == (done.instants.busy * 512).tolist()
+    )
 
 
 def test_spans_without_cables_are_those_that_the_kernel_counts(done: History) -> None:

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.report.machine_picture import Scene, draw_machines
@@ -28,11 +29,16 @@ def legend(canvas: Figure) -> dict[str, Any]:
     """Colour of each entry, by the words up to the first colon."""
     (entries,) = canvas.legends
     names = [text.get_text().split(":")[0] for text in entries.get_texts()]
-    return dict(zip(names, (to_hex(handle.get_color()) for handle in entries.legend_handles), strict=True))
+    handles = [handle for handle in entries.legend_handles if isinstance(handle, Line2D)]
+    return dict(zip(names, (to_hex(handle.get_color()) for handle in handles), strict=True))
 
 
 def lines(canvas: Figure, panel: int = 0) -> list[LineCollection]:
     return [one for one in canvas.axes[panel].collections if isinstance(one, LineCollection)]
+
+
+def colours(drawn: LineCollection) -> Any:
+    return drawn.get_color()
 
 
 def with_slow_cable(machine: Machine) -> Machine:
@@ -47,8 +53,9 @@ def test_a_slow_cable_is_drawn_last_dashed_and_named() -> None:
     canvas, words, basis = draw_machines([Scene(with_slow_cable(TREE))])
     solid, dashed = lines(canvas)
     assert (len(solid.get_segments()), len(dashed.get_segments())) == (5, 1)
-    assert to_hex(dashed.get_color()[0]) == legend(canvas)["slow"]
-    assert dashed.get_linestyle()[0][1] is not None and solid.get_linestyle()[0][1] is None
+    assert to_hex(colours(dashed)[0]) == legend(canvas)["slow"]
+    styles: list[Any] = [dashed.get_linestyle(), solid.get_linestyle()]
+    assert styles[0][0][1] is not None and styles[1][0][1] is None
     assert words.startswith("1 cable slower") and "1 cable slower" in basis
     children = canvas.axes[0].get_children()
     assert children.index(solid) < children.index(dashed)
@@ -58,7 +65,7 @@ def test_the_slowest_class_is_drawn_last() -> None:
     bandwidths = {"x": 1e9, "y": 2e9}
     classes = tuple(replace(link, bandwidth_Bps=bandwidths[link.name]) for link in HYPERX.classes)
     canvas, _, basis = draw_machines([Scene(replace(HYPERX, classes=classes))])
-    drawn = [to_hex(colour) for colour in lines(canvas)[0].get_color()]
+    drawn = [to_hex(colour) for colour in colours(lines(canvas)[0])]
     assert drawn == [legend(canvas)["y"]] * 9 + [legend(canvas)["x"]] * 9 and "dashed" not in basis
 
 

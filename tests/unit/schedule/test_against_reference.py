@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,10 @@ def drawn(rng: np.random.Generator, of: Partitions) -> Jobs:
     return Jobs.of(rng.integers(0, rng.choice([5, 40]), size), runtime, request, np.minimum(nodes, of.nodes.max()))
 
 
+def factor_of(factors: np.ndarray, of: Partitions, job: int, partition: int) -> float:
+    return float(factors[job, of.variant[partition]])
+
+
 @pytest.mark.parametrize("order", ["fcfs", "wfp", "shortest-first", "largest-first"])
 @pytest.mark.parametrize("backfill", ["none", "easy", "conservative", "drain"])
 def test_random_cases(order: str, backfill: str) -> None:
@@ -64,9 +68,8 @@ def test_random_cases(order: str, backfill: str) -> None:
         ]
         columns = (jobs.submit_s, jobs.runtime_s, jobs.request_s, jobs.nodes)
         plain = [Job(*own) for own in zip(*(column.tolist() for column in columns), strict=True)]
-        expected = Reference(
-            plain, listed, order, backfill, lambda job, p, f=factors, of=of: float(f[job, of.variant[p]]), not scale
-        ).run()
+        factor = partial(factor_of, factors, of)
+        expected = Reference(plain, listed, order, backfill, factor, not scale).run()
         assert {job: (float(found.start_s[job]), int(found.partition[job])) for job in range(len(jobs))} == expected, (
             f"{seed=}"
         )

@@ -41,6 +41,6 @@ def test_on_nodes_the_reservation_is_a_set_or_a_number() -> None:
     # From 1 on node 0 is free, 1 and 2 until 4 and 3 until 10 are not; the head wants two at 4, so that one is over.
     jobs = [Job(0, 1, 1, 1), Job(0, 4, 4, 2), Job(0, 10, 10, 1), Job(1, 5, 5, 2), Job(2, 9, 9, 1)]
     of_set = run_on_nodes(jobs, 4, "fcfs", "easy")
-    assert of_set[3] == (4, {0, 1})
-    assert of_set[4] == (4, {2})
-    assert run_on_nodes(jobs, 4, "fcfs", "easy", count_only=True)[4] == (2, {0})
+    assert of_set[3] == (4, frozenset({0, 1}))
+    assert of_set[4] == (4, frozenset({2}))
+    assert run_on_nodes(jobs, 4, "fcfs", "easy", count_only=True)[4] == (2, frozenset({0}))

@@ -22,7 +22,7 @@ NODES = 100
 
 
 def line(
-    job: int = 1, submit: Any = 0, run: Any = 60, got: Any = 4, asked: Any = 4, request: Any = 90, status: int = 1
+    job: float = 1, submit: Any = 0, run: Any = 60, got: Any = 4, asked: Any = 4, request: Any = 90, status: int = 1
 ) -> str:
     return f"{job} {submit} -1 {run} {got} -1 -1 {asked} {request} -1 {status} 7 -1 3 2 -1 -1 -1"
 

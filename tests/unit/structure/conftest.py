@@ -35,20 +35,18 @@ def build_from_graph(graph: nx.Graph, node_router: list[int] | None = None, **mo
     tail, head, kind, count = np.array(edges, dtype=np.int32).reshape(-1, 4).T
     nodes = range(len(graph)) if node_router is None else node_router
     classes = (LinkClass("slow", 1e9, 40.0), LinkClass("fast", 2.5e9, 40.0))
-    return Machine(
-        **{
-            "kind": "graph",
-            "routers": len(graph),
-            "node_router": np.array(nodes, dtype=np.int32),
-            "cable_tail": tail,
-            "cable_head": head,
-            "cable_class": kind,
-            "cable_count": count,
-            "classes": classes,
-            "host": LinkClass("host", 1e9, 40.0),
-        }
-        | more
-    )
+    fields: dict[str, Any] = {
+        "kind": "graph",
+        "routers": len(graph),
+        "node_router": np.array(nodes, dtype=np.int32),
+        "cable_tail": tail,
+        "cable_head": head,
+        "cable_class": kind,
+        "cable_count": count,
+        "classes": classes,
+        "host": LinkClass("host", 1e9, 40.0),
+    }
+    return Machine(**(fields | more))
 
 
 def build_random(seed: int, routers: int, **more: Any) -> Machine:

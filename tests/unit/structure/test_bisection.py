@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import networkx as nx
 import numpy as np
@@ -10,13 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.machine.graph import LinkClass
-from fabricstudy.structure.bisection import all_to_all_bound_Bps, bisection_bounds, spectral_bound_Bps
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.structure.bisection import BisectionBounds, all_to_all_bound_Bps, bisection_bounds, spectral_bound_Bps
 from fabricstudy.structure.cut import best_cut, capacity_step_Bps, cut_capacity_Bps
 from fabricstudy.structure.exact_cut import better_cut
 
 
-def enumerated_bisection_Bps(machine) -> float:
+def enumerated_bisection_Bps(machine: Machine) -> float:
     """Least cut over every way to halve the routers with nodes and to place the others."""
     nodes = machine.nodes_of_router
     carriers = np.flatnonzero(nodes).tolist()
@@ -40,7 +41,7 @@ def enumerated_bisection_Bps(machine) -> float:
     return least
 
 
-def check_cut(machine, found) -> None:
+def check_cut(machine: Machine, found: BisectionBounds) -> None:
     """The half is balanced and its capacity is the upper end."""
     nodes = np.bincount(found.cut_side.astype(int), machine.nodes_of_router, 2)
     assert 0 <= nodes[0] - nodes[1] <= machine.nodes_of_router.max()
@@ -49,7 +50,7 @@ def check_cut(machine, found) -> None:
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 9))
 @settings(deadline=None, max_examples=40)
-def test_small_machines_are_exact(random_machine, seed, routers):
+def test_small_machines_are_exact(random_machine: Callable[..., Machine], seed: int, routers: int) -> None:
     machine = random_machine(seed, routers)
     found = bisection_bounds(machine)
     check_cut(machine, found)
@@ -58,7 +59,9 @@ def test_small_machines_are_exact(random_machine, seed, routers):
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(5, 8), data=st.data())
 @settings(deadline=None, max_examples=20)
-def test_routers_without_nodes_stand_where_they_cut_least(random_machine, seed, routers, data):
+def test_routers_without_nodes_stand_where_they_cut_least(
+    random_machine: Callable[..., Machine], seed: int, routers: int, data: st.DataObject
+) -> None:
     carriers = data.draw(st.sets(st.integers(0, routers - 1), min_size=2, max_size=routers - 1))
     machine = random_machine(seed, routers, node_router=np.repeat(sorted(carriers), 3).astype(np.int32))
     found = bisection_bounds(machine)
@@ -68,7 +71,9 @@ def test_routers_without_nodes_stand_where_they_cut_least(random_machine, seed, 
 
 @given(seed=st.integers(0, 10_000), nodes=st.lists(st.integers(0, 5), min_size=4, max_size=8))
 @settings(deadline=None, max_examples=40)
-def test_routers_may_carry_different_numbers_of_nodes(random_machine, seed, nodes):
+def test_routers_may_carry_different_numbers_of_nodes(
+    random_machine: Callable[..., Machine], seed: int, nodes: list[int]
+) -> None:
     assume(sum(number > 0 for number in nodes) > 1)
     machine = random_machine(seed, len(nodes), node_router=np.repeat(np.arange(len(nodes)), nodes).astype(np.int32))
     found, expected_Bps = bisection_bounds(machine), enumerated_bisection_Bps(machine)
@@ -79,7 +84,7 @@ def test_routers_may_carry_different_numbers_of_nodes(random_machine, seed, node
     assert cut_capacity_Bps(machine, best_cut(machine)) <= 1.5 * expected_Bps
 
 
-def test_many_routers_of_different_weight_have_both_bounds(from_graph):
+def test_many_routers_of_different_weight_have_both_bounds(from_graph: Callable[..., Machine]) -> None:
     # A ring with 1 and 3 nodes in turn: a half is an arc. The bound of 1100 routers takes Lanczos; waves as long as the
     # torus do not tell its routers from ones that weigh 3/2 each.
     ring = from_graph(nx.cycle_graph(40), node_router=np.repeat(np.arange(40), [1, 3] * 20))
@@ -90,7 +95,7 @@ def test_many_routers_of_different_weight_have_both_bounds(from_graph):
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 9))
 @settings(deadline=None, max_examples=40)
-def test_no_lower_bound_passes_the_bisection(random_machine, seed, routers):
+def test_no_lower_bound_passes_the_bisection(random_machine: Callable[..., Machine], seed: int, routers: int) -> None:
     machine = random_machine(seed, routers)
     bisection_Bps = enumerated_bisection_Bps(machine)
     assert spectral_bound_Bps(machine) <= bisection_Bps * (1 + 1e-9)
@@ -99,7 +104,9 @@ def test_no_lower_bound_passes_the_bisection(random_machine, seed, routers):
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(3, 9))
 @settings(deadline=None, max_examples=20)
-def test_the_search_finds_a_better_cut_or_proves_that_there_is_none(random_machine, seed, routers):
+def test_the_search_finds_a_better_cut_or_proves_that_there_is_none(
+    random_machine: Callable[..., Machine], seed: int, routers: int
+) -> None:
     machine = random_machine(seed, routers)
     bisection_Bps = enumerated_bisection_Bps(machine)
     search = better_cut(machine, bisection_Bps)
@@ -111,7 +118,9 @@ def test_the_search_finds_a_better_cut_or_proves_that_there_is_none(random_machi
 
 @pytest.mark.parametrize(("slow_Bps", "fast_Bps", "step_Bps"), [(1e9 / 3, np.pi * 1e9, 0), (2**30, 1e9, 512)])
 @pytest.mark.parametrize("seed", range(8))
-def test_bandwidths_without_a_useful_common_step_are_searched_too(random_machine, seed, slow_Bps, fast_Bps, step_Bps):
+def test_bandwidths_without_a_useful_common_step_are_searched_too(
+    random_machine: Callable[..., Machine], seed: int, slow_Bps: float, fast_Bps: float, step_Bps: int
+) -> None:
     classes = (LinkClass("slow", slow_Bps, 40.0), LinkClass("fast", fast_Bps, 40.0))
     machine = random_machine(seed, 8, classes=classes)
     found = bisection_bounds(machine)
@@ -131,7 +140,7 @@ def test_bandwidths_without_a_useful_common_step_are_searched_too(random_machine
     ],
     ids=["complete", "ring", "hypercube", "torus", "torus of 256", "mesh"],
 )
-def test_textbook_bisections_are_proven(from_graph, graph, cables):
+def test_textbook_bisections_are_proven(from_graph: Callable[..., Machine], graph: nx.Graph, cables: int) -> None:
     found = bisection_bounds(from_graph(graph))
     assert found.exact and found.upper_Bps == cables * 1e9
 
@@ -151,7 +160,9 @@ SMALL_DRAGONFLY = [
 
 
 @pytest.mark.parametrize(("arrangement", "ratio", "expected"), SMALL_DRAGONFLY)
-def test_the_small_dragonfly_of_the_study(dragonfly, arrangement, ratio, expected):
+def test_the_small_dragonfly_of_the_study(
+    dragonfly: Callable[..., Machine], arrangement: str, ratio: float, expected: int
+) -> None:
     machine = dragonfly(9, 4, arrangement, ratio)
     found = bisection_bounds(machine)
     check_cut(machine, found)
@@ -159,7 +170,7 @@ def test_the_small_dragonfly_of_the_study(dragonfly, arrangement, ratio, expecte
 
 
 @pytest.mark.parametrize("arrangement", ["absolute", "relative", "circulant"])
-def test_the_medium_dragonfly_is_bracketed(dragonfly, arrangement):
+def test_the_medium_dragonfly_is_bracketed(dragonfly: Callable[..., Machine], arrangement: str) -> None:
     machine = dragonfly(17, 8, arrangement, ratio=2)
     found, again = bisection_bounds(machine), bisection_bounds(machine)
     check_cut(machine, found)
@@ -167,7 +178,7 @@ def test_the_medium_dragonfly_is_bracketed(dragonfly, arrangement):
     assert np.array_equal(found.cut_side, again.cut_side) and found.to_json() == again.to_json()
 
 
-def test_large_machines_have_a_spectral_bound_that_is_right(from_graph):
+def test_large_machines_have_a_spectral_bound_that_is_right(from_graph: Callable[..., Machine]) -> None:
     # 40 x 32 torus: second eigenvalue 2 - 2 cos(2 pi / 40), bisection 2 x 32 cables.
     machine = from_graph(nx.grid_graph([40, 32], periodic=True))
     closed_form_Bps = 1e9 * (2 - 2 * np.cos(2 * np.pi / 40)) * 1280 / 4
@@ -176,6 +187,6 @@ def test_large_machines_have_a_spectral_bound_that_is_right(from_graph):
     assert cut_capacity_Bps(machine, best_cut(machine)) == 64e9
 
 
-def test_halves_that_cannot_be_are_refused(from_graph):
+def test_halves_that_cannot_be_are_refused(from_graph: Callable[..., Machine]) -> None:
     with pytest.raises(ValueError, match="two or more routers with nodes"):
         bisection_bounds(from_graph(nx.path_graph(3), node_router=[0, 0]))

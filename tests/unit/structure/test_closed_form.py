@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -19,7 +18,6 @@ from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.closed_form import closed_form
 from fabricstudy.structure.cut import cut_capacity_Bps
 
-CONFIG: TypeAdapter[Any] = Topology
 # Oltchik and Schwartz, Tables 5 to 7: midplanes of a Blue Gene/Q partition, and links across its bisection.
 BLUE_GENE_Q = {
     (1, 1, 1, 1): 256, (2, 1, 1, 1): 256, (3, 1, 1, 1): 256, (7, 1, 1, 1): 256,
@@ -33,7 +31,7 @@ BLUE_GENE_Q = {
 
 
 def machine_of(kind: str, **keys: Any) -> Machine:
-    return CONFIG.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys}).build()
+    return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys}).build()
 
 
 def least_cut_Bps(machine: Machine) -> float:
@@ -107,8 +105,8 @@ def test_links_across(keys: dict[str, Any], links: int) -> None:
 
 
 @pytest.mark.parametrize("midplanes", BLUE_GENE_Q, ids=str)
-def test_blue_gene_q_partitions(midplanes: tuple[int, ...]) -> None:
-    machine = CONFIG.model_validate({"kind": "bluegene-q", "midplanes": list(midplanes)}).build()
+def test_blue_gene_q_partitions(midplanes: tuple[int, int, int, int]) -> None:
+    machine = Topology.model_validate({"kind": "bluegene-q", "midplanes": list(midplanes)}).build()
     found = bisection_bounds(machine)
     assert found.exact and found.upper_Bps == BLUE_GENE_Q[midplanes] * 2e9
     assert np.count_nonzero(found.cut_side) == machine.routers // 2

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
@@ -25,7 +27,7 @@ from fabricstudy.structure.load import has_loads, link_loads, link_support, rout
 ARRANGEMENTS = ["absolute", "relative", "circulant"]
 
 
-def weighted_distances(machine) -> dict[int, dict[int, int]]:
+def weighted_distances(machine: Machine) -> dict[int, dict[int, int]]:
     graph = nx.DiGraph()
     graph.add_nodes_from(range(machine.routers))
     for tail, head, kind in zip(machine.link_tail, machine.link_head, machine.link_class, strict=True):
@@ -34,7 +36,9 @@ def weighted_distances(machine) -> dict[int, dict[int, int]]:
     return dict(nx.all_pairs_dijkstra_path_length(graph))
 
 
-def minimal_paths(machine, far, source: int, destination: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+def minimal_paths(
+    machine: Machine, far: dict[int, dict[int, int]], source: int, destination: int
+) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """Every path with its probability, as the links it takes."""
     if source == destination:
         yield Fraction(1), ()
@@ -51,7 +55,9 @@ def minimal_paths(machine, far, source: int, destination: int) -> Iterator[tuple
             yield share * probability, (link, *rest)
 
 
-def valiant_paths(machine, far, source: int, destination: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+def valiant_paths(
+    machine: Machine, far: dict[int, dict[int, int]], source: int, destination: int
+) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """As a packet goes: draw a router, go there, then to the destination; stop wherever that is met."""
     middles = np.flatnonzero(machine.nodes_of_router).tolist()
     for middle in middles:
@@ -68,12 +74,15 @@ def valiant_paths(machine, far, source: int, destination: int) -> Iterator[tuple
             yield probability / len(middles), links[: met[0] + 1]
 
 
-def ways_into_group(machine, far, source: int, group: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+def ways_into_group(
+    machine: Machine, far: dict[int, dict[int, int]], source: int, group: int
+) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """Every path of least weight to a router of the group, ended where it enters."""
+    assert machine.group is not None
     if machine.group[source] == group:
         yield Fraction(1), ()
         return
-    left = [min(far[router][other] for other in np.flatnonzero(machine.group == group)) for router in far]
+    left = [min(far[router][other] for other in np.flatnonzero(machine.group == group).tolist()) for router in far]
     onward = {
         link: int(machine.cable_count[link // 2])
         for link in np.flatnonzero(machine.link_tail == source).tolist()
@@ -85,8 +94,11 @@ def ways_into_group(machine, far, source: int, group: int) -> Iterator[tuple[Fra
             yield share * probability, (link, *rest)
 
 
-def group_paths(machine, far, source: int, destination: int) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
+def group_paths(
+    machine: Machine, far: dict[int, dict[int, int]], source: int, destination: int
+) -> Iterator[tuple[Fraction, tuple[int, ...]]]:
     """As a packet goes: draw a group, enter it, then to the destination; stop wherever that is met."""
+    assert machine.group is not None
     groups = np.unique(machine.group[machine.nodes_of_router > 0]).tolist()
     for group in groups:
         if group in (machine.group[source], machine.group[destination]):
@@ -102,8 +114,11 @@ def group_paths(machine, far, source: int, destination: int) -> Iterator[tuple[F
             yield probability / len(groups), links[: met[0] + 1]
 
 
-def enumerated_loads(machine, traffic: np.ndarray, paths) -> np.ndarray:
-    far, load = weighted_distances(machine), Counter()
+def enumerated_loads(
+    machine: Machine, traffic: np.ndarray, paths: Callable[..., Iterator[tuple[Fraction, tuple[int, ...]]]]
+) -> np.ndarray:
+    far = weighted_distances(machine)
+    load: dict[int, Fraction] = defaultdict(Fraction)
     for source, destination in zip(*map(np.ndarray.tolist, np.nonzero(traffic)), strict=True):
         if source == destination:
             continue
@@ -128,7 +143,13 @@ ENUMERATED = [
 @pytest.mark.parametrize(("routing", "paths"), ENUMERATED)
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 7))
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_loads_on_random_machines_equal_the_enumeration_of_paths(random_machine, routing, paths, seed, routers):
+def test_loads_on_random_machines_equal_the_enumeration_of_paths(
+    random_machine: Callable[..., Machine],
+    routing: Any,
+    paths: Callable[..., Iterator[tuple[Fraction, tuple[int, ...]]]],
+    seed: int,
+    routers: int,
+) -> None:
     carrier = np.flatnonzero(np.random.default_rng(seed).integers(0, 3, routers) | (np.arange(routers) == 0))
     machine = random_machine(seed, routers, hop_weight=(1, 2), node_router=carrier.tolist())
     machine = dataclasses.replace(machine, group=(np.arange(routers) * 2 // 3).astype(np.int32))
@@ -141,14 +162,19 @@ def test_loads_on_random_machines_equal_the_enumeration_of_paths(random_machine,
 
 @pytest.mark.parametrize("links", [1, 3])
 @pytest.mark.parametrize(("routing", "paths"), ENUMERATED)
-def test_loads_on_a_dragonfly_equal_the_enumeration_of_paths(dragonfly, routing, paths, links):
+def test_loads_on_a_dragonfly_equal_the_enumeration_of_paths(
+    dragonfly: Callable[..., Machine],
+    routing: Any,
+    paths: Callable[..., Iterator[tuple[Fraction, tuple[int, ...]]]],
+    links: int,
+) -> None:
     machine = dragonfly(5, 3, "relative", links_per_group_pair=links)
     traffic = random_traffic(1, machine.routers).astype(float)
     expected = enumerated_loads(machine, traffic, paths)
     assert router_link_loads(machine, traffic, routing) == pytest.approx(expected, rel=1e-12, abs=1e-9)
 
 
-def test_through_a_group_a_packet_takes_two_global_hops_and_no_more(dragonfly):
+def test_through_a_group_a_packet_takes_two_global_hops_and_no_more(dragonfly: Callable[..., Machine]) -> None:
     machine = dragonfly(5, 3, "relative")
     traffic = np.zeros((15, 15))
     traffic[0, 14] = 1.0
@@ -159,7 +185,7 @@ def test_through_a_group_a_packet_takes_two_global_hops_and_no_more(dragonfly):
     )
 
 
-def test_valiant_draws_only_routers_with_nodes(from_graph):
+def test_valiant_draws_only_routers_with_nodes(from_graph: Callable[..., Machine]) -> None:
     # A star whose centre carries no node, and a detour over a router without nodes that is never drawn.
     machine = from_graph(nx.star_graph(3), node_router=[1, 2, 3])
     traffic = np.zeros((4, 4))
@@ -171,7 +197,7 @@ def test_valiant_draws_only_routers_with_nodes(from_graph):
     assert loads[(machine.link_tail == 0) & (machine.link_head == 3)] == pytest.approx(100.0)
 
 
-def test_valiant_packets_stop_where_they_meet_their_destination(from_graph):
+def test_valiant_packets_stop_where_they_meet_their_destination(from_graph: Callable[..., Machine]) -> None:
     # On the path 0 - 1 - 2, packets from 0 to 1 that were to go by 2 get off at 1.
     machine = from_graph(nx.path_graph(3))
     loads = router_link_loads(machine, np.array([[0, 90.0, 0], [0, 0, 0], [0, 0, 0]]), Valiant())
@@ -181,7 +207,7 @@ def test_valiant_packets_stop_where_they_meet_their_destination(from_graph):
 
 
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-def test_all_to_all_on_the_small_dragonfly_by_hand(dragonfly, arrangement):
+def test_all_to_all_on_the_small_dragonfly_by_hand(dragonfly: Callable[..., Machine], arrangement: str) -> None:
     """a=4, h=2, p=2: a global link joins two groups of 8 nodes; a local one serves its routers' 2 + 2 groups."""
     machine = dragonfly(9, 4, arrangement)
     source, destination = (pair.ravel() for pair in np.indices((72, 72)))
@@ -193,7 +219,7 @@ def test_all_to_all_on_the_small_dragonfly_by_hand(dragonfly, arrangement):
 
 
 @pytest.mark.parametrize("arrangement", ARRANGEMENTS)
-def test_one_message_between_groups_takes_one_global_hop(dragonfly, arrangement):
+def test_one_message_between_groups_takes_one_global_hop(dragonfly: Callable[..., Machine], arrangement: str) -> None:
     machine = dragonfly(9, 4, arrangement)
     for destination in range(8, 72):
         loads = link_loads(machine, np.array([0]), np.array([destination]), np.array([7]), Minimal())
@@ -202,7 +228,7 @@ def test_one_message_between_groups_takes_one_global_hop(dragonfly, arrangement)
         assert np.count_nonzero(machine.link_class[used] == 1) == 1 and used.sum() <= 3
 
 
-def test_ties_on_a_ring_split_and_parallel_cables_count(from_graph):
+def test_ties_on_a_ring_split_and_parallel_cables_count(from_graph: Callable[..., Machine]) -> None:
     ring = nx.cycle_graph(4)
     even = from_graph(ring)
     ring.edges[0, 1]["count"] = 3
@@ -217,7 +243,9 @@ def test_ties_on_a_ring_split_and_parallel_cables_count(from_graph):
         assert loads.sum() == 16.0
 
 
-def test_messages_within_a_node_use_nothing_and_within_a_router_only_host_links(dragonfly):
+def test_messages_within_a_node_use_nothing_and_within_a_router_only_host_links(
+    dragonfly: Callable[..., Machine],
+) -> None:
     machine = dragonfly(3, 2)
     source, destination = np.array([0, 0]), np.array([0, 1])
     for routing in (Minimal(), Valiant()):
@@ -229,7 +257,9 @@ def test_messages_within_a_node_use_nothing_and_within_a_router_only_host_links(
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 12), data=st.data())
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_byte_makes_its_hops_and_none_gets_lost(random_machine, seed, routers, data):
+def test_every_byte_makes_its_hops_and_none_gets_lost(
+    random_machine: Callable[..., Machine], seed: int, routers: int, data: st.DataObject
+) -> None:
     machine = random_machine(seed, routers)
     random = np.random.default_rng(seed)
     messages = data.draw(st.integers(0, 50))
@@ -245,7 +275,7 @@ def test_every_byte_makes_its_hops_and_none_gets_lost(random_machine, seed, rout
         assert enters == pytest.approx(leaves, abs=1e-3)
 
 
-def test_messages_and_their_matrix_give_the_same_loads(dragonfly):
+def test_messages_and_their_matrix_give_the_same_loads(dragonfly: Callable[..., Machine]) -> None:
     machine = dragonfly(5, 4, "circulant", links_per_group_pair=2)
     random = np.random.default_rng(3)
     source, destination, size = random.integers(0, machine.nodes, (3, 500))
@@ -256,7 +286,7 @@ def test_messages_and_their_matrix_give_the_same_loads(dragonfly):
         assert router_link_loads(machine, traffic, routing) == pytest.approx(loads.link_bytes)
 
 
-def test_given_traffic_is_left_as_it_was(dragonfly):
+def test_given_traffic_is_left_as_it_was(dragonfly: Callable[..., Machine]) -> None:
     machine = dragonfly(3, 2)
     traffic = np.ones((6, 6))
     router_link_loads(machine, traffic, Valiant())
@@ -264,26 +294,28 @@ def test_given_traffic_is_left_as_it_was(dragonfly):
 
 
 @pytest.mark.parametrize("routing", [Adaptive(), Ugal()])
-def test_what_has_no_loads_is_refused(dragonfly, routing):
+def test_what_has_no_loads_is_refused(dragonfly: Callable[..., Machine], routing: Any) -> None:
     assert not has_loads(dragonfly(3, 2), routing)
     with pytest.raises(ValueError, match=routing.kind):
         router_link_loads(dragonfly(3, 2), np.ones((6, 6)), routing)
 
 
 @pytest.mark.parametrize("routing", [Minimal(), Valiant()])
-def test_machines_in_two_parts_are_refused(from_graph, routing):
+def test_machines_in_two_parts_are_refused(from_graph: Callable[..., Machine], routing: Any) -> None:
     apart = from_graph(nx.Graph([(0, 1), (2, 3)]))
     with pytest.raises(ValueError, match="not connected"):
         router_link_loads(apart, np.ones((4, 4)), routing)
 
 
 @pytest.mark.parametrize(("routing", "lacks"), [(DimensionOrder(), "dimensions"), (DModK(), "levels")])
-def test_a_routing_on_a_machine_without_what_it_needs_is_refused(dragonfly, routing, lacks):
+def test_a_routing_on_a_machine_without_what_it_needs_is_refused(
+    dragonfly: Callable[..., Machine], routing: Any, lacks: str
+) -> None:
     with pytest.raises(ValueError, match=f"needs a machine with {lacks}, not dragonfly"):
         router_link_loads(dragonfly(3, 2), np.ones((6, 6)), routing)
 
 
-def test_ugal_may_use_what_valiant_may(dragonfly):
+def test_ugal_may_use_what_valiant_may(dragonfly: Callable[..., Machine]) -> None:
     machine = dragonfly(5, 3)
     messages = np.array([0, 1]), np.array([20, 9])
     support = link_support(machine, *messages, Ugal())
@@ -293,7 +325,9 @@ def test_ugal_may_use_what_valiant_may(dragonfly):
 
 
 @pytest.mark.parametrize(("source", "destination"), [(4, 5), (0, 1), (7, 18)])
-def test_links_that_rounding_alone_fills_are_not_used(machine_of, source, destination):
+def test_links_that_rounding_alone_fills_are_not_used(
+    machine_of: Callable[..., Machine], source: int, destination: int
+) -> None:
     # Some legs of Valiant's routes end early with probability 1, which thirds and sixths do not add up to exactly.
     machine = machine_of("mesh", shape=[5, 5])
     traffic = np.zeros((25, 25))

@@ -22,7 +22,7 @@ def rows(**changes: Any) -> list[dict[str, Any]]:
     return validate_study({"study": "x", "analyses": {"a": ASKED | changes}}).analyses["a"].rows()
 
 
-def taken(corner: tuple[int, int], sides: tuple[int, int]) -> set[tuple[Any, ...]]:
+def taken(corner: tuple[int, ...], sides: tuple[int, ...]) -> set[tuple[Any, ...]]:
     """Midplanes of a partition, and the lines of which a ring of more than one midplane takes all cables."""
     x, y = (range(first, first + side) for first, side in zip(corner, sides, strict=True))
     lines = {("x", one) for one in y if sides[0] > 1} | {("y", one) for one in x if sides[1] > 1}

@@ -24,7 +24,8 @@ def grid(kind: str, **more: Any) -> GridConfig:
     description = {"kind": kind, "bandwidth": "1 GB/s", **more}
     if kind.startswith("bluegene"):
         del description["bandwidth"]
-    machine: GridConfig = Topology.model_validate(description)
+    machine = Topology.model_validate(description)
+    assert isinstance(machine, GridConfig)
     return machine
 
 

@@ -46,6 +46,7 @@ def relabelled(machine: Machine, rng: np.random.Generator) -> tuple[Machine, npt
     tail, head = number[machine.cable_tail[order]], number[machine.cable_head[order]]
     old = np.argsort(number)
     arrays = {name: getattr(machine, name) for name in ("group", "level")}
+    moved: dict[str, Any] = {name: None if array is None else array[old] for name, array in arrays.items()}
     told = replace(
         machine,
         node_router=number[machine.node_router],
@@ -53,7 +54,7 @@ def relabelled(machine: Machine, rng: np.random.Generator) -> tuple[Machine, npt
         cable_head=np.where(flip, tail, head),
         cable_class=machine.cable_class[order],
         cable_count=machine.cable_count[order],
-        **{name: None if array is None else array[old] for name, array in arrays.items()},
+        **moved,
     )
     return told, number
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
@@ -22,7 +26,7 @@ from fabricstudy.structure.load import link_loads, link_support, router_link_loa
 TIES = ["split", "positive", "alternate"]
 
 
-def steps(dimension, a: int, b: int, tie: str) -> list[tuple[int, float]]:
+def steps(dimension: Dimension, a: int, b: int, tie: str) -> list[tuple[int, float]]:
     """Next coordinates on the way from a to b, with their shares."""
     if dimension.wrap:
         k = dimension.length
@@ -38,7 +42,7 @@ def steps(dimension, a: int, b: int, tie: str) -> list[tuple[int, float]]:
     return [(a + sign * hop, 1.0)]
 
 
-def adaptive_steps(dimension, a: int, b: int) -> set[int]:
+def adaptive_steps(dimension: Dimension, a: int, b: int) -> set[int]:
     found = {to for to, _ in steps(dimension, a, b, "split")}
     return found if b in found or dimension.wrap else found | {a + (1 if b > a else -1)}
 
@@ -50,15 +54,18 @@ def moved(place: tuple[int, ...], k: int, to: int) -> tuple[int, ...]:
 class Walker:
     """Single packets on a grid, by coordinates alone."""
 
-    def __init__(self, machine) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.dimensions = machine.dimensions
+        assert machine.coordinates is not None
         self.places = [tuple(row) for row in machine.coordinates.tolist()]
         self.link = {
             (self.places[tail], self.places[head]): link
             for link, (tail, head) in enumerate(zip(machine.link_tail, machine.link_head, strict=True))
         }
 
-    def in_order(self, at, goal, tie: str, share: float, load: Counter) -> None:
+    def in_order(
+        self, at: tuple[int, ...], goal: tuple[int, ...], tie: str, share: float, load: dict[int, float]
+    ) -> None:
         if at == goal:
             return
         k = next(k for k in range(len(at)) if at[k] != goal[k])
@@ -67,7 +74,7 @@ class Walker:
             load[self.link[at, onward]] += share * part
             self.in_order(onward, goal, tie, share * part, load)
 
-    def adaptively(self, at, goal, used: set[int]) -> None:
+    def adaptively(self, at: tuple[int, ...], goal: tuple[int, ...], used: set[int]) -> None:
         for k in range(len(at)):
             if at[k] != goal[k]:
                 for to in adaptive_steps(self.dimensions[k], at[k], goal[k]):
@@ -88,19 +95,20 @@ GRIDS = [
 
 
 @pytest.fixture(params=GRIDS, ids=str, scope="module")
-def grid(request, machine_of):
+def grid(request: pytest.FixtureRequest, machine_of: Callable[..., Machine]) -> Machine:
     return machine_of(**request.param)
 
 
-def random_flows(machine, messages: int, seed: int = 1):
+def random_flows(machine: Machine, messages: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
     return random.integers(0, machine.nodes, (2, messages)), random.integers(1, 1000, messages)
 
 
 @pytest.mark.parametrize("tie", TIES)
-def test_dimension_order_moves_bytes_as_single_packets_go(grid, tie):
+def test_dimension_order_moves_bytes_as_single_packets_go(grid: Machine, tie: str) -> None:
     (source, destination), size = random_flows(grid, 200)
-    walker, load = Walker(grid), Counter()
+    walker = Walker(grid)
+    load: dict[int, float] = defaultdict(float)
     for a, b, share in zip(grid.node_router[source], grid.node_router[destination], size, strict=True):
         walker.in_order(walker.places[a], walker.places[b], tie, float(share), load)
     expected = np.array([load[link] for link in range(grid.links)])
@@ -109,9 +117,10 @@ def test_dimension_order_moves_bytes_as_single_packets_go(grid, tie):
     assert np.array_equal(link_support(grid, source, destination, DimensionOrder(tie=tie)), expected > 0)
 
 
-def test_adaptive_packets_may_use_the_links_of_every_order(grid):
+def test_adaptive_packets_may_use_the_links_of_every_order(grid: Machine) -> None:
     (source, destination), _ = random_flows(grid, 6)
-    walker, used = Walker(grid), set()
+    walker = Walker(grid)
+    used: set[int] = set()
     for a, b in zip(grid.node_router[source], grid.node_router[destination], strict=True):
         walker.adaptively(walker.places[a], walker.places[b], used)
     found = link_support(grid, source, destination, Adaptive())
@@ -120,7 +129,7 @@ def test_adaptive_packets_may_use_the_links_of_every_order(grid):
 
 
 @pytest.mark.parametrize("fields", GRIDS[:5], ids=str)
-def test_without_gaps_grid_routings_are_minimal(machine_of, fields):
+def test_without_gaps_grid_routings_are_minimal(machine_of: Callable[..., Machine], fields: dict[str, Any]) -> None:
     grid = machine_of(**fields)
     (source, destination), size = random_flows(grid, 10)
     hops = distances(grid)[grid.node_router[source], grid.node_router[destination]]
@@ -139,7 +148,9 @@ def test_without_gaps_grid_routings_are_minimal(machine_of, fields):
         ("alternate", [10, 8] * 3, [8, 10] * 3),
     ],
 )
-def test_all_to_all_on_a_ring_by_hand(machine_of, tie, up, down):
+def test_all_to_all_on_a_ring_by_hand(
+    machine_of: Callable[..., Machine], tie: str, up: list[int], down: list[int]
+) -> None:
     machine = machine_of("torus", shape=[6])
     load = router_link_loads(machine, np.full((6, 6), 2.0), DimensionOrder(tie=tie))
     for way, expected in ((1, up), (5, down)):
@@ -148,7 +159,7 @@ def test_all_to_all_on_a_ring_by_hand(machine_of, tie, up, down):
 
 
 @pytest.mark.parametrize(("gap", "hops"), [(1, [9]), (2, [9]), (3, [7, 1, 1]), (4, [9]), (5, [6, 1, 1, 1]), (8, [9])])
-def test_express_hops_by_hand(machine_of, gap, hops):
+def test_express_hops_by_hand(machine_of: Callable[..., Machine], gap: int, hops: list[int]) -> None:
     machine = machine_of("express-mesh", shape=[10], gap=gap)
     for source, destination, sign in ((0, 9, 1), (9, 0, -1)):
         used = link_support(machine, np.array([source]), np.array([destination]), DimensionOrder())
@@ -156,14 +167,14 @@ def test_express_hops_by_hand(machine_of, gap, hops):
         assert found == [sign * hop for hop in hops]
 
 
-def trees(machine_of):
+def trees(machine_of: Callable[..., Machine]) -> dict[str, Machine]:
     return {
         "full": machine_of("fat-tree", radix=6),
         "half": machine_of("fat-tree", radix=8, pods=4, core_cables=2),
     }
 
 
-def test_shifts_do_not_contend_under_d_mod_k(machine_of):
+def test_shifts_do_not_contend_under_d_mod_k(machine_of: Callable[..., Machine]) -> None:
     """Zahavi 2012: each shift of all nodes is free of contention in a tree as wide above as below."""
     machine = machine_of("fat-tree", radix=6)
     nodes = np.arange(machine.nodes)
@@ -173,8 +184,9 @@ def test_shifts_do_not_contend_under_d_mod_k(machine_of):
 
 
 @pytest.mark.parametrize("name", ["full", "half"])
-def test_d_mod_k_goes_up_by_the_digits_and_down_once(machine_of, name):
+def test_d_mod_k_goes_up_by_the_digits_and_down_once(machine_of: Callable[..., Machine], name: str) -> None:
     machine = trees(machine_of)[name]
+    assert machine.level is not None and machine.group is not None
     link = {(int(t), int(h)): i for i, (t, h) in enumerate(zip(machine.link_tail, machine.link_head, strict=True))}
     parents = [
         sorted(h for t, h in link if t == router and machine.level[h] > machine.level[t])
@@ -182,7 +194,7 @@ def test_d_mod_k_goes_up_by_the_digits_and_down_once(machine_of, name):
     ]
     widths = [len(parents[int(np.argmax(machine.level == level))]) for level in range(2)]
     (source, destination), size = random_flows(machine, 150)
-    load = Counter()
+    load: Counter[int] = Counter()
     for a, node, bytes_ in zip(machine.node_router[source].tolist(), destination.tolist(), size.tolist(), strict=True):
         goal = int(machine.node_router[node])
         if a == goal:
@@ -203,7 +215,7 @@ def test_d_mod_k_goes_up_by_the_digits_and_down_once(machine_of, name):
     assert np.array_equal(link_support(machine, source, destination, DModK()), expected > 0)
 
 
-def test_d_mod_k_is_minimal_and_adaptive_may_use_all_of_minimal(machine_of):
+def test_d_mod_k_is_minimal_and_adaptive_may_use_all_of_minimal(machine_of: Callable[..., Machine]) -> None:
     machine = machine_of("fat-tree", radix=6)
     (source, destination), _ = random_flows(machine, 20)
     minimal = link_support(machine, source, destination, Minimal())
@@ -211,14 +223,14 @@ def test_d_mod_k_is_minimal_and_adaptive_may_use_all_of_minimal(machine_of):
     assert np.all(minimal[link_support(machine, source, destination, DModK())])
 
 
-def test_d_mod_k_has_no_loads_between_routers(machine_of):
+def test_d_mod_k_has_no_loads_between_routers(machine_of: Callable[..., Machine]) -> None:
     machine = machine_of("fat-tree", radix=4)
     with pytest.raises(ValueError, match="destination nodes"):
         router_link_loads(machine, np.ones((machine.routers, machine.routers)), DModK())
 
 
 @pytest.mark.parametrize("routing", [DimensionOrder(), Minimal(), Valiant(), Adaptive(), Ugal()], ids=lambda r: r.kind)
-def test_nothing_sent_uses_nothing(grid, routing):
+def test_nothing_sent_uses_nothing(grid: Machine, routing: Any) -> None:
     none = np.array([], dtype=np.int32)
     assert not link_support(grid, none, none, routing).any()
     one = np.array([3])
@@ -227,7 +239,9 @@ def test_nothing_sent_uses_nothing(grid, routing):
 
 @given(seed=st.integers(0, 1000), parts=st.integers(1, 40))
 @settings(deadline=None, max_examples=20)
-def test_support_is_the_union_of_what_single_messages_use(machine_of, seed, parts):
+def test_support_is_the_union_of_what_single_messages_use(
+    machine_of: Callable[..., Machine], seed: int, parts: int
+) -> None:
     machine = machine_of("torus", shape=[4, 3])
     (source, destination), _ = random_flows(machine, parts, seed)
     for routing in (DimensionOrder(), Adaptive(), Valiant()):
@@ -236,7 +250,9 @@ def test_support_is_the_union_of_what_single_messages_use(machine_of, seed, part
 
 
 @pytest.mark.parametrize("fields", [*GRIDS, {"kind": "fat-tree", "radix": 6}], ids=str)
-def test_large_walks_in_parts_find_the_same(machine_of, fields, monkeypatch):
+def test_large_walks_in_parts_find_the_same(
+    machine_of: Callable[..., Machine], fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = machine_of(**fields)
     routing = DModK() if fields["kind"] == "fat-tree" else DimensionOrder()
     (source, destination), size = random_flows(machine, 300)

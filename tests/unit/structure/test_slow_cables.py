@@ -39,7 +39,7 @@ def test_slow_cables_of_a_tree_are_those_below_the_most_frequent_bandwidth() -> 
         ]  # fmt: skip
         machine = two_levels(rows, 4, 3)
         bandwidth_Bps = [machine.classes[link].bandwidth_Bps for *_, link, _ in rows]
-        cables = Counter()
+        cables: Counter[float] = Counter()
         for speed, (*_, count) in zip(bandwidth_Bps, rows, strict=True):
             cables[speed] += count
         usual = max(cables, key=lambda speed: (cables[speed], speed))

@@ -155,7 +155,7 @@ def test_paths_by_search_and_by_hops_are_the_same(seed: int) -> None:
     way = cached_routes(machine, Minimal())
     length = np.random.default_rng(seed).random(machine.links)
     found = [ways.shortest(length) for ways in (way.ways(flows), MemorylessRoutes.ways(way, flows))]  # type: ignore[arg-type,union-attr]
-    np.testing.assert_allclose(*found)
+    np.testing.assert_allclose(found[0], found[1])
     assert found[0] @ length == pytest.approx(
         sum(
             size * min(length[path].sum() for path in lightest_paths(machine, source, goal))

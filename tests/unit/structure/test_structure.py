@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,10 +14,11 @@ from hypothesis import strategies as st
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
+from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.summary import describe_machine, hop_figures
 
 
-def as_graph(machine) -> nx.Graph:
+def as_graph(machine: Machine) -> nx.Graph:
     graph = nx.empty_graph(machine.routers)
     graph.add_edges_from(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
     return graph
@@ -23,17 +26,17 @@ def as_graph(machine) -> nx.Graph:
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 20))
 @settings(deadline=None, max_examples=40)
-def test_distances_equal_those_of_networkx(random_machine, seed, routers):
+def test_distances_equal_those_of_networkx(random_machine: Callable[..., Machine], seed: int, routers: int) -> None:
     machine = random_machine(seed, routers, hop_weight=(1, 100))
     assert np.array_equal(distances(machine), nx.floyd_warshall_numpy(as_graph(machine)))
 
 
-def test_machines_in_two_parts_are_refused(from_graph):
+def test_machines_in_two_parts_are_refused(from_graph: Callable[..., Machine]) -> None:
     with pytest.raises(ValueError, match="not connected"):
         distances(from_graph(nx.Graph([(0, 1), (2, 3)])))
 
 
-def test_the_small_dragonfly(dragonfly):
+def test_the_small_dragonfly(dragonfly: Callable[..., Machine]) -> None:
     machine = dragonfly(9, 4, "circulant", ratio=1)
     found, graph = describe_machine(machine), as_graph(machine)
     assert (found.kind, found.nodes, found.routers, found.cables, found.radix) == ("dragonfly", 72, 36, 90, 7)
@@ -42,13 +45,13 @@ def test_the_small_dragonfly(dragonfly):
     assert [(c.name, c.cables) for c in found.classes] == [("local", 54), ("global", 36), ("host", 72)]
 
 
-def test_only_routers_with_nodes_count_for_hops(from_graph):
+def test_only_routers_with_nodes_count_for_hops(from_graph: Callable[..., Machine]) -> None:
     # A star: its centre carries no node, so all pairs of leaves are two hops apart.
     found = describe_machine(from_graph(nx.star_graph(4), node_router=[1, 2, 3, 4]))
     assert (found.diameter, found.mean_hops, found.bisection.upper_Bps) == (2, 2.0, 2e9)
 
 
-def test_json_holds_what_tables_need(dragonfly):
+def test_json_holds_what_tables_need(dragonfly: Callable[..., Machine]) -> None:
     data = json.loads(json.dumps(describe_machine(dragonfly(3, 2, links_per_group_pair=2)).to_json()))
     assert set(data) == {
         "kind", "nodes", "routers", "cables", "radix", "diameter", "mean_hops", "classes", "bisection"
@@ -70,7 +73,7 @@ def test_json_holds_what_tables_need(dragonfly):
     ],
     ids=lambda keys: keys["kind"],
 )
-def test_hops_equal_those_of_networkx(keys):
+def test_hops_equal_those_of_networkx(keys: dict[str, Any]) -> None:
     machine = Topology.model_validate(keys | {"bandwidth": "1 GB/s"}).build()
     diameter, mean_hops = hop_figures(machine)
     assert diameter == nx.diameter(as_graph(machine))
@@ -79,7 +82,7 @@ def test_hops_equal_those_of_networkx(keys):
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(2, 30))
 @settings(deadline=None, max_examples=40)
-def test_hops_from_some_routers_at_a_time(random_machine, seed, routers):
+def test_hops_from_some_routers_at_a_time(random_machine: Callable[..., Machine], seed: int, routers: int) -> None:
     random = np.random.default_rng(seed)
     carrier = random.choice(routers, random.integers(1, routers + 1), replace=False)
     machine = random_machine(seed, routers, node_router=carrier.tolist())
@@ -89,13 +92,13 @@ def test_hops_from_some_routers_at_a_time(random_machine, seed, routers):
     assert mean_hops == pytest.approx(hops.sum() / max(1, len(carrier) * (len(carrier) - 1)))
 
 
-def test_hops_of_machines_in_two_parts_are_refused(from_graph):
+def test_hops_of_machines_in_two_parts_are_refused(from_graph: Callable[..., Machine]) -> None:
     with pytest.raises(ValueError, match="not connected"):
         hop_figures(from_graph(nx.Graph([(0, 1), (2, 3)])))
 
 
 @pytest.mark.parametrize("length", range(2, 12))
-def test_mean_hops_of_one_dimension_by_the_closed_forms(length):
+def test_mean_hops_of_one_dimension_by_the_closed_forms(length: int) -> None:
     """With a router's distance to itself: k/4 or (k^2 - 1)/4k on rings, (k^2 - 1)/3k on lines, 1 - 1/k on cliques."""
     ring = length / 4 if length % 2 == 0 else (length**2 - 1) / (4 * length)
     for kind, mean in (("torus", ring), ("mesh", (length**2 - 1) / (3 * length)), ("hyperx", 1 - 1 / length)):

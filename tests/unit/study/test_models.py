@@ -35,7 +35,13 @@ def test_a_kind_is_registered_where_it_stands_and_known_from_then_on() -> None:
         def routers(self) -> int:
             return 4
 
-        nodes = cables = routers
+        @property
+        def nodes(self) -> int:
+            return 4
+
+        @property
+        def cables(self) -> int:
+            return 4
 
     with pytest.raises(ValidationError):
         Topology.model_validate({"kind": "wheel"})

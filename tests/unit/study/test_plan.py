@@ -115,7 +115,7 @@ def test_a_baseline_run_has_the_phit_of_its_point(study_of: Callable[..., Study]
 def test_routings_that_a_study_compares_have_the_same_virtual_channels(study_of: Callable[..., Study]) -> None:
     """A dragonfly's longest minimal route has 3 hops, Valiant's has 6."""
     both = plan(study_of(sweep={"routing": {"of": "routing", "values": ["minimal", "valiant"]}}))
-    machine = both.rows and next(iter(both.points.values())).point.machine.build()
+    machine = next(iter(both.points.values())).point.machine.build()
     assert {channels(planned.point, machine) for planned in both.points.values()} == {6}
     (minimal,) = {channels(planned.point, machine) for planned in plan(study_of(sweep={})).points.values()}
     assert minimal == 3
@@ -188,7 +188,8 @@ def test_mapping_file_counts_by_content(tmp_path: Path, write_study: Callable[[d
     one, two, three = (row.point_id for row in result.rows)
     assert one == two != three
     point = result.points[one].point
-    assert point.jobs[0].mapping.cores == tuple(numbers)  # type: ignore[union-attr]
+    mapping: Any = point.jobs[0].mapping
+    assert mapping.cores == tuple(numbers)
     assert point_from_json(point.model_dump(mode="json")) == point
 
 

@@ -128,7 +128,8 @@ def test_zip_moves_together(axes: dict[str, tuple[str, int]], length: int) -> No
     free = [name for name in names if name not in zipped]
     assert len(rows) == length * len(list(itertools.product(*(range(axes[name][1]) for name in free))))
     assert all(len({row.labels[name] for name in zipped}) == 1 for row in rows)
-    assert [row.labels[names[0]] for row in rows] == sorted(row.labels[names[0]] for row in rows)
+    labels: list[Any] = [row.labels[names[0]] for row in rows]
+    assert labels == sorted(labels)
 
 
 @given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=5, unique=True))
@@ -151,8 +152,8 @@ def test_set_changes_several_paths() -> None:
             "size": {"set": {"s": {"machine.groups": 5, "machine.routers_per_group": 2}, "m": {"machine.groups": 17}}}
         }
     }
-    points = plan(validate_study(data)).points.values()
-    assert [(p.point.machine.groups, p.point.machine.routers_per_group) for p in points] == [(5, 2), (17, 4)]
+    machines: list[Any] = [planned.point.machine for planned in plan(validate_study(data)).points.values()]
+    assert [(machine.groups, machine.routers_per_group) for machine in machines] == [(5, 2), (17, 4)]
 
 
 def test_mapping_replaces_and_kind_changes() -> None:
@@ -169,7 +170,8 @@ def test_mapping_replaces_and_kind_changes() -> None:
     assert [job.pattern.kind for job in point.jobs] == ["idle", "idle"]
     data |= {"sweep": {"pattern": data["sweep"]["pattern"]}, "exclude": [{"pattern": "idle"}]}
     (point,) = (planned.point for planned in plan(validate_study(data)).points.values())
-    assert [job.pattern.periodic for job in point.jobs] == [True, True]
+    patterns: list[Any] = [job.pattern for job in point.jobs]
+    assert [pattern.periodic for pattern in patterns] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import pandas as pd
+
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -66,4 +68,6 @@ def synthetic(study: Study) -> Tables:
     """All tables of a study; its analyses are left empty."""
     planned = plan(study)
     records = [record(point) for point in planned.points.values()]
-    return collect(planned, records, map(structure, planned.machines), {name: [] for name in study.analyses})
+    return collect(
+        planned, records, map(structure, planned.machines), {name: pd.DataFrame() for name in study.analyses}
+    )

@@ -77,7 +77,8 @@ def test_a_figure_leaves_out_rows_without_the_number(tables: Tables) -> None:
 def judged(tables: Tables, measure: dict[str, Any], expect: list[float]) -> dict[str, Any]:
     part = {"statement": "x", "source_range": expect, "measure": {"analysis": "p", **measure}}
     claim = Claim.model_validate({"id": "c", "statement": "s", "source": "o", "parts": [part]})
-    found: dict[str, Any] = judge([claim], tables).iloc[0].to_dict()
+    found: Any = judge([claim], tables).iloc[0].to_dict()
+    assert isinstance(found, dict)
     return found
 
 

@@ -222,7 +222,7 @@ def test_sharing_as_simulated_and_by_the_routes(tmp_path: Path) -> None:
     with_both, by_routes = of.rows[0].point_id, of.rows[1].point_id
     found[with_both]["sharing"] = shares
     found[by_routes]["sharing"] = {"routes": shares["routes"]}
-    rows = collect(of, found.values(), structures(of)).interference.set_index(["point_id", "job"])
+    rows: Any = collect(of, found.values(), structures(of)).interference.set_index(["point_id", "job"])
     assert list(rows.loc[with_both, "links_shared_routes"]) == [0.5, 0.25]
     assert list(rows.loc[with_both, "links_shared"]) == [0.2, 0.0]
     assert rows.loc[(with_both, 1), ["mls", "tls", "mls_routes", "tls_routes"]].to_list() == [0.2, 0.1, 0.5, 0.25]
@@ -238,7 +238,7 @@ def test_variation_of_a_job_among_different_others(tmp_path: Path) -> None:
     found = records(of)
     for name, runtime_ns in ((first.point_id, 2e6), (other.point_id, 3e6)):
         found[name]["jobs"][0]["runtime_ns"] = runtime_ns
-    rows = collect(of, found.values(), structures(of)).interference.set_index(["point_id", "job"])
+    rows: Any = collect(of, found.values(), structures(of)).interference.set_index(["point_id", "job"])
     assert rows.loc[(first.point_id, 0), "variation"] == rows.loc[(other.point_id, 0), "variation"] == 0.4
     assert rows["variation"].notna().sum() == 2
 
@@ -250,7 +250,7 @@ def test_points_without_a_result_keep_their_row(tmp_path: Path) -> None:
     found[timed_out] = record(timed_out, of.points[timed_out].point, status="timeout", reason="too long")
     del found[lost]
     tables = collect(of, found.values(), structures(of))
-    points = tables.points.set_index("point_id")
+    points: Any = tables.points.set_index("point_id")
     assert points.loc[timed_out, ["status", "reason"]].to_list() == ["timeout", "too long"]
     assert points.loc[lost, ["status", "reason"]].to_list() == ["missing", "no record"]
     assert {timed_out, lost}.isdisjoint(tables.jobs["point_id"])

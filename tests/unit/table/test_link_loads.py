@@ -59,7 +59,7 @@ def tables(tmp_path: Path) -> Tables:
 def definitions(of: Plan, folder: Path) -> Made:
     """Write the definitions of machines and workloads, as their rules do."""
     write_machines(((name, {}, one.build()) for name, one in of.machines.items()), folder)
-    rows = []
+    rows: list[Any] = []
     for planned in of.points.values():
         analysed, ids = built(planned.point.machine), dict(enumerate(WorkloadIds().of(planned.point)))
         rows += workload_rows(planned.point, analysed.machine, analysed.cut_side, ids)

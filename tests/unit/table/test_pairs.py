@@ -61,7 +61,8 @@ BASE: dict[str, Any] = {
 def judged(**experiments: Any) -> dict[str, Any]:
     """Judge the claim of a study with these experiments."""
     study = validate_study({**BASE, "experiments": experiments})
-    return judge(study.claims, synthetic(study)).to_dict("records")[0]
+    found: list[Any] = judge(study.claims, synthetic(study)).to_dict("records")
+    return dict(found[0])
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_group_differs_in_the_mapping_alone(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_put_in_order_is_missing_not_nothing(tmp_path: Path) -> None:
-    rows = collected(planned(tmp_path)).predictors.set_index("metric")
+    rows: Any = collected(planned(tmp_path)).predictors.set_index("metric")
     assert rows.loc["bound_ns", ["spearman", "kendall"]].isna().all(axis=None)
     # All have the same bound: whichever is chosen takes 4 on average.
     assert (rows.loc["bound_ns", "regret"] == 3.0).all()
@@ -125,7 +125,8 @@ def test_what_cannot_be_put_in_order_is_missing_not_nothing(tmp_path: Path) -> N
 
 def test_failed_mappings_are_counted_and_five_are_too_few(tmp_path: Path) -> None:
     of = planned(tmp_path)
-    six, five = (collected(of, lost).predictors.set_index("metric").loc["hop_bytes"] for lost in (1, 2))
+    found: list[Any] = [collected(of, lost).predictors.set_index("metric") for lost in (1, 2)]
+    six, five = (rows.loc["hop_bytes"] for rows in found)
     assert set(zip(six["mappings"], six["mappings_planned"], strict=True)) == {(6, 7)}
     assert six["spearman"].notna().all() and five[["spearman", "kendall"]].isna().all(axis=None)
     assert (five["mappings"] == 5).all() and (five["regret"] == 2.0).all()
@@ -190,8 +191,8 @@ def measured(tables: Tables, **asked: Any) -> Measurement:
 
 def numbers(**columns: Any) -> Tables:
     """Tables of jobs with these numbers, at so many labels of an axis `x`; scalars stand for all."""
-    frame = pd.DataFrame(columns)
-    return make_tables([{"messages": 2, **row} for row in frame.to_dict("records")])
+    rows: list[Any] = pd.DataFrame(columns).to_dict("records")
+    return make_tables([{"messages": 2, **row} for row in rows])
 
 
 def test_a_correlation_takes_medians_over_seeds_and_counts_its_rows() -> None:

@@ -49,7 +49,8 @@ def study_of(*measures: dict[str, Any]) -> Plan:
 def records(of: Plan) -> list[dict[str, Any]]:
     found = []
     for row in of.run_rows:
-        wait_s = WAIT_S.get((row.labels["network"], row.labels["loss"], row.labels["order"]), 1.0) + row.seed - 2
+        labels: Any = row.labels
+        wait_s = WAIT_S.get((labels["network"], labels["loss"], labels["order"]), 1.0) + row.seed - 2
         classes = [
             {"class_nodes": nodes, "jobs": 9, "wait_mean_s": wait_s * scale} for nodes, scale in ((512, 1), (1024, 2))
         ]
@@ -58,7 +59,8 @@ def records(of: Plan) -> list[dict[str, Any]]:
 
 
 def judged(of: Plan, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return collect(of, [], [], {}, schedule_tables(of, {"s": known})).claims.to_dict("records")
+    found: list[Any] = collect(of, [], [], {}, schedule_tables(of, {"s": known})).claims.to_dict("records")
+    return found
 
 
 @pytest.mark.parametrize(

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.point import Point
+from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.allocation.request import NO_JOB, Request
 from fabricstudy.workload.allocation.spread import Spread
-from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 
-def request(machine, free, wanted):
+def request(machine: Machine, free: np.ndarray, wanted: int) -> Request:
     """A request in which job 0 holds what is not free."""
     rng = np.random.default_rng(0)
     return Request(machine, np.where(free, NO_JOB, 0).astype(np.int32), wanted, rng, rng)
 
 
-def nodes_of(job):
+def nodes_of(job: PlacedJob) -> list[int]:
     """Nodes in the order in which ranks fill them (the mapping is linear)."""
     assert np.array_equal(job.node_of_rank[0::2], job.node_of_rank[1::2])
-    return job.node_of_rank[0::2].tolist()
+    nodes: list[int] = job.node_of_rank[0::2].tolist()
+    return nodes
 
 
 @given(
@@ -31,7 +36,9 @@ def nodes_of(job):
     data=st.data(),
 )
 @settings(deadline=None)
-def test_jobs_are_disjoint_and_of_the_size_asked(point, placed, policies, data):
+def test_jobs_are_disjoint_and_of_the_size_asked(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], policies: list[str], data: st.DataObject
+) -> None:
     sizes = [data.draw(st.integers(1, 72 // len(policies))) for _ in policies]
     jobs = [{"nodes": n, "allocation": {"kind": kind}} for n, kind in zip(sizes, policies, strict=True)]
     seed = data.draw(st.integers(0, 2**31 - 1))
@@ -44,7 +51,9 @@ def test_jobs_are_disjoint_and_of_the_size_asked(point, placed, policies, data):
 
 @given(holes=st.sets(st.integers(0, 71), max_size=60), data=st.data())
 @settings(deadline=None)
-def test_cluster_takes_the_first_free_nodes(point, placed, holes, data):
+def test_cluster_takes_the_first_free_nodes(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], holes: set[int], data: st.DataObject
+) -> None:
     wanted = data.draw(st.integers(1, 72 - len(holes)))
     jobs = [{"nodes": wanted, "allocation": {"kind": "cluster"}}]
     if holes:
@@ -53,7 +62,7 @@ def test_cluster_takes_the_first_free_nodes(point, placed, holes, data):
     assert nodes_of(placed(point(*jobs))[-1]) == free[:wanted]
 
 
-def walk_round_robin(groups, routers, nodes, free):
+def walk_round_robin(groups: int, routers: int, nodes: int, free: set[int]) -> Iterator[int]:
     """Go from router to the same router of the next group, from the last group to the next router of the first."""
     router = group = 0
     for _ in range(groups * routers):
@@ -72,7 +81,9 @@ def walk_round_robin(groups, routers, nodes, free):
     data=st.data(),
 )
 @settings(deadline=None)
-def test_spread_goes_round_the_groups(point, groups, routers, nodes, data):
+def test_spread_goes_round_the_groups(
+    point: Callable[..., Point], groups: int, routers: int, nodes: int, data: st.DataObject
+) -> None:
     shape = {"groups": groups, "routers_per_group": routers, "nodes_per_router": nodes}
     machine = point({"share": 1.0}, **shape).machine.build()
     free = np.array(data.draw(st.lists(st.booleans(), min_size=machine.nodes, max_size=machine.nodes)))
@@ -82,13 +93,13 @@ def test_spread_goes_round_the_groups(point, groups, routers, nodes, data):
     assert got.tolist() == list(islice(walk, wanted))
 
 
-def test_spread_by_hand(point, placed):
+def test_spread_by_hand(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     job = {"nodes": 20, "allocation": {"kind": "spread"}}
     first_routers = [8 * group + node for group in range(9) for node in (0, 1)]
     assert nodes_of(placed(point(job))[0]) == [*first_routers, 2, 3]
 
 
-def test_spread_without_groups_goes_round_the_routers(torus):
+def test_spread_without_groups_goes_round_the_routers(torus: Callable[..., Machine]) -> None:
     machine = torus((3, 2), nodes_per_router=2)
     free = np.ones(12, dtype=bool)
     free[4] = False
@@ -96,7 +107,9 @@ def test_spread_without_groups_goes_round_the_routers(torus):
     assert got.tolist() == [0, 2, 6, 8, 10, 1, 3]
 
 
-def test_random_gives_every_node_the_same_chance(point, placed):
+def test_random_gives_every_node_the_same_chance(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     draws = 300
     hits = np.zeros(72, dtype=int)
     orders = set()
@@ -109,7 +122,9 @@ def test_random_gives_every_node_the_same_chance(point, placed):
     assert np.all(abs(hits - draws / 2) < 5 * np.sqrt(draws) / 2)
 
 
-def test_explicit_keeps_the_order_given(point, placed):
+def test_explicit_keeps_the_order_given(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     nodes = [70, 3, 11]
     assert nodes_of(placed(point({"allocation": {"kind": "explicit", "nodes": nodes}}))[0]) == nodes
 
@@ -124,12 +139,16 @@ def test_explicit_keeps_the_order_given(point, placed):
         ([{"nodes": 1, "ranks_per_node": 3}], "job 0: .*3.*2"),
     ],
 )
-def test_what_does_not_fit_is_refused(point, placed, jobs, values):
+def test_what_does_not_fit_is_refused(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], jobs: list[dict[str, Any]], values: str
+) -> None:
     with pytest.raises(WorkloadError, match=values):
         placed(point(*jobs))
 
 
-def test_two_jobs_of_half_share_all_nodes(point, placed):
+def test_two_jobs_of_half_share_all_nodes(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     for kind in ("cluster", "spread", "random"):
         job = {"share": 0.5, "allocation": {"kind": kind}}
         first, second = placed(point(job, job))

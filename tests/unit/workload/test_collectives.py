@@ -20,9 +20,15 @@ def pattern_of(kind: str, message: str = "", **keys: Any) -> Pattern:
     return Pattern.model_validate(written, context={}, by_alias=True, by_name=False)
 
 
+def total_bytes(sends: Sends) -> int:
+    assert sends.size_bytes is not None
+    return int(sends.size_bytes.sum())
+
+
 def sends_of(pattern: Pattern, ranks: int) -> Sends:
     pattern.check_ranks(ranks)
     sends = pattern.sends(ranks, np.random.default_rng(0))
+    assert sends.size_bytes is not None
     assert np.all(sends.size_bytes > 0) and np.all(sends.source != sends.destination)
     assert sorted(set(sends.phase.tolist())) == list(range(sends.phase.max(initial=-1) + 1))
     # What is stated in closed form is what is sent.
@@ -58,7 +64,7 @@ def depths(ranks: int) -> int:
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_all_reduce(ranks):
+def test_all_reduce(ranks: int) -> None:
     size = 840 * ranks
     power, above = folded(ranks)
     between, unfold = power.bit_length() - 1, 2 * (above > 0)
@@ -70,7 +76,7 @@ def test_all_reduce(ranks):
     }
     for algorithm, (total, phases) in expected.items():
         sends = sends_of(pattern_of("all-reduce", f"{size} B", algorithm=algorithm, root=ranks // 2), ranks)
-        assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases), algorithm
+        assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases), algorithm
         assert knows(sends, ranks).all(), algorithm
         if algorithm == "ring" or (algorithm == "rabenseifner" and not above):
             # The least that any all-reduce can send a rank (Patarasuk and Yuan 2009).
@@ -80,7 +86,7 @@ def test_all_reduce(ranks):
 
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("bytes_a_rank", [840, 7.3])
-def test_reduce_scatter(ranks, bytes_a_rank):
+def test_reduce_scatter(ranks: int, bytes_a_rank: float) -> None:
     size = int(bytes_a_rank * ranks)
     power, above = folded(ranks)
     own = np.diff([size * rank // ranks for rank in range(ranks + 1)])
@@ -94,12 +100,12 @@ def test_reduce_scatter(ranks, bytes_a_rank):
     }
     for algorithm, (total, phases) in expected.items():
         sends = sends_of(pattern_of("reduce-scatter", f"{size} B", algorithm=algorithm), ranks)
-        assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases), algorithm
+        assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases), algorithm
         assert knows(sends, ranks).all(), algorithm
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_broadcast(ranks):
+def test_broadcast(ranks: int) -> None:
     size, root = 840 * ranks, ranks - 1
     expected = {
         "binomial": (size * (ranks - 1), log2(ranks)),
@@ -109,19 +115,19 @@ def test_broadcast(ranks):
         expected["scatter-recursive-doubling"] = (840 * depths(ranks) + size * (ranks - 1), 2 * log2(ranks))
     for algorithm, (total, phases) in expected.items():
         sends = sends_of(pattern_of("broadcast", f"{size} B", algorithm=algorithm, root=root), ranks)
-        assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases), algorithm
+        assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases), algorithm
         assert knows(sends, ranks)[:, root].all(), algorithm
         assert np.all(np.bincount(sends.destination, sends.size_bytes, ranks)[:-1] >= size * (1 - 1 / ranks))
 
 
 @pytest.mark.parametrize("ranks", RANKS)
 @pytest.mark.parametrize("root", [0, 1])
-def test_gather_and_scatter(ranks, root):
+def test_gather_and_scatter(ranks: int, root: int) -> None:
     for algorithm, total, phases in (("linear", 9 * (ranks - 1), 1), ("binomial", 9 * depths(ranks), log2(ranks))):
         up, down = (sends_of(pattern_of(kind, "9 B", algorithm=algorithm, root=root), ranks)
                     for kind in ("gather", "scatter"))  # fmt: skip
         for sends in (up, down):
-            assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (total, phases)
+            assert (total_bytes(sends), sends.phase.max() + 1) == (total, phases)
         assert knows(up, ranks)[root].all() and knows(down, ranks)[:, root].all()
         # Each rank hands on its own block and all that it got; the root keeps those of all.
         balance = np.bincount(up.source, up.size_bytes, ranks) - np.bincount(up.destination, up.size_bytes, ranks)
@@ -133,15 +139,15 @@ def test_gather_and_scatter(ranks, root):
 
 
 @pytest.mark.parametrize("ranks", RANKS)
-def test_barrier_and_incast(ranks):
+def test_barrier_and_incast(ranks: int) -> None:
     sends = sends_of(pattern_of("barrier", iterations=1), ranks)
-    assert (sends.size_bytes.sum(), sends.phase.max() + 1) == (ranks * log2(ranks), log2(ranks))
+    assert (total_bytes(sends), sends.phase.max() + 1) == (ranks * log2(ranks), log2(ranks))
     assert knows(sends, ranks).all()
     sends = sends_of(pattern_of("incast", "5 B", root=1), ranks)
     assert (len(sends.phase), sends.phase.max(), set(sends.destination)) == (ranks - 1, 0, {1})
 
 
-def test_iterations_and_a_moved_root():
+def test_iterations_and_a_moved_root() -> None:
     once, thrice = (sends_of(pattern_of("broadcast", "64 B", algorithm="binomial", iterations=n), 8) for n in (1, 3))
     assert len(thrice.phase) == 3 * len(once.phase) and thrice.phase.max() == 8
     moved = sends_of(pattern_of("broadcast", "64 B", algorithm="binomial", root=3), 8)
@@ -173,7 +179,8 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("kind", "library", "size", "ranks", "expected"), CHOICES)
-def test_libraries_switch_where_they_say(kind, library, size, ranks, expected):
+def test_libraries_switch_where_they_say(kind: str, library: str, size: int, ranks: int, expected: str) -> None:
+    by_library: Any
     by_library, by_name = (pattern_of(kind, f"{size} B", algorithm=name) for name in (library, expected))
     assert by_library.chosen(ranks) == expected
     assert by_library.traffic(ranks) == by_name.traffic(ranks)
@@ -187,7 +194,7 @@ def test_libraries_switch_where_they_say(kind, library, size, ranks, expected):
     ("broadcast", {"algorithm": "scatter-recursive-doubling"}, 12, "algorithm"),
     ("gather", {"root": 9}, 9, "root"),
 ])  # fmt: skip
-def test_what_cannot_be_is_refused(kind, keys, ranks, path):
+def test_what_cannot_be_is_refused(kind: str, keys: dict[str, Any], ranks: int, path: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         pattern_of(kind, "64 B", **keys).check_ranks(ranks)
     assert (refusal.value.code, refusal.value.path) == ("does-not-fit", (path,))
@@ -195,6 +202,6 @@ def test_what_cannot_be_is_refused(kind, keys, ranks, path):
         pattern_of(kind, "64 B", **keys).check_ranks(ranks // 2 + ranks % 2 if path == "message" else 16)
 
 
-def test_traffic_of_many_ranks_needs_no_messages():
+def test_traffic_of_many_ranks_needs_no_messages() -> None:
     (part,) = pattern_of("all-reduce", "100 kB", algorithm="ring").traffic(50_000)
     assert part == (2.0 * 50_000 * 49_999, 2, 2 * 49_999)

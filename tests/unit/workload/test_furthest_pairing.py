@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
-from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.furthest_pairing import FurthestPairing, antipodes, furthest_pairs
 from fabricstudy.workload.pattern.job_placement import JobPlacement
 
 CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
 
 
-def hops_of(graph):
+def hops_of(graph: nx.Graph) -> np.ndarray:
     hops = np.zeros((len(graph), len(graph)), dtype=np.int16)
     for tail, row in nx.all_pairs_shortest_path_length(graph):
         for head, length in row.items():
@@ -29,7 +34,9 @@ def hops_of(graph):
     ("shape", "nodes_per_router"),
     [((8, 4, 4), 1), ((4, 6), 1), ((16, 4, 2), 1), ((5, 5), 2), ((7, 3), 2), ((3, 3, 4), 1), ((9, 5), 4)],
 )
-def test_on_a_torus_every_pair_is_at_the_diameter(torus, shape, nodes_per_router):
+def test_on_a_torus_every_pair_is_at_the_diameter(
+    torus: Callable[..., Machine], shape: tuple[int, ...], nodes_per_router: int
+) -> None:
     machine = torus(shape, nodes_per_router)
     site = JobPlacement(machine, np.arange(machine.nodes, dtype=np.int32), np.zeros(machine.routers, dtype=bool))
     pairs = CONFIG.sends_at(site)
@@ -40,7 +47,9 @@ def test_on_a_torus_every_pair_is_at_the_diameter(torus, shape, nodes_per_router
 
 @pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])
 @pytest.mark.parametrize("share", [0.5, 1.0])
-def test_on_a_dragonfly_every_pair_is_at_the_diameter(point, placed, allocation, share):
+def test_on_a_dragonfly_every_pair_is_at_the_diameter(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], allocation: str, share: float
+) -> None:
     job = {
         "share": share,
         "pattern": {"kind": "furthest-pairing", "message": "1 kB"},
@@ -55,12 +64,12 @@ def test_on_a_dragonfly_every_pair_is_at_the_diameter(point, placed, allocation,
     assert np.all(distances(machine)[router[messages.source], router[messages.destination]] == 3)
 
 
-def test_of_equally_far_nodes_the_one_half_the_job_later_is_taken():
+def test_of_equally_far_nodes_the_one_half_the_job_later_is_taken() -> None:
     everywhere = 1 - np.eye(6, dtype=np.int16)
     assert furthest_pairs(np.arange(6, dtype=np.int32), everywhere).tolist() == [3, 4, 5, 0, 1, 2]
 
 
-def test_ranks_of_a_node_share_its_partner(torus):
+def test_ranks_of_a_node_share_its_partner(torus: Callable[..., Machine]) -> None:
     """Four routers in a ring, a node each, ranks seated at random: rank order decides who of a node meets whom."""
     machine = torus((4,), cores_per_node=2)
     site = JobPlacement(machine, np.array([0, 2, 3, 1, 0, 1, 2, 3], dtype=np.int32), np.zeros(4, dtype=bool))
@@ -71,7 +80,7 @@ def test_ranks_of_a_node_share_its_partner(torus):
 
 @given(seed=st.integers(0, 10_000), routers=st.integers(3, 12), pairs=st.integers(1, 7))
 @settings(deadline=None)
-def test_partners_are_mutual_and_no_swap_of_two_pairs_gains(seed, routers, pairs):
+def test_partners_are_mutual_and_no_swap_of_two_pairs_gains(seed: int, routers: int, pairs: int) -> None:
     hops = hops_of(nx.connected_watts_strogatz_graph(routers, 2, 0.5, seed=seed))
     router = np.sort(np.random.default_rng(seed).integers(0, routers, 2 * pairs)).astype(np.int32)
     partner = furthest_pairs(router, hops)
@@ -86,7 +95,7 @@ def test_partners_are_mutual_and_no_swap_of_two_pairs_gains(seed, routers, pairs
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_total_distance_is_that_of_the_best_matching(seed):
+def test_total_distance_is_that_of_the_best_matching(seed: int) -> None:
     """Not promised, but so on these; a change for the worse should be seen."""
     rng = np.random.default_rng(seed)
     hops = hops_of(nx.connected_watts_strogatz_graph(10, 3, 0.5, seed=seed))
@@ -97,7 +106,9 @@ def test_total_distance_is_that_of_the_best_matching(seed):
     assert hops[router, router[furthest_pairs(router, hops)]].sum() == 2 * best
 
 
-def test_odd_number_of_nodes_is_refused(point, placed):
+def test_odd_number_of_nodes_is_refused(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     job = {"nodes": 3, "pattern": {"kind": "furthest-pairing", "message": "1 kB"}}
     with pytest.raises(WorkloadError, match=r"^job 0: .*\b3\b"):
         placed(point(job))
@@ -106,16 +117,17 @@ def test_odd_number_of_nodes_is_refused(point, placed):
 RINGS = [((8, 4, 4), 1), ((4, 6), 1), ((16, 4, 2), 1), ((2, 2), 1), ((4, 4), 3), ((6,), 2)]
 
 
-def grid(shape, nodes_per_router=1, **more):
+def grid(shape: tuple[int, ...], nodes_per_router: int = 1, **more: Any) -> Machine:
     config = {"kind": "torus", "shape": list(shape), "nodes_per_router": nodes_per_router, "bandwidth": "1 GB/s"}
     return Topology.model_validate(config | more).build()
 
 
 @pytest.mark.parametrize(("shape", "nodes_per_router"), RINGS)
-def test_on_even_rings_partners_are_half_way_round_each(shape, nodes_per_router):
+def test_on_even_rings_partners_are_half_way_round_each(shape: tuple[int, ...], nodes_per_router: int) -> None:
     """Experiment A of Oltchik and Schwartz; the general search agrees, in the sum of distances and mostly in pairs."""
     machine = grid(shape, nodes_per_router)
     partner = antipodes(machine, np.arange(machine.nodes))
+    assert machine.coordinates is not None and partner is not None
     at = machine.coordinates[machine.node_router]
     assert np.array_equal((at + np.array(shape) // 2) % shape, at[partner])
     assert np.array_equal(partner[partner], np.arange(machine.nodes))
@@ -125,8 +137,9 @@ def test_on_even_rings_partners_are_half_way_round_each(shape, nodes_per_router)
 
 @given(data=st.data())
 @settings(deadline=None, max_examples=40)
-def test_antipodes_of_a_part_are_given_only_where_all_are_in_it(data):
+def test_antipodes_of_a_part_are_given_only_where_all_are_in_it(data: st.DataObject) -> None:
     machine = grid((4, 4, 2), 2)
+    assert machine.coordinates is not None
     nodes = np.array(sorted(data.draw(st.sets(st.integers(0, 63), min_size=2, max_size=20))))
     if data.draw(st.booleans()):
         opposite = (machine.coordinates[machine.node_router] + [2, 2, 1]) % [4, 4, 2] @ [1, 4, 16]
@@ -137,18 +150,18 @@ def test_antipodes_of_a_part_are_given_only_where_all_are_in_it(data):
     counts = {tuple(at[r]): np.count_nonzero(router == r) for r in set(router.tolist())}
     closed = all(counts.get(tuple(np.add(place, [2, 2, 1]) % [4, 4, 2])) == n for place, n in counts.items())
     assert (partner is not None) == closed
-    if closed:
+    if partner is not None:
         assert np.array_equal((at[router] + [2, 2, 1]) % [4, 4, 2], at[router[partner]])
         assert np.array_equal(partner[partner], np.arange(len(nodes)))
 
 
-def test_odd_rings_and_lines_have_no_antipodes():
+def test_odd_rings_and_lines_have_no_antipodes() -> None:
     for shape, wrap in (((4, 5), True), ((4, 4), [True, False])):
         machine = grid(shape, wrap=wrap)
         assert antipodes(machine, np.arange(machine.nodes)) is None
 
 
-def test_ranks_of_a_node_pair_with_those_of_the_opposite_one():
+def test_ranks_of_a_node_pair_with_those_of_the_opposite_one() -> None:
     machine = grid((4, 2), cores_per_node=2)
     node_of_rank = np.array([0, 5, 2, 7, 4, 1, 6, 3] * 2, dtype=np.int32)
     pairs = CONFIG.sends_at(JobPlacement(machine, node_of_rank, np.zeros(8, dtype=bool)))

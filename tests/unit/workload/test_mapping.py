@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.point import Point
 from fabricstudy.workload.mapping.file import MappingFile
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
 from fabricstudy.workload.mapping.slots import Slots
 from fabricstudy.workload.mapping.tasks import Tasks
-from fabricstudy.workload.messages import Messages, WorkloadError, hop_bytes
+from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, hop_bytes
 
 STENCIL = {"kind": "stencil", "message": "100 kB"}
 
@@ -33,7 +37,16 @@ STENCIL = {"kind": "stencil", "message": "100 kB"}
     seed=st.integers(0, 1000),
 )
 @settings(deadline=None)
-def test_each_core_has_one_rank(point, placed, mapping, pattern, allocation, nodes, ranks_per_node, seed):
+def test_each_core_has_one_rank(
+    point: Callable[..., Point],
+    placed: Callable[[Point], list[PlacedJob]],
+    mapping: str,
+    pattern: dict[str, Any],
+    allocation: str,
+    nodes: int,
+    ranks_per_node: int,
+    seed: int,
+) -> None:
     if nodes * ranks_per_node == 1:
         pattern = {"kind": "idle"}
     job = {
@@ -50,18 +63,20 @@ def test_each_core_has_one_rank(point, placed, mapping, pattern, allocation, nod
     assert held.tolist() == sorted(set(linear.node_of_rank.tolist()))
 
 
-def test_linear_fills_node_after_node(point, placed):
+def test_linear_fills_node_after_node(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     job = {"allocation": {"kind": "explicit", "nodes": [7, 2]}, "mapping": {"kind": "linear"}}
     assert placed(point(job))[0].node_of_rank.tolist() == [7, 7, 2, 2]
 
 
-def test_random_seats_every_rank_everywhere(point, placed):
+def test_random_seats_every_rank_everywhere(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     job = {"nodes": 4, "ranks_per_node": 1, "mapping": {"kind": "random"}}
     seatings = {tuple(placed(point(job, seed=seed))[0].node_of_rank.tolist()) for seed in range(300)}
     assert len(seatings) == 24
 
 
-def test_file_seats_rank_r_on_the_core_of_line_r(point):
+def test_file_seats_rank_r_on_the_core_of_line_r(point: Callable[..., Point]) -> None:
     slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=(3, 0, 2, 1))
     cores = config.map_ranks(slots, Tasks(4), np.random.default_rng(0))
@@ -69,7 +84,7 @@ def test_file_seats_rank_r_on_the_core_of_line_r(point):
 
 
 @pytest.mark.parametrize(("cores", "values"), [((0, 1, 2), "3.*4"), ((0, 1, 2, 2), "0.*3")])
-def test_file_that_does_not_fit_is_refused(point, cores, values):
+def test_file_that_does_not_fit_is_refused(point: Callable[..., Point], cores: tuple[int, ...], values: str) -> None:
     slots = Slots(point({"nodes": 2}).machine.build(), np.array([9, 4], dtype=np.int32), 2)
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=cores)
     with pytest.raises(WorkloadError, match=values):
@@ -79,8 +94,14 @@ def test_file_that_does_not_fit_is_refused(point, cores, values):
 @pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])
 @pytest.mark.parametrize("share", [0.5, 1.0])
 @pytest.mark.parametrize("periodic", [False, True])
-def test_recursive_bisection_brings_a_stencil_together(point, placed, allocation, share, periodic):
-    def hops(mapping, seed=1):
+def test_recursive_bisection_brings_a_stencil_together(
+    point: Callable[..., Point],
+    placed: Callable[[Point], list[PlacedJob]],
+    allocation: str,
+    share: float,
+    periodic: bool,
+) -> None:
+    def hops(mapping: str, seed: int = 1) -> float:
         job = {
             "share": share,
             "pattern": STENCIL | {"periodic": periodic},
@@ -97,7 +118,7 @@ def test_recursive_bisection_brings_a_stencil_together(point, placed, allocation
     assert np.mean(at_random) - min(at_random) < 0.1 * np.mean(at_random)
 
 
-def test_recursive_bisection_finds_the_groups_of_a_workload(point):
+def test_recursive_bisection_finds_the_groups_of_a_workload(point: Callable[..., Point]) -> None:
     """Eight sets of ranks that talk only among themselves belong in the eight groups of the machine."""
     machine = point({"share": 1.0}, groups=8).machine.build()
     slots = Slots(machine, np.random.default_rng(3).permutation(64).astype(np.int32), 2)
@@ -110,11 +131,12 @@ def test_recursive_bisection_finds_the_groups_of_a_workload(point):
         np.full(len(source), 10**9),
     )
     cores = RecursiveBisection().map_ranks(slots, Tasks(128, messages), np.random.default_rng(0))
+    assert machine.group is not None
     group = machine.group[machine.node_router[slots.node_of_core[cores]]]
     assert [len(set(group[team == number])) for number in range(8)] == [1] * 8
 
 
-def test_node_graph_by_hand(point):
+def test_node_graph_by_hand(point: Callable[..., Point]) -> None:
     """Two groups of one router and one node each, joined by three cables: hosts weigh more than those."""
     shape = {"groups": 2, "routers_per_group": 1, "nodes_per_router": 1, "links_per_group_pair": 3}
     machine = point({"share": 1.0}, **shape).machine.build()
@@ -125,7 +147,9 @@ def test_node_graph_by_hand(point):
 
 
 @pytest.mark.parametrize("kind", ["bisection", "furthest-pairing"])
-def test_recursive_bisection_refuses_a_pattern_that_follows_the_seats(point, placed, kind):
+def test_recursive_bisection_refuses_a_pattern_that_follows_the_seats(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], kind: str
+) -> None:
     job = {"share": 1.0, "pattern": {"kind": kind, "message": "1 kB"}, "mapping": {"kind": "recursive-bisection"}}
     with pytest.raises(WorkloadError, match="recursive-bisection"):
         placed(point(job))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import bound
 from fabricstudy.workload.mapping.bound import mapping_bound, partners_bound
+from fabricstudy.workload.mapping.slots import Slots
+from fabricstudy.workload.mapping.tasks import Tasks
 
 from .test_task_mapping import MACHINES, TORUS, bytes_times_hops, mapped, random_tasks, slots_on, stencil, tasks_with
 
-SMALL = {
+SMALL: dict[str, dict[str, Any]] = {
     "ring": {"kind": "torus", "shape": [6]},
     "mesh": {"kind": "mesh", "shape": [3, 2]},
     "pairs": {"kind": "torus", "shape": [3], "nodes_per_router": 2},
@@ -26,13 +29,14 @@ SMALL = {
 }
 
 
-def half(slots):
+def half(slots: Slots) -> np.ndarray:
     return np.arange(slots.machine.routers) < slots.machine.routers // 2
 
 
-def time_ns(slots, tasks, core):
+def time_ns(slots: Slots, tasks: Tasks, core: np.ndarray) -> float:
     """Link bound of one mapping under minimal routing."""
     node, sent = slots.node_of_core[core], tasks.messages
+    assert sent is not None
     ends = node[sent.source], node[sent.destination]
     return load_time_ns(slots.machine, link_loads(slots.machine, *ends, sent.size_bytes, Minimal()))
 
@@ -40,7 +44,7 @@ def time_ns(slots, tasks, core):
 @pytest.mark.parametrize("machine", SMALL)
 @given(seed=st.integers(0, 1000), degree=st.integers(1, 5))
 @settings(deadline=None, max_examples=4)
-def test_no_mapping_at_all_is_better(machine, seed, degree):
+def test_no_mapping_at_all_is_better(machine: str, seed: int, degree: int) -> None:
     slots, tasks = slots_on(SMALL[machine]), random_tasks(6, seed, degree)
     found = mapping_bound(tasks.graph, slots, half(slots))
     every = [np.array(core) for core in itertools.permutations(range(6))]
@@ -50,7 +54,7 @@ def test_no_mapping_at_all_is_better(machine, seed, degree):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_no_good_mapping_is_better_on_any_machine(machine):
+def test_no_good_mapping_is_better_on_any_machine(machine: str) -> None:
     whole = slots_on(MACHINES[machine])
     for slots in (whole, slots_on(MACHINES[machine], list(range(1, whole.machine.nodes, 2)))):
         tasks = random_tasks(slots.ranks, 4)
@@ -60,13 +64,13 @@ def test_no_good_mapping_is_better_on_any_machine(machine):
         assert 0 < found.time_ns <= time_ns(slots, tasks, core)
 
 
-def test_exact_for_a_stencil_that_fits():
+def test_exact_for_a_stencil_that_fits() -> None:
     slots, tasks = slots_on(TORUS), stencil((4, 4, 4))
     found = mapping_bound(tasks.graph, slots, half(slots))
     assert (found.hop_bytes, found.method) == (6 * 64 * 1000, "partners")
 
 
-def test_exact_for_all_to_all():
+def test_exact_for_all_to_all() -> None:
     slots = slots_on(TORUS | {"bandwidth": {"links": "1 GB/s", "host": "99 GB/s"}})
     tasks = tasks_with(64, [(a, b, 10) for a in range(64) for b in range(64) if a != b])
     found = mapping_bound(tasks.graph, slots, half(slots))
@@ -75,7 +79,7 @@ def test_exact_for_all_to_all():
     assert found.time_ns == pytest.approx(32 * 32 * 10 / 32) == 3 * 64**2 * 10 / (64 * 6)
 
 
-def test_the_spectrum_sees_what_partners_do_not():
+def test_the_spectrum_sees_what_partners_do_not() -> None:
     """Of a complete bipartite graph each rank has near partners enough, but not all of them at once."""
     tasks = tasks_with(64, [(a, b, 10) for a in range(32) for b in range(32, 64)])
     slots = slots_on(TORUS)
@@ -84,14 +88,14 @@ def test_the_spectrum_sees_what_partners_do_not():
     assert mapping_bound(tasks.graph, slots, half(slots), largest_spectrum=63).method == "partners"
 
 
-def test_a_line_of_three_by_hand():
+def test_a_line_of_three_by_hand() -> None:
     """Three ranks that all exchange 10 B on a line: one pair is two hops apart."""
     slots, tasks = slots_on({"kind": "mesh", "shape": [3]}), tasks_with(3, [(0, 1, 10), (1, 2, 10), (0, 2, 10)])
     assert mapping_bound(tasks.graph, slots, half(slots)).hop_bytes == pytest.approx(40.0)
 
 
 @pytest.mark.parametrize("machine", [TORUS, MACHINES["mesh"], {"kind": "hyperx", "shape": [4, 3]}], ids=str)
-def test_large_grids_are_bounded_from_their_middle(monkeypatch, machine):
+def test_large_grids_are_bounded_from_their_middle(monkeypatch: pytest.MonkeyPatch, machine: dict[str, Any]) -> None:
     slots = slots_on(machine)
     tasks = random_tasks(slots.ranks, 2, degree=8)
     exact = partners_bound(tasks.graph, slots)
@@ -104,7 +108,7 @@ def test_large_grids_are_bounded_from_their_middle(monkeypatch, machine):
     assert 0 < loose <= partners_bound(fewer.graph, part)
 
 
-def test_ranks_of_one_node_talk_for_free():
+def test_ranks_of_one_node_talk_for_free() -> None:
     """Two ranks a node: the second of two equal partners alone needs the host link, and one hop."""
     slots = slots_on(
         {"kind": "mesh", "shape": [2], "cores_per_node": 2, "bandwidth": {"links": "9 GB/s", "host": "1 GB/s"}}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,17 +15,18 @@ from hypothesis import strategies as st
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.load import link_support
-from fabricstudy.structure.sharing import link_sharing
+from fabricstudy.structure.sharing import Sharing, link_sharing
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.boxes import exact_boxes
-from fabricstudy.workload.allocation.request import NO_JOB, Request
+from fabricstudy.workload.allocation.request import NO_JOB, Grant, Request
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 
 MACHINE, ROUTING, ALLOCATION = Topology, Routing, Allocation
-GRIDS = {
+GRIDS: dict[str, dict[str, Any]] = {
     "mesh": {"kind": "mesh", "shape": [5, 3, 4], "nodes_per_router": 2},
     "torus": {"kind": "torus", "shape": [6, 5, 4]},
     "half torus": {"kind": "torus", "shape": [8, 6], "wrap": [True, False], "nodes_per_router": 3},
@@ -31,11 +34,11 @@ GRIDS = {
     "gap 2": {"kind": "express-mesh", "shape": [7, 4, 4], "gap": 2, "nodes_per_router": 2},
     "gap 3": {"kind": "express-mesh", "shape": [9, 6], "gap": 3},
 }
-TREES = {
+TREES: dict[str, dict[str, Any]] = {
     "tree": {"kind": "fat-tree", "radix": 6},
     "half tree": {"kind": "fat-tree", "radix": 8, "pods": 4, "core_cables": 2},
 }
-GROUPS = {
+GROUPS: dict[str, dict[str, Any]] = {
     "dragonfly": {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2},
     "slim fly 5": {"kind": "slim-fly", "q": 5, "nodes_per_router": 2},
     "slim fly 7": {"kind": "slim-fly", "q": 7, "nodes_per_router": 1},
@@ -44,11 +47,11 @@ GROUPS = {
 
 
 @cache
-def machine_of(name):
+def machine_of(name: str) -> Machine:
     return MACHINE.model_validate({"bandwidth": "1 GB/s"} | (GRIDS | TREES | GROUPS)[name]).build()
 
 
-def allocate(machine, holder, job, wanted, policy):
+def allocate(machine: Machine, holder: np.ndarray, job: int, wanted: int, policy: dict[str, Any]) -> Grant:
     """Give a job its nodes and note what it holds."""
     config, rng = ALLOCATION.model_validate(policy), np.random.default_rng(0)
     grant = config.allocate(Request(machine, holder, wanted, rng, rng))
@@ -59,7 +62,7 @@ def allocate(machine, holder, job, wanted, policy):
     return grant
 
 
-def allocate_all(machine, wishes):
+def allocate_all(machine: Machine, wishes: Sequence[tuple[int, dict[str, Any]]]) -> list[np.ndarray]:
     """Nodes of each job that could be placed."""
     holder, found = np.full(machine.nodes, NO_JOB, dtype=np.int32), []
     for job, (wanted, policy) in enumerate(wishes):
@@ -71,7 +74,7 @@ def allocate_all(machine, wishes):
     return found
 
 
-def shared(machine, jobs, routing):
+def shared(machine: Machine, jobs: list[np.ndarray], routing: str) -> Sharing:
     """How far jobs share links if in each every node sends to every other."""
     used = []
     for nodes in jobs:
@@ -80,13 +83,14 @@ def shared(machine, jobs, routing):
     return link_sharing(np.array(used, dtype=bool).reshape(len(jobs), machine.links))
 
 
-def assert_apart(machine, jobs, routing):
+def assert_apart(machine: Machine, jobs: list[np.ndarray], routing: str) -> None:
     found = shared(machine, jobs, routing)
     assert found.mls == found.tls == 0
 
 
-def is_box(machine, nodes):
+def is_box(machine: Machine, nodes: np.ndarray) -> bool:
     """Whether routers form a cuboid, across the ends of rings, too."""
+    assert machine.coordinates is not None
     places = machine.coordinates[np.unique(machine.node_router[nodes])]
     cells = 1
     for axis, line in enumerate(machine.dimensions):
@@ -104,7 +108,7 @@ SIZES = st.lists(st.integers(1, 60), min_size=2, max_size=12)
 @pytest.mark.parametrize("name", GRIDS)
 @given(sizes=SIZES, policy=st.sampled_from(["convex-block", "building-blocks"]))
 @settings(deadline=None, max_examples=25)
-def test_convex_blocks_share_nothing(name, sizes, policy):
+def test_convex_blocks_share_nothing(name: str, sizes: list[int], policy: str) -> None:
     machine = machine_of(name)
     block = [2 if line.length % 2 == 0 else 1 for line in machine.dimensions]
     wish = {"kind": policy} | ({"block": block} if policy == "building-blocks" else {})
@@ -118,7 +122,7 @@ def test_convex_blocks_share_nothing(name, sizes, policy):
 @pytest.mark.parametrize("name", GRIDS)
 @given(data=st.data())
 @settings(deadline=None, max_examples=25)
-def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name, data):
+def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name: str, data: st.DataObject) -> None:
     """Against a search of all corners and sides."""
     machine = machine_of(name)
     lengths = [line.length for line in machine.dimensions]
@@ -131,7 +135,9 @@ def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name, data):
     if policy == "building-blocks":
         block = [data.draw(st.sampled_from([d for d in range(1, n + 1) if n % d == 0])) for n in lengths]
     assume(routers * each <= np.count_nonzero(holder == NO_JOB))
-    free = set(np.flatnonzero(np.bincount(machine.node_router[holder != NO_JOB], minlength=machine.routers) == 0))
+    free = set(
+        np.flatnonzero(np.bincount(machine.node_router[holder != NO_JOB], minlength=machine.routers) == 0).tolist()
+    )
     least = least_free_box(machine, free, routers, policy, block)
     wish = {"kind": policy} | ({"block": block} if policy == "building-blocks" else {})
     try:
@@ -140,10 +146,10 @@ def test_blocks_are_boxes_and_are_found_wherever_there_are_any(name, data):
         assert least is None
         return
     assert is_box(machine, grant.all_reserved)
-    assert len(grant.all_reserved) == least * each
+    assert least is not None and len(grant.all_reserved) == least * each
 
 
-def least_free_box(machine, free, routers, policy, block):
+def least_free_box(machine: Machine, free: set[int], routers: int, policy: str, block: list[int]) -> int | None:
     """Routers of the smallest free cuboid that the policy may give, by trying all, or None."""
     lengths = [line.length for line in machine.dimensions]
     sizes = []
@@ -176,7 +182,7 @@ def least_free_box(machine, free, routers, policy, block):
     return min(sizes, default=None)
 
 
-def test_best_and_worst_cuboid_of_a_mesh():
+def test_best_and_worst_cuboid_of_a_mesh() -> None:
     """16 routers of 4 x 16: 4 x 4 has 4 cables across its middle, 2 x 8 has 2, a line of 16 has one."""
     machine = MACHINE.model_validate({"kind": "mesh", "shape": [4, 16], "bandwidth": "1 GB/s"}).build()
     holder = np.full(64, NO_JOB, dtype=np.int32)
@@ -186,15 +192,17 @@ def test_best_and_worst_cuboid_of_a_mesh():
             with pytest.raises(WorkloadError, match=r"\b16\b"):
                 allocate(machine, holder, job, wanted, {"kind": "cuboid", "prefer": f"{choice}-bisection"})
             continue
+        assert machine.coordinates is not None
         places = machine.coordinates[
             allocate(machine, holder, job, wanted, {"kind": "cuboid", "prefer": f"{choice}-bisection"}).nodes
         ]
         assert tuple(len(set(places[:, axis].tolist())) for axis in range(2)) == sides
 
 
-def test_a_given_shape_goes_across_the_end_of_a_ring():
+def test_a_given_shape_goes_across_the_end_of_a_ring() -> None:
     machine = machine_of("torus")
     holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
+    assert machine.coordinates is not None
     holder[machine.coordinates[:, 0] == 2] = 9
     nodes = allocate(machine, holder, 0, 100, {"kind": "cuboid", "shape": [5, 5, 4]}).nodes
     assert set(machine.coordinates[nodes, 0].tolist()) == {0, 1, 3, 4, 5}
@@ -202,15 +210,16 @@ def test_a_given_shape_goes_across_the_end_of_a_ring():
     assert machine.coordinates[nodes[:5], 0].tolist() == [3, 4, 5, 0, 1]
 
 
-def test_a_block_longer_than_half_a_ring_would_be_left():
+def test_a_block_longer_than_half_a_ring_would_be_left() -> None:
     """Rings of 8: routers 0 to 5 send from 0 to 5 the other way, through 6 and 7."""
     machine = machine_of("half torus")
+    assert machine.coordinates is not None
     at = machine.coordinates[machine.node_router]
     jobs = [np.flatnonzero((at[:, 0] < 6) & (at[:, 1] == 0)), np.flatnonzero((at[:, 0] >= 5) & (at[:, 1] == 0))]
     assert shared(machine, jobs, "dimension-order").mls > 0
 
 
-def test_two_corners_of_a_hyperx_share():
+def test_two_corners_of_a_hyperx_share() -> None:
     """(0,0,0) to (1,1,1) and (2,0,0) to (1,1,2) both go from (1,0,0) to (1,1,0)."""
     machine = machine_of("hyperx")
     corners = [[(0, 0, 0), (1, 1, 1)], [(2, 0, 0), (1, 1, 2)]]
@@ -219,9 +228,10 @@ def test_two_corners_of_a_hyperx_share():
 
 
 @pytest.mark.parametrize("name", ["mesh", "gap 2", "gap 3"])
-def test_what_is_not_convex_shares(name):
+def test_what_is_not_convex_shares(name: str) -> None:
     """An L of two lines, and its corner's neighbour: routes of the L pass through it."""
     machine = machine_of(name)
+    assert machine.coordinates is not None
     at = machine.coordinates[machine.node_router]
     rest = (at[:, 2:] == 0).all(axis=1)
     in_l = (
@@ -238,7 +248,7 @@ RULES = ("auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods")
 @pytest.mark.parametrize("name", TREES)
 @given(wishes=st.lists(st.tuples(st.integers(1, 20), st.sampled_from(RULES)), min_size=2, max_size=14))
 @settings(deadline=None, max_examples=60)
-def test_tree_partitions_share_nothing(name, wishes):
+def test_tree_partitions_share_nothing(name: str, wishes: list[tuple[int, str]]) -> None:
     machine = machine_of(name)
     jobs = allocate_all(machine, [(size, {"kind": "tree-partition", "rule": rule}) for size, rule in wishes])
     for routing in ("d-mod-k", "minimal", "adaptive"):
@@ -248,9 +258,10 @@ def test_tree_partitions_share_nothing(name, wishes):
 @pytest.mark.parametrize("name", TREES)
 @given(first=st.lists(st.integers(1, 9), max_size=8), wanted=st.integers(1, 30), seed=st.integers(0, 99))
 @settings(deadline=None, max_examples=60)
-def test_each_rule_by_its_words(name, first, wanted, seed):
+def test_each_rule_by_its_words(name: str, first: list[int], wanted: int, seed: int) -> None:
     """Among jobs anywhere: what is granted keeps the rule, and a rule is refused only where it cannot be kept."""
     machine, rng = machine_of(name), np.random.default_rng(seed)
+    assert machine.group is not None
     leaf, pod = machine.node_router, machine.group[machine.node_router]
     before = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     for job, size in enumerate(first):
@@ -290,16 +301,17 @@ def test_each_rule_by_its_words(name, first, wanted, seed):
             assert np.array_equal(np.isin(pod, pod[mine]), mine)
 
 
-def keeps_i_or_ii(mine, leaf, pod):
+def keeps_i_or_ii(mine: np.ndarray, leaf: np.ndarray, pod: np.ndarray) -> bool:
     """Rules (i) and (ii) as the source words them."""
     leaves = set(leaf[mine].tolist())
     whole = all(mine[leaf == number].all() for number in leaves)
     return len(leaves) == 1 or (whole and len(set(pod[mine].tolist())) == 1)
 
 
-def test_jobs_that_break_the_tree_rules_share():
+def test_jobs_that_break_the_tree_rules_share() -> None:
     """Rule (iii) with two jobs across the same pods, and leaves shared by jobs across leaves (claim 3.17)."""
     machine = machine_of("tree")
+    assert machine.group is not None
     leaf, pod = machine.node_router, machine.group[machine.node_router]
     odd = np.arange(machine.nodes) % 2 == 1
     across = [np.flatnonzero((pod < 2) & odd), np.flatnonzero((pod < 2) & ~odd)]
@@ -312,10 +324,11 @@ def test_jobs_that_break_the_tree_rules_share():
 @pytest.mark.parametrize("name", GROUPS)
 @given(sizes=SIZES)
 @settings(deadline=None, max_examples=20)
-def test_jobs_within_a_group_share_nothing(name, sizes):
+def test_jobs_within_a_group_share_nothing(name: str, sizes: list[int]) -> None:
     machine = machine_of(name)
     jobs = allocate_all(machine, [(1 + size % 11, {"kind": "one-group"}) for size in sizes])
     assert_apart(machine, jobs, "minimal")
+    assert machine.group is not None
     for nodes in jobs:
         assert len(set(machine.group[machine.node_router[nodes]].tolist())) == 1
 
@@ -323,22 +336,23 @@ def test_jobs_within_a_group_share_nothing(name, sizes):
 @pytest.mark.parametrize("name", ["dragonfly", "tree"])
 @given(sizes=SIZES)
 @settings(deadline=None, max_examples=20)
-def test_jobs_on_whole_groups_share_nothing_under_minimal_routing(name, sizes):
+def test_jobs_on_whole_groups_share_nothing_under_minimal_routing(name: str, sizes: list[int]) -> None:
     machine = machine_of(name)
     jobs = allocate_all(machine, [(size, {"kind": "whole-groups"}) for size in sizes])
     assert_apart(machine, jobs, "minimal")
 
 
-def test_whole_groups_do_share_where_the_source_says_so():
+def test_whole_groups_do_share_where_the_source_says_so() -> None:
     """Valiant routes leave the groups of a dragonfly, and minimal ones those of a Slim Fly (claim 3.18)."""
     for name, routing in (("dragonfly", "valiant"), ("slim fly 5", "minimal")):
         machine = machine_of(name)
-        three_groups = 3 * np.count_nonzero(machine.group[machine.node_router] == 0)
+        assert machine.group is not None
+        three_groups = 3 * int(np.count_nonzero(machine.group[machine.node_router] == 0))
         jobs = allocate_all(machine, [(three_groups, {"kind": "whole-groups"})] * 3)
         assert len(jobs) == 3 and shared(machine, jobs, routing).mls > 0
 
 
-def test_swapped_clusters_exchange_about_a_tenth():
+def test_swapped_clusters_exchange_about_a_tenth() -> None:
     """500 swaps of 10,000 nodes displace 2 * 500 less those drawn twice: 1 - exp(-0.1) of them (claim 3.16)."""
     config = {"kind": "mesh", "shape": [100, 100], "bandwidth": "1 GB/s"}
     machine = MACHINE.model_validate(config).build()
@@ -353,12 +367,12 @@ def test_swapped_clusters_exchange_about_a_tenth():
     assert abs(np.count_nonzero(order != np.arange(10_000)) / 10_000 - (1 - np.exp(-0.1))) < 0.01
 
 
-def make(jobs, machine, seed=1):
+def make(jobs: list[dict[str, Any]], machine: dict[str, Any], seed: int = 1) -> Point:
     base = {"routing": "minimal", "engine": "caminos", "seed": seed, "machine": {"bandwidth": "1 GB/s"} | machine}
     return Point.model_validate(base | {"jobs": jobs})
 
 
-def test_place_keeps_held_nodes_from_later_jobs():
+def test_place_keeps_held_nodes_from_later_jobs() -> None:
     """4 nodes in blocks of 2 x 2 x 2 routers hold 8; the next job starts after them."""
     machine = {"kind": "mesh", "shape": [4, 4, 4]}
     idle = {"pattern": "idle"}
@@ -369,7 +383,7 @@ def test_place_keeps_held_nodes_from_later_jobs():
     assert second.node_of_rank.tolist() == [16, 17, 18]
 
 
-def test_all_jobs_see_the_same_swaps():
+def test_all_jobs_see_the_same_swaps() -> None:
     """Two halves under the same swaps are disjoint and cover the machine; another seed gives other swaps."""
     half = {"share": 0.5, "pattern": "idle", "allocation": {"kind": "swapped-cluster", "swaps": 0.2}}
     seen = []
@@ -391,14 +405,14 @@ def test_all_jobs_see_the_same_swaps():
         (TREES["tree"], [("random", 40), ("tree-partition", 14)], "14"),
     ],
 )
-def test_where_none_exists_the_job_is_refused(machine, jobs, value):
+def test_where_none_exists_the_job_is_refused(machine: dict[str, Any], jobs: list[tuple[str, int]], value: Any) -> None:
     point = make([{"nodes": n, "pattern": "idle", "allocation": kind} for kind, n in jobs], machine)
     built = point.machine.build()
     with pytest.raises(WorkloadError, match=rf"^job 1: .*\b{value}\b"):
         place(point, built, np.zeros(built.routers, dtype=bool))
 
 
-def test_half_planes_and_whole_planes_of_the_source_fill_the_machine():
+def test_half_planes_and_whole_planes_of_the_source_fill_the_machine() -> None:
     """EM* of Jain et al.: 12 x 10 x 10 routers of 9 nodes; 500 to 4,000 nodes on 1, 2, 4, 6 or 8 half planes."""
     config = {"kind": "express-mesh", "shape": [12, 10, 10], "gap": 1, "nodes_per_router": 9, "bandwidth": "1 GB/s"}
     machine = MACHINE.model_validate(config).build()
@@ -408,6 +422,7 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine():
         grant = allocate(machine, holder, job, wanted, policy)
         assert len(grant.all_reserved) == 540 * wanted // 500
         if wanted > 500:
+            assert machine.coordinates is not None
             planes = machine.coordinates[machine.node_router[grant.all_reserved], 2]
             assert len(set(planes.tolist())) == wanted // 1000
     assert np.all(holder != NO_JOB)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.engine.point import Point
+from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 from fabricstudy.workload.pattern.sends import Sends
@@ -21,7 +23,7 @@ ELSEWHERE = {"hop-pairs", "patches", "placed-patches", "states-planes", "task-gr
 """Those that need a grid, objects or a file; test_wicon, test_object_patterns, test_*_file have them."""
 KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
-PER_RANK = {
+PER_RANK: dict[str, Callable[[int, dict[str, Any]], int]] = {
     "all-to-all": lambda ranks, pattern: 1 if pattern.get("algorithm") == "pairwise" else ranks - 1,
     "ring": lambda ranks, pattern: 2,
     "permutation": lambda ranks, pattern: 1,
@@ -38,7 +40,7 @@ SIZED = {"all-gather", "pencil-fft", "strassen-bfs", *COLLECTIVES}
 
 
 @st.composite
-def patterns(draw):
+def patterns(draw: st.DrawFn) -> dict[str, Any]:
     kind = draw(st.sampled_from(KINDS))
     if kind == "idle":
         return {"kind": kind}
@@ -73,7 +75,7 @@ REFUSED = {"bisection", "all-gather", "strassen-bfs", "ping-pong"}
 """Patterns that do not exist for every number of nodes, or everywhere."""
 
 
-def rows(messages):
+def rows(messages: Messages) -> list[tuple[int, int, int]]:
     return list(zip(messages.phase.tolist(), messages.source.tolist(), messages.destination.tolist(), strict=True))
 
 
@@ -85,7 +87,15 @@ def rows(messages):
     seed=st.integers(0, 2**31 - 1),
 )
 @settings(deadline=None, max_examples=300)
-def test_every_pattern(point, placed, pattern, nodes, allocation, mapping, seed):
+def test_every_pattern(
+    point: Callable[..., Point],
+    placed: Callable[[Point], list[PlacedJob]],
+    pattern: dict[str, Any],
+    nodes: int,
+    allocation: str,
+    mapping: str,
+    seed: int,
+) -> None:
     job = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": allocation}, "mapping": {"kind": mapping}}
     start = point(job, seed=seed)
     try:
@@ -126,11 +136,17 @@ def test_every_pattern(point, placed, pattern, nodes, allocation, mapping, seed)
 
 @given(pattern=patterns(), nodes=st.integers(1, 12).map(lambda half: 2 * half), seed=st.integers(0, 99))
 @settings(deadline=None)
-def test_order_within_a_turn(point, placed, pattern, nodes, seed):
+def test_order_within_a_turn(
+    point: Callable[..., Point],
+    placed: Callable[[Point], list[PlacedJob]],
+    pattern: dict[str, Any],
+    nodes: int,
+    seed: int,
+) -> None:
     """The same messages in every order; shift and ascending as sorted by hand."""
     # Two nodes of this allocation lie on one router, where there is nobody to play ping-pong with.
     nodes = max(nodes, 4) if pattern["kind"] == "ping-pong" else nodes
-    job = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": "spread"}}
+    job: dict[str, Any] = {"nodes": nodes, "pattern": pattern, "allocation": {"kind": "spread"}}
     if pattern["kind"] == "bisection":
         job["nodes"] = 72
     if pattern.get("algorithm") == "recursive-doubling":
@@ -149,7 +165,9 @@ def test_order_within_a_turn(point, placed, pattern, nodes, seed):
         assert Counter(rows(again)) == Counter(rows(messages))
 
 
-def test_random_order_gives_each_partner_each_place(point, placed):
+def test_random_order_gives_each_partner_each_place(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     """Place of partner 1 among the 5 sends of rank 0, over 600 seeds: 120 each, and 5 deviations are 49."""
     places = np.zeros(5, dtype=int)
     for seed in range(600):
@@ -159,7 +177,9 @@ def test_random_order_gives_each_partner_each_place(point, placed):
     assert np.all(abs(places - 120) < 49)
 
 
-def test_random_order_differs_between_ranks_and_iterations(point, placed):
+def test_random_order_differs_between_ranks_and_iterations(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     pattern = {"kind": "all-to-all", "message": "1 kB", "iterations": 4}
     messages = placed(point({"nodes": 16, "pattern": pattern}))[0].messages
     turns = groupby(rows(messages), key=lambda row: row[:2])
@@ -167,14 +187,18 @@ def test_random_order_differs_between_ranks_and_iterations(point, placed):
     assert len(orders) == len(set(orders)) == 4 * 32
 
 
-def test_all_to_all_in_shift_order_by_hand(point, placed):
+def test_all_to_all_in_shift_order_by_hand(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     pattern = {"kind": "all-to-all", "message": "1 kB", "order": "shift"}
     messages = placed(point({"nodes": 2, "ranks_per_node": 2, "pattern": pattern}))[0].messages
     assert messages.destination.reshape(4, 3).tolist() == [[1, 2, 3], [2, 3, 0], [3, 0, 1], [0, 1, 2]]
 
 
 @pytest.mark.parametrize(("nodes", "exchange"), [(4, True), (3, False)])
-def test_pairwise_exchanges_where_it_can(point, placed, nodes, exchange):
+def test_pairwise_exchanges_where_it_can(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], nodes: int, exchange: bool
+) -> None:
     """With a power of two ranks both partners of a phase send to each other; together they meet everybody once."""
     pattern = {"kind": "all-to-all", "algorithm": "pairwise", "message": "1 kB"}
     sent = rows(placed(point({"nodes": nodes, "pattern": pattern}))[0].messages)
@@ -187,7 +211,9 @@ def test_pairwise_exchanges_where_it_can(point, placed, nodes, exchange):
 
 @given(allocation=st.sampled_from(["cluster", "spread", "random"]), seed=st.integers(0, 99), nodes=st.integers(1, 72))
 @settings(deadline=None)
-def test_bisection_is_complete_bipartite(point, placed, allocation, seed, nodes):
+def test_bisection_is_complete_bipartite(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], allocation: str, seed: int, nodes: int
+) -> None:
     job = {
         "nodes": nodes,
         "pattern": {"kind": "bisection", "message": "1 kB"},
@@ -208,16 +234,18 @@ def test_bisection_is_complete_bipartite(point, placed, allocation, seed, nodes)
     assert set(rows(placed_job.messages)) == expected
 
 
-def test_bisection_counts_by_hand(point, placed):
+def test_bisection_counts_by_hand(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     """72 nodes of 2 ranks cut in the middle: 72 ranks a side; 40 nodes in order: 36 nodes against 4."""
     pattern = {"kind": "bisection", "message": "1 kB", "iterations": 2}
     assert len(placed(point({"share": 1.0, "pattern": pattern}))[0].messages) == 2 * 2 * 72 * 72
     assert len(placed(point({"nodes": 40, "pattern": pattern}))[0].messages) == 2 * 2 * 72 * 8
 
 
-def test_permutation_is_one_for_all_iterations_and_uniform(point, placed):
+def test_permutation_is_one_for_all_iterations_and_uniform(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     pattern = {"kind": "permutation", "message": "1 kB", "iterations": 3, "order": "shift"}
-    images = Counter()
+    images: Counter[tuple[int, ...]] = Counter()
     for seed in range(900):
         messages = placed(point({"nodes": 2, "pattern": pattern}, seed=seed))[0].messages
         first, *others = messages.destination.reshape(3, 4).tolist()
@@ -228,7 +256,9 @@ def test_permutation_is_one_for_all_iterations_and_uniform(point, placed):
     assert all(abs(hits - 100) < 47 for hits in images.values())
 
 
-def test_uniform_random_draws_anew_and_uniformly(point, placed):
+def test_uniform_random_draws_anew_and_uniformly(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     pattern = {"kind": "uniform-random", "message": "1 kB", "iterations": 500, "messages_per_rank": 4}
     messages = placed(point({"nodes": 2, "pattern": pattern}))[0].messages
     hits = np.zeros((4, 4), dtype=int)
@@ -240,25 +270,31 @@ def test_uniform_random_draws_anew_and_uniformly(point, placed):
     assert np.all(abs(hits[~np.eye(4, dtype=bool)] - 2000 / 3) < 105)
 
 
-def test_ring_by_hand(point, placed):
+def test_ring_by_hand(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     pattern = {"kind": "ring", "message": "1 kB", "order": "shift"}
     messages = placed(point({"nodes": 2, "pattern": pattern}))[0].messages
     assert messages.destination.reshape(4, 2).tolist() == [[1, 3], [2, 0], [3, 1], [0, 2]]
 
 
-def test_ring_of_two_sends_two_messages_each_way(point, placed):
+def test_ring_of_two_sends_two_messages_each_way(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     messages = placed(point({"nodes": 1, "pattern": {"kind": "ring", "message": "1 kB"}}))[0].messages
     assert rows(messages) == [(0, 0, 1), (0, 0, 1), (0, 1, 0), (0, 1, 0)]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "idle"])
-def test_one_rank_has_nobody_to_talk_to(point, placed, kind):
+def test_one_rank_has_nobody_to_talk_to(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], kind: str
+) -> None:
     job = {"nodes": 1, "ranks_per_node": 1, "pattern": {"kind": kind, "message": "1 kB"}}
     with pytest.raises(WorkloadError, match=r"^job 0: .*2"):
         placed(point(job))
 
 
-def test_more_messages_than_memory_holds_are_refused(point, placed):
+def test_more_messages_than_memory_holds_are_refused(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     job = {"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB", "iterations": 1_000_000}}
     with pytest.raises(WorkloadError, match=r"^job 0: 2.06e\+10"):
         placed(point(job))

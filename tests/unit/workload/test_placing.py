@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.point import baseline_point
+from fabricstudy.engine.point import Point, baseline_point
+from fabricstudy.machine.graph import Machine
 from fabricstudy.workload import messages as placed_module
 from fabricstudy.workload.messages import (
     Messages,
@@ -53,10 +57,11 @@ def assert_same(first: PlacedJob, second: PlacedJob) -> None:
         assert np.array_equal(getattr(first.messages, name), getattr(second.messages, name))
 
 
-def test_a_background_is_written_out_until_its_slowest_sender_has_enough():
+def test_a_background_is_written_out_until_its_slowest_sender_has_enough() -> None:
     # Of 100 + 50 and 300 bytes a round at 1 byte a ns, and 70 that stay within a node.
     columns = np.array([[0, 0, 1, 100], [0, 1, 2, 300], [2, 0, 1, 50], [2, 2, 3, 70]]).T
-    sent = Messages(*columns[:3].astype(np.int32), columns[3].astype(np.int64))
+    phase, source, destination = columns[:3].astype(np.int32)
+    sent = Messages(phase, source, destination, columns[3].astype(np.int64))
     job = PlacedJob("app", np.array([0, 1, 2, 2], dtype=np.int32), sent, background_duration_ns=1000.0)
     found = repeat_background(job, line([1e9, 1e9])).messages
     # ceil(1000 / 150), and one more.
@@ -71,7 +76,13 @@ def test_a_background_is_written_out_until_its_slowest_sender_has_enough():
 
 @given(jobs=JOBS, seed=st.integers(0, 2**31 - 1), which=st.integers(0, 4))
 @settings(deadline=None)
-def test_a_job_alone_is_the_same_job(point, placed, jobs, seed, which):
+def test_a_job_alone_is_the_same_job(
+    point: Callable[..., Point],
+    placed: Callable[[Point], list[PlacedJob]],
+    jobs: list[dict[str, Any]],
+    seed: int,
+    which: int,
+) -> None:
     """Names, later jobs, and what earlier ones send and where their ranks sit, change nothing."""
     which %= len(jobs)
     named = [job | {"name": f"job{index}"} for index, job in enumerate(jobs)]
@@ -85,13 +96,17 @@ def test_a_job_alone_is_the_same_job(point, placed, jobs, seed, which):
 
 @given(jobs=JOBS, seed=st.integers(0, 2**31 - 1))
 @settings(deadline=None, max_examples=30)
-def test_same_point_same_jobs(point, placed, jobs, seed):
+def test_same_point_same_jobs(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], jobs: list[dict[str, Any]], seed: int
+) -> None:
     start = point(*jobs, seed=seed)
     for first, second in zip(placed(start), placed(start), strict=True):
         assert_same(first, second)
 
 
-def test_seed_and_position_change_what_is_random(point, placed):
+def test_seed_and_position_change_what_is_random(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     job = {
         "nodes": 24,
         "pattern": {"kind": "uniform-random", "message": "1 kB"},
@@ -105,13 +120,13 @@ def test_seed_and_position_change_what_is_random(point, placed):
         assert not np.array_equal(one.messages.destination, different.messages.destination)
 
 
-def test_jobs_are_seated_differently(point, placed):
+def test_jobs_are_seated_differently(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     job = {"nodes": 24, "mapping": {"kind": "random"}}
     first, second = placed(point(job, job))
     assert not np.array_equal(first.node_of_rank, second.node_of_rank - 24)
 
 
-def test_streams_stay_what_they_were(point, placed):
+def test_streams_stay_what_they_were(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     """Stored results rest on these numbers: a change here must be meant."""
     job = {
         "nodes": 3,
@@ -124,12 +139,12 @@ def test_streams_stay_what_they_were(point, placed):
     assert got.messages.destination.tolist() == [1, 5, 3, 2, 0, 4]
 
 
-def test_send_order_stays_what_it_was(point, placed):
+def test_send_order_stays_what_it_was(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
     (got,) = placed(point({"nodes": 4, "pattern": {"kind": "all-to-all", "message": "1 kB"}}, seed=1))
     assert got.messages.destination[:7].tolist() == [6, 2, 7, 5, 3, 4, 1]
 
 
-def test_hop_bytes_by_hand(torus):
+def test_hop_bytes_by_hand(torus: Callable[..., Machine]) -> None:
     """On a ring of six routers: 3 hops of 10 B, 1 hop of 100 B, none of 1000 B on the same router."""
     machine = torus((6,), nodes_per_router=2)
     messages = Messages(
@@ -142,13 +157,21 @@ def test_hop_bytes_by_hand(torus):
     assert hop_bytes(job, machine) == 130.0
 
 
-def test_hop_bytes_of_nothing_is_nothing(point, placed):
+def test_hop_bytes_of_nothing_is_nothing(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     start = point({"nodes": 2})
     assert hop_bytes(placed(start)[0], start.machine.build()) == 0.0
 
 
 @pytest.mark.parametrize("rows_per_write", [7, 1 << 20])
-def test_parquet_holds_all_jobs(point, placed, tmp_path, monkeypatch, rows_per_write):
+def test_parquet_holds_all_jobs(
+    point: Callable[..., Point],
+    placed: Callable[[Point], list[PlacedJob]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rows_per_write: int,
+) -> None:
     monkeypatch.setattr(placed_module, "ROWS_PER_WRITE", rows_per_write)
     jobs = placed(
         point(
@@ -168,7 +191,7 @@ def test_parquet_holds_all_jobs(point, placed, tmp_path, monkeypatch, rows_per_w
         assert rows[column] == np.concatenate([getattr(job.messages, name) for job in jobs]).tolist()
 
 
-def test_import_is_lean():
+def test_import_is_lean() -> None:
     """What only some points need is imported when they need it."""
     code = "import sys, fabricstudy.workload; print({'pandas', 'pyarrow', 'pymetis', 'numba'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from fabricstudy.core.model import ConfigError
+from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.dimension_order import DimensionOrder
@@ -29,7 +31,7 @@ from fabricstudy.workload.mapping.kernels import (
     swap_cost,
 )
 from fabricstudy.workload.mapping.kernels import mapping_hop_bytes as sum_of
-from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.messages import Messages, PlacedJob
 from fabricstudy.workload.pattern.base import Pattern
 
 TORUS: dict[str, Any] = {"kind": "torus", "shape": [4, 4, 4], "bandwidth": "1 GB/s"}
@@ -73,6 +75,7 @@ def stencil(shape: tuple[int, ...], periodic: bool = True, shuffled: int | None 
     sends, places = pattern.sends(ranks, np.random.default_rng(0)), pattern.places(ranks)
     number = np.arange(ranks) if shuffled is None else np.random.default_rng(shuffled).permutation(ranks)
     edges = [(number[a], number[b], 1000) for a, b in zip(sends.source, sends.destination, strict=True)]
+    assert places is not None
     return tasks_with(ranks, edges, places[np.argsort(number)])
 
 
@@ -104,37 +107,37 @@ def hops_a_byte(kind: Any, slots: Slots, tasks: Tasks, seed: int = 0) -> float:
 
 
 @pytest.mark.parametrize("kind", ["orb", "curve", {"kind": "curve", "curve": "morton"}, "greedy", "exchange"])
-def test_a_torus_onto_the_same_torus_is_one_hop_a_message(kind):
+def test_a_torus_onto_the_same_torus_is_one_hop_a_message(kind: Any) -> None:
     shuffled = None if kind in ("greedy", "exchange") else 5
     assert hops_a_byte(kind, slots_on(TORUS), stencil((4, 4, 4), shuffled=shuffled)) == 1.0
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_greedy_finds_a_torus_whatever_its_numbers(seed):
+def test_greedy_finds_a_torus_whatever_its_numbers(seed: int) -> None:
     """Without the look ahead, starts lead to 2 hops and more."""
     tasks = stencil((8, 8, 8), shuffled=seed)
     assert hops_a_byte("exchange", slots_on(TORUS | {"shape": [8, 8, 8]}), tasks) == 1.0
 
 
-def test_a_long_grid_is_folded_by_orb_as_its_dimensions_pair():
+def test_a_long_grid_is_folded_by_orb_as_its_dimensions_pair() -> None:
     """Unpaired dimensions give 2.25 here."""
     slots = slots_on(TORUS | {"shape": [4, 8, 8]})
     assert hops_a_byte("orb", slots, stencil((8, 8, 4), shuffled=1)) == 1.0
 
 
-def test_a_ring_is_one_hop_on_any_even_torus():
+def test_a_ring_is_one_hop_on_any_even_torus() -> None:
     ring = tasks_with(64, [(r, (r + 1) % 64, 1000) for r in range(64)])
     best = min(hops_a_byte({"kind": "annealing", "moves_per_task": 2000}, slots_on(TORUS), ring, s) for s in range(3))
     assert best < 1.1
 
 
-def test_a_star_of_six_is_one_hop_on_a_torus_of_three_dimensions():
+def test_a_star_of_six_is_one_hop_on_a_torus_of_three_dimensions() -> None:
     star = tasks_with(64, [(0, leaf, 1000) for leaf in range(1, 7)])
     assert hops_a_byte("greedy", slots_on(TORUS), star) == 1.0
 
 
 @pytest.mark.parametrize("kind", BY_TRAFFIC)
-def test_all_to_all_is_the_mean_distance_however_it_is_mapped(kind):
+def test_all_to_all_is_the_mean_distance_however_it_is_mapped(kind: Any) -> None:
     slots = slots_on(TORUS | {"shape": [4, 4]})
     pairs = [(a, b, 10) for a in range(16) for b in range(16) if a != b]
     assert hops_a_byte(kind, slots, tasks_with(16, pairs)) == 32 / 15
@@ -148,7 +151,7 @@ def geometric(ranks: int, places: bool = True) -> Tasks:
 
 
 @pytest.mark.parametrize("start", ["orb", {"kind": "exchange", "start": "orb"}, "exchange"], ids=str)
-def test_annealing_improves_a_good_start(start):
+def test_annealing_improves_a_good_start(start: str | dict[str, Any]) -> None:
     """Half of the mean change at the start as the first temperature undoes each of them, so that nothing is gained."""
     slots, tasks = slots_on(TORUS | {"shape": [8, 8, 8]}), geometric(512)
     annealed = hops_a_byte({"kind": "annealing", "moves_per_task": 200, "start": start}, slots, tasks)
@@ -156,7 +159,7 @@ def test_annealing_improves_a_good_start(start):
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=50))
-def test_gains_balance_losses_at_the_first_temperature(changes):
+def test_gains_balance_losses_at_the_first_temperature(changes: list[int]) -> None:
     change = np.array(changes, dtype=float)
     loss, gain = change[change > 0], -change[change < 0].sum()
     hot, cold = temperatures(change)
@@ -171,24 +174,25 @@ def test_gains_balance_losses_at_the_first_temperature(changes):
     )
 
 
-def test_the_better_curve_is_never_worse_than_either():
+def test_the_better_curve_is_never_worse_than_either() -> None:
     slots, mesh = slots_on(TORUS | {"shape": [8, 8]}), stencil((4, 16), shuffled=1)
     for tasks in (mesh, geometric(64)):
         both = [hops_a_byte({"kind": "curve", "curve": curve}, slots, tasks) for curve in ("hilbert", "morton")]
         assert both[0] != both[1] and hops_a_byte("curve", slots, tasks) == min(both)
 
 
-def test_best_names_the_start_and_is_no_worse_than_any_of_them():
+def test_best_names_the_start_and_is_no_worse_than_any_of_them() -> None:
     slots, tasks = slots_on(TORUS), stencil((4, 4, 4), shuffled=2)
     seating = Mapping.model_validate({"kind": "best", "starts": ["random", "orb", "random"]}).map_ranks_with_start(
         slots, tasks, np.random.default_rng(1)
     )
+    assert tasks.messages is not None
     assert seating.start == "orb" and bytes_times_hops(slots, tasks, seating.core) == tasks.messages.size_bytes.sum()
     nested = Mapping.model_validate({"kind": "exchange", "start": {"kind": "best", "starts": ["random", "random"]}})
     assert nested.map_ranks_with_start(slots, tasks, np.random.default_rng(1)).start in ("random 1", "random 2")
 
 
-def test_best_reaches_the_published_hops_of_a_butterfly_on_a_mesh():
+def test_best_reaches_the_published_hops_of_a_butterfly_on_a_mesh() -> None:
     """64 ranks of NAS CG, exchanges within rows of eight and with the transposed rank: 1.161 by PaCMap (MapLib)."""
     rank = np.arange(64)
     partners = [rank ^ 1, rank ^ 2, rank ^ 4, rank % 8 * 8 + rank // 8]
@@ -202,7 +206,7 @@ def test_best_reaches_the_published_hops_of_a_butterfly_on_a_mesh():
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("kind", BY_TRAFFIC, ids=str)
-def test_each_is_a_permutation_on_each_machine_and_never_worse_than_random(machine, kind):
+def test_each_is_a_permutation_on_each_machine_and_never_worse_than_random(machine: str, kind: Any) -> None:
     whole = slots_on(MACHINES[machine])
     nodes = np.random.default_rng(2).permutation(whole.machine.nodes)[: whole.machine.nodes // 2 + 1]
     for slots in (whole, slots_on(MACHINES[machine], nodes.tolist())):
@@ -213,7 +217,7 @@ def test_each_is_a_permutation_on_each_machine_and_never_worse_than_random(machi
 
 @given(seed=st.integers(0, 10_000), start=st.sampled_from(["linear", "random", "greedy", "recursive-bisection"]))
 @settings(deadline=None, max_examples=25)
-def test_refinement_is_never_worse_than_its_start(seed, start):
+def test_refinement_is_never_worse_than_its_start(seed: int, start: str) -> None:
     slots, tasks = slots_on(MACHINES["torus"]), random_tasks(96, seed)
     before = hops_a_byte(start, slots, tasks, seed)
     for more in ({"kind": "exchange"}, {"kind": "exchange", "neighbourhood": "all"}, {"kind": "annealing"}):
@@ -223,7 +227,7 @@ def test_refinement_is_never_worse_than_its_start(seed, start):
 
 @given(seed=st.integers(0, 10_000))
 @settings(deadline=None, max_examples=25)
-def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed):
+def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed: int) -> None:
     rng = np.random.default_rng(seed)
     slots, tasks = slots_on(MACHINES["mesh"]), random_tasks(40, seed)
     graph, ground, seat = graph_arrays(tasks.graph), slot_topology(slots), rng.permutation(40)
@@ -235,14 +239,14 @@ def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed):
     assert sum_of(graph, ground, seat) == bytes_times_hops(slots, tasks, seat)
 
 
-def test_no_swap_gains_after_all_were_tried():
+def test_no_swap_gains_after_all_were_tried() -> None:
     slots, tasks = slots_on(MACHINES["torus"]), random_tasks(96, 3)
     seat = mapped({"kind": "exchange", "start": "random", "neighbourhood": "all"}, slots, tasks).astype(np.int64)
     graph, ground = graph_arrays(tasks.graph), slot_topology(slots)
     assert min(swap_cost(graph, ground, seat, a, b) for a, b in itertools.combinations(range(96), 2)) >= 0
 
 
-def test_near_routers_of_a_tree_are_leaves_of_the_same_pod():
+def test_near_routers_of_a_tree_are_leaves_of_the_same_pod() -> None:
     """Leaves of a pod are two hops apart, through routers that have no nodes."""
     slots = slots_on(MACHINES["fat-tree"])
     ground, far = slot_topology(slots), hop_distances(slots.machine).matrix()
@@ -259,7 +263,7 @@ def test_near_routers_of_a_tree_are_leaves_of_the_same_pod():
     {"kind": "mesh", "shape": [4, 3]},
     {"kind": "express-mesh", "shape": [7, 4], "gap": 2},
 ])  # fmt: skip
-def test_loads_are_those_of_the_routing(machine, tie):
+def test_loads_are_those_of_the_routing(machine: dict[str, Any], tie: str) -> None:
     slots = slots_on(machine)
     tasks = random_tasks(slots.ranks, 1)
     core = np.random.default_rng(1).permutation(slots.ranks)
@@ -273,7 +277,7 @@ def test_loads_are_those_of_the_routing(machine, tie):
     assert np.array_equal(found, expected)
 
 
-def test_swaps_by_loads_keep_the_loads_and_lower_the_fullest_link():
+def test_swaps_by_loads_keep_the_loads_and_lower_the_fullest_link() -> None:
     """Two flows over the same links part where a swap lets them."""
     slots, tasks = slots_on(TORUS), random_tasks(64, 5)
     start = mapped({"kind": "exchange", "start": "random"}, slots, tasks).astype(np.int64)
@@ -285,7 +289,7 @@ def test_swaps_by_loads_keep_the_loads_and_lower_the_fullest_link():
     assert np.array_equal(task[seat], np.arange(64))
 
 
-def test_the_seats_do_not_move_with_the_cables_bandwidth_or_the_points_routing():
+def test_the_seats_do_not_move_with_the_cables_bandwidth_or_the_points_routing() -> None:
     kind = {"kind": "exchange", "objective": "link-load"}
     fast = slots_on(TORUS | {"bandwidth": {"links": "7 GB/s", "host": "1 GB/s"}})
     tasks = random_tasks(64, 5)
@@ -297,12 +301,12 @@ def test_the_seats_do_not_move_with_the_cables_bandwidth_or_the_points_routing()
     ("TXY", list(range(12))),
     ("ytx", [0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]),
 ])  # fmt: skip
-def test_ordered_goes_along_the_letters(order, expected):
+def test_ordered_goes_along_the_letters(order: str, expected: list[int]) -> None:
     slots = slots_on({"kind": "torus", "shape": [3, 2], "cores_per_node": 2})
     assert mapped({"kind": "ordered", "order": order}, slots, Tasks(12)).tolist() == expected
 
 
-def test_hilberts_curve_goes_from_neighbour_to_neighbour():
+def test_hilberts_curve_goes_from_neighbour_to_neighbour() -> None:
     for shape in ((8, 8), (4, 4, 4), (2, 2, 2, 2)):
         place = np.indices(shape).reshape(len(shape), -1).T
         number = hilbert(place)
@@ -310,7 +314,7 @@ def test_hilberts_curve_goes_from_neighbour_to_neighbour():
         assert sorted(number) == list(range(len(place))) and np.all(steps == 1)
 
 
-def test_mortons_curve_interleaves_bits():
+def test_mortons_curve_interleaves_bits() -> None:
     x, y = np.divmod(np.arange(64), 8)
     bits = [
         sum(((a >> k & 1) << 2 * k + 1) + ((b >> k & 1) << 2 * k) for k in range(3)) for a, b in zip(x, y, strict=True)
@@ -318,7 +322,7 @@ def test_mortons_curve_interleaves_bits():
     assert morton(np.stack([x, y], axis=1)).tolist() == bits
 
 
-def test_curve_and_orb_follow_shuffled_numbers_off_a_grid():
+def test_curve_and_orb_follow_shuffled_numbers_off_a_grid() -> None:
     """On a dragonfly the nodes stand in the order of their routers, so a line of ranks stays a line."""
     slots = slots_on({"kind": "dragonfly", "groups": 3, "routers_per_group": 2, "nodes_per_router": 2})
     tasks = stencil((12,), periodic=False, shuffled=4)
@@ -327,7 +331,9 @@ def test_curve_and_orb_follow_shuffled_numbers_off_a_grid():
         assert np.all(np.diff(router[np.argsort(tasks.known_places[:, 0])]) >= 0)
 
 
-def test_shuffled_numbers_are_the_same_pattern_with_other_names(point, placed):
+def test_shuffled_numbers_are_the_same_pattern_with_other_names(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
     def job(numbering: str, mapping: Any, seed: int = 1) -> Any:
         pattern = {"kind": "stencil", "message": "1 kB", "numbering": numbering}
         return placed(point({"nodes": 32, "pattern": pattern, "mapping": mapping}, seed=seed))[0]
@@ -348,7 +354,7 @@ def test_shuffled_numbers_are_the_same_pattern_with_other_names(point, placed):
 @pytest.mark.parametrize(
     "kind", ["exchange", {"kind": "exchange", "objective": "link-load"}, "annealing", "best"], ids=str
 )
-def test_another_process_maps_the_same(kind):
+def test_another_process_maps_the_same(kind: Any) -> None:
     script = f"""
 import numpy as np
 from tests.unit.workload.test_task_mapping import TORUS, mapped, random_tasks, slots_on
@@ -358,7 +364,7 @@ print(mapped({kind!r}, slots_on(TORUS), random_tasks(64, 1), 7).tolist())
     assert found.strip() == str(mapped(kind, slots_on(TORUS), random_tasks(64, 1), 7).tolist())
 
 
-def test_the_graph_adds_up_both_ways_and_drops_loops():
+def test_the_graph_adds_up_both_ways_and_drops_loops() -> None:
     graph = TaskGraph.of_edges(np.array([0, 1, 0, 2]), np.array([1, 0, 1, 2]), np.array([5, 7, 1, 9]), 3)
     assert (graph.first.tolist(), graph.partner.tolist()) == ([0, 1, 2, 2], [1, 0])
     assert (graph.size_bytes.tolist(), graph.sent_bytes.tolist()) == ([13.0, 13.0], [6.0, 7.0])
@@ -383,7 +389,9 @@ STENCIL: dict[str, Any] = {"kind": "stencil", "message": "1 kB"}
     ({"kind": "annealing", "moves_per_task": 1_000_000}, TORUS, STENCIL, 4096, ()),
     ({"kind": "greedy", "starts": 10_000}, TORUS, STENCIL, 65_536, ()),
 ], ids=str)  # fmt: skip
-def test_what_a_mapping_cannot_have_is_refused_when_planned(kind, machine, pattern, ranks, path):
+def test_what_a_mapping_cannot_have_is_refused_when_planned(
+    kind: Any, machine: dict[str, Any], pattern: dict[str, Any], ranks: int, path: tuple[str, ...] | None
+) -> None:
     with pytest.raises((ConfigError, ValueError)) as refusal:
         mapping: Mapping = Mapping.model_validate(kind)
         mapping.check_fit(

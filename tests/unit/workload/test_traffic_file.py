@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def list_csv(path: Path) -> None:
     path.write_text("\n".join(["# by hand", "source,destination,bytes", *rows]))
 
 
-WRITERS = {
+WRITERS: dict[str, Callable[[Path], Any]] = {
     "m.mtx": lambda path: mmwrite(path, coo_array(DENSE)),
     "array.mtx": lambda path: mmwrite(path, DENSE),
     "m.csv": lambda path: np.savetxt(path, DENSE, delimiter=","),
@@ -55,7 +56,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_matrix_is_sent_in_messages_of_the_size_stated(tmp_path, name):
+def test_a_matrix_is_sent_in_messages_of_the_size_stated(tmp_path: Path, name: str) -> None:
     WRITERS[name](tmp_path / name)
     pattern = pattern_of(tmp_path, name, iterations=2)
     pattern.check_ranks(4)
@@ -78,12 +79,13 @@ LIST = "phase,source,destination,bytes\n0,0,1,100\n0,2,1,7\n0,2,0,9\n2,1,0,5\n0,
 def as_parquet(path: Path) -> None:
     rows = np.array([line.split(",") for line in LIST.split()[1:]], dtype=np.int64).T
     rows = rows[:, np.argsort(rows[0], kind="stable")]
-    messages = Messages(*(column.astype(np.int32) for column in rows[:3]), rows[3])
+    phase, source, destination = rows[:3].astype(np.int32)
+    messages = Messages(phase, source, destination, rows[3])
     write_parquet([PlacedJob("app", np.arange(4, dtype=np.int32), messages)], path.parent)
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "messages.parquet"])
-def test_messages_keep_their_phases_and_their_order(tmp_path, name):
+def test_messages_keep_their_phases_and_their_order(tmp_path: Path, name: str) -> None:
     (tmp_path / "messages.csv").write_text(LIST)
     as_parquet(tmp_path / "messages.parquet")
     pattern = pattern_of(tmp_path, name, iterations=2)
@@ -96,7 +98,7 @@ def test_messages_keep_their_phases_and_their_order(tmp_path, name):
 
 
 @pytest.mark.parametrize(("name", "text"), [("m.csv", "0,5\n7,0\n"), ("messages.csv", LIST)])
-def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path, name, text):
+def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / "other").mkdir()
     for path in (tmp_path / name, tmp_path / "other" / name):
         path.write_text(text)
@@ -114,7 +116,7 @@ def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path, name, tex
         assert (refusal.value.code, refusal.value.path) == ("does-not-fit", ("file",))
 
 
-def test_costs_of_listed_messages_are_predicted(tmp_path):
+def test_costs_of_listed_messages_are_predicted(tmp_path: Path) -> None:
     (tmp_path / "messages.csv").write_text(LIST)
     job = {"nodes": 2, "pattern": pattern_of(tmp_path, "messages.csv", iterations=3)}
     (traffic,) = traffic_by_job(point_on(DRAGONFLY, jobs=[job]))
@@ -167,7 +169,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
-def test_what_is_wrong_is_told_with_its_place(tmp_path, name, text, where, value):
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, text: str, where: str, value: Any) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValidationError) as refusal:
         pattern_of(tmp_path, name)
@@ -186,7 +188,7 @@ def table(**changed: Any) -> pd.DataFrame:
     ({"source": pd.array([0, None], dtype="Int64")}, "column source"),
     ({"job": ["a", "b"]}, "column job"),
 ])  # fmt: skip
-def test_what_is_wrong_in_a_table(tmp_path, changed, where):
+def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where: str) -> None:
     table(**changed).to_parquet(tmp_path / "messages.parquet")
     with pytest.raises(ValidationError) as refusal:
         pattern_of(tmp_path, "messages.parquet")
@@ -196,7 +198,7 @@ def test_what_is_wrong_in_a_table(tmp_path, changed, where):
 @pytest.mark.parametrize(
     "arrays", [{"a": np.eye(2), "b": np.eye(2)}, {"a": np.ones(4)}, {"a": np.array([["x"] * 2] * 2)}]
 )
-def test_archives_of_something_else(tmp_path, arrays):
+def test_archives_of_something_else(tmp_path: Path, arrays: dict[str, Any]) -> None:
     np.savez(tmp_path / "m.npz", **arrays)
     with pytest.raises(ValidationError, match=r"\.npz"):
         pattern_of(tmp_path, "m.npz")
@@ -214,7 +216,7 @@ def test_the_loss_of_the_file_is_told_without_the_folder_of_the_study(tmp_path: 
 @pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
 @pytest.mark.parametrize("form", ["coordinate", "array"])
 @pytest.mark.parametrize("field", ["real", "integer"])
-def test_matrix_market_is_read_as_scipy_does(tmp_path: Path, symmetry: str, form: str, field: str) -> None:
+def test_matrix_market_is_read_as_scipy_does(tmp_path: Path, symmetry: Any, form: str, field: Any) -> None:
     half = np.tril(np.random.default_rng(1).integers(0, 9, (5, 5)), -1)
     diagonal = np.diag([1, 0, 2, 0, 3])
     dense = {"general": half, "symmetric": half + half.T + diagonal, "skew-symmetric": half - half.T}[symmetry]
