@@ -159,4 +159,6 @@ def _is_module(name: str) -> bool:
 
 def _file(module: str) -> Path:
     path = PACKAGE.parent.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    # A folder without it may be left over from a package of an earlier version.
+    package = path / "__init__.py"
+    return package if package.is_file() else path.with_suffix(".py")

@@ -36,9 +36,9 @@ def max_disjoint_partitions(
 
     Examples
     --------
-    >>> from fabricstudy.machine.base import published
+    >>> from fabricstudy.machine.base import published_machine
     >>> from fabricstudy.schedule.partition_list import PartitionList
-    >>> intrepid = PartitionList.model_validate("intrepid-torus").partitions(published("intrepid"))
+    >>> intrepid = PartitionList.model_validate("intrepid-torus").partitions(published_machine("intrepid"))
     >>> [len(max_disjoint_partitions(intrepid, intrepid.nodes == nodes)) for nodes in (512, 1024, 2048, 4096, 8192)]
     [80, 20, 20, 5, 5]
     """

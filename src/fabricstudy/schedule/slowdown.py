@@ -212,8 +212,8 @@ def best_bisections(machine: GridConfig) -> dict[int, float]:
 
     Examples
     --------
-    >>> from fabricstudy.machine.base import published
-    >>> mira = best_bisections(published("mira"))
+    >>> from fabricstudy.machine.base import published_machine
+    >>> mira = best_bisections(published_machine("mira"))
     >>> mira[8 * 512] / mira[4 * 512]
     2.0
     """
