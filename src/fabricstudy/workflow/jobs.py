@@ -22,7 +22,6 @@ from .pipeline import Pipeline, find_study, load_pipelines
 FILE = "workflow.json"
 
 
-
 class MachineJob(BaseModel):
     """Definition of some machines."""
 
