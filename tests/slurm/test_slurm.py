@@ -246,7 +246,7 @@ def test_a_job_that_fills_its_memory_is_tried_again_with_more(workplace: Cluster
         f'{SLOW}; if [ "$(wc -l < "$COUNTED/each")" -ge 3 ] && mkdir "$COUNTED/full"; then'
         " exec python3 -c 'x = bytearray(450_000_000); import time; time.sleep(60)'; fi"
     )
-    said = workplace.run("--until", "table", "--set-resources", "simulate:mem_mb=attempt*attempt*600")
+    said = workplace.run("--until", "table", "--set-resources", "simulate:mem_mb=attempt*attempt*700")
     assert "Trying to restart job" in said
     (log,) = (workplace.folder / ".snakemake/slurm_logs/rule_simulate").glob("*/*.log")
     assert "exceeded memory limit" in log.read_text()
