@@ -23,7 +23,7 @@ except ImportError:
         f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
     ) from None
 
-from fabricstudy.artifact.checkout import checkout
+from fabricstudy.core.checkout import checkout
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.bundled_files import import_from_clone, prepend_environment_path
 from fabricstudy.machine.definitions import FILES as MACHINE_FILES

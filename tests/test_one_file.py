@@ -379,7 +379,9 @@ class Copy:
         kind = re.findall(r"""kind: Literal\[['"](.+?)['"]""", text)[0]
         module = "fabricstudy." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         listed = folder / "src/fabricstudy/core/kind_modules.py"
-        listed.write_text(f'{listed.read_text()}MODULES["{family}"]["{kind}"] = "{module}"\n')
+        start = f'    "{family}": {{\n'
+        assert listed.read_text().count(start) == 1
+        listed.write_text(listed.read_text().replace(start, f'{start}        "{kind}": "{module}",\n'))
 
     def says(self, code: str, only: dict[str, Any] | None = None, **changed: Any) -> list[Any]:
         """Run code beside a study, and give what it prints, a line of JSON each."""

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fabricstudy.artifact.checkout import checkout
+from fabricstudy.core.checkout import checkout
 from fabricstudy.core.errors import exit_code_of
 
 from .checksums import check

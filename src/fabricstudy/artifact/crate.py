@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from fabricstudy.artifact.checkout import Checkout
+from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.columns import DONE
 from fabricstudy.core.phrasing import points_done
 

@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from fabricstudy.artifact.checkout import Checkout
+from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.columns import DONE, LINK_LOAD_TABLE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import claimed, format_number, range_text

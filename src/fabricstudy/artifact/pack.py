@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabricstudy.artifact.checkout import Checkout
+from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.files import atomic_path
 
 from .checksums import CHECKSUMS, checksums

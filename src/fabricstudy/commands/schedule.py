@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
-    """Run one run of a study's schedule in the foreground: who waits for what."""
+    """Execute one run of a study's schedule in the foreground."""
     from .schedule_run import run_once
 
     return run_once(args, load_pipeline(args.study).plan, results_folder(args))

@@ -204,15 +204,15 @@ def changed_ns(path: Path) -> int:
         return -1
 
 
-def folder_to_read(value: Any, info: ValidationInfo, told: tuple[str, ...]) -> Path | None:
+def folder_to_read(value: Any, info: ValidationInfo, derived: tuple[str, ...]) -> Path | None:
     """Return the study's folder if a study names a file in a kind, or None in a stored point.
 
-    `told` are keys that follow from the file. Raises ConfigError if the study sets one.
+    `derived` are keys that follow from the file. Raises ConfigError if the study sets one.
     """
     folder = (info.context or {}).get("folder")
     if folder is None or not isinstance(value, dict) or not isinstance(value.get("file"), str):
         return None
-    for key in told:
+    for key in derived:
         if key in value:
             raise ConfigError("unknown key", "leave it out; it is read from the file", (key,), code="unknown-key")
     return Path(folder)

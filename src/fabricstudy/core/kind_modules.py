@@ -3,48 +3,147 @@
 A kind is imported when a study names it. Which modules a result depends on follows from its kinds, not from this list.
 """
 
-_KINDS = {
-    "allocation": (
-        "workload.allocation",
-        "building-blocks cluster convex-block cuboid explicit one-group random spread swapped-cluster tree-partition "
-        "whole-groups",
-    ),
-    "analysis": (
-        "analysis",
-        "candidates caps contention cost deadlock design express-lines isoperimetry packings partition-lists "
-        "partitions printed topologies",
-    ),
-    "backfill": ("schedule.backfill", "conservative drain easy none"),
-    "engine": ("engine", "analysis caminos codes flow sst"),
-    "machine": (
-        "machine",
-        "bluegene-p bluegene-q dragonfly express-mesh fat-tree hypercube hyperx jellyfish megafly mesh polarfly "
-        "slim-fly tofu-d torus twisted-torus xgft",
-    ),
-    "mapping": (
-        "workload.mapping",
-        "annealing best curve exchange file greedy linear orb ordered random recursive-bisection scotch",
-    ),
-    "order": ("schedule.order", "fcfs largest-first shortest-first wfp"),
-    "partition list": ("schedule.partition_list", "cuboids nodes shapes"),
-    "pattern": (
-        "workload.pattern",
-        "all-gather all-reduce all-to-all b-eff barrier bisection broadcast furthest-pairing gather hop-pairs idle "
-        "incast matrix messages pairs patches pencil-fft permutation ping-pong placed-patches reduce-scatter ring "
-        "scatter spread states-planes stencil strassen-bfs sub-all-to-all task-graph uniform-random unstructured-mesh",
-    ),
-    "price list": ("structure.prices", "besta-2014"),
-    "routing": ("routing", "adaptive d-mod-k dimension-order minimal table ugal valiant"),
-    "trace": ("schedule.trace", "lublin swf synthetic"),
-}
-"""Package and kinds of each family; the module of a kind has its name, with "_" for "-"."""
-
 MODULES: dict[str, dict[str, str]] = {
-    noun: {kind: f"fabricstudy.{package}.{kind.replace('-', '_')}" for kind in kinds.split()}
-    for noun, (package, kinds) in _KINDS.items()
+    "allocation": {
+        "building-blocks": "fabricstudy.workload.allocation.building_blocks",
+        "cluster": "fabricstudy.workload.allocation.cluster",
+        "convex-block": "fabricstudy.workload.allocation.convex_block",
+        "cuboid": "fabricstudy.workload.allocation.cuboid",
+        "explicit": "fabricstudy.workload.allocation.explicit",
+        "one-group": "fabricstudy.workload.allocation.one_group",
+        "random": "fabricstudy.workload.allocation.random",
+        "spread": "fabricstudy.workload.allocation.spread",
+        "swapped-cluster": "fabricstudy.workload.allocation.swapped_cluster",
+        "tree-partition": "fabricstudy.workload.allocation.tree_partition",
+        "whole-groups": "fabricstudy.workload.allocation.whole_groups",
+    },
+    "analysis": {
+        "candidates": "fabricstudy.analysis.candidates",
+        "caps": "fabricstudy.analysis.caps",
+        "contention": "fabricstudy.analysis.contention",
+        "cost": "fabricstudy.analysis.cost",
+        "deadlock": "fabricstudy.analysis.deadlock",
+        "design": "fabricstudy.analysis.design",
+        "express-lines": "fabricstudy.analysis.express_lines",
+        "isoperimetry": "fabricstudy.analysis.isoperimetry",
+        "packings": "fabricstudy.analysis.packings",
+        "partition-lists": "fabricstudy.analysis.partition_lists",
+        "partitions": "fabricstudy.analysis.partitions",
+        "printed": "fabricstudy.analysis.printed",
+        "topologies": "fabricstudy.analysis.topologies",
+    },
+    "backfill": {
+        "conservative": "fabricstudy.schedule.backfill.conservative",
+        "drain": "fabricstudy.schedule.backfill.drain",
+        "easy": "fabricstudy.schedule.backfill.easy",
+        "none": "fabricstudy.schedule.backfill.none",
+    },
+    "engine": {
+        "analysis": "fabricstudy.engine.analysis",
+        "caminos": "fabricstudy.engine.caminos",
+        "codes": "fabricstudy.engine.codes",
+        "flow": "fabricstudy.engine.flow",
+        "sst": "fabricstudy.engine.sst",
+    },
+    "family of topologies": {
+        "dragonfly": "fabricstudy.analysis.families",
+        "express-mesh": "fabricstudy.analysis.families",
+        "fat-tree": "fabricstudy.analysis.families",
+        "slim-fly": "fabricstudy.analysis.families",
+    },
+    "machine": {
+        "bluegene-p": "fabricstudy.machine.bluegene_p",
+        "bluegene-q": "fabricstudy.machine.bluegene_q",
+        "dragonfly": "fabricstudy.machine.dragonfly",
+        "express-mesh": "fabricstudy.machine.express_mesh",
+        "fat-tree": "fabricstudy.machine.fat_tree",
+        "graph": "fabricstudy.machine.from_file",
+        "hypercube": "fabricstudy.machine.hypercube",
+        "hyperx": "fabricstudy.machine.hyperx",
+        "jellyfish": "fabricstudy.machine.jellyfish",
+        "megafly": "fabricstudy.machine.megafly",
+        "mesh": "fabricstudy.machine.mesh",
+        "polarfly": "fabricstudy.machine.polarfly",
+        "slim-fly": "fabricstudy.machine.slim_fly",
+        "tofu-d": "fabricstudy.machine.tofu_d",
+        "torus": "fabricstudy.machine.torus",
+        "twisted-torus": "fabricstudy.machine.twisted_torus",
+        "xgft": "fabricstudy.machine.xgft",
+    },
+    "mapping": {
+        "annealing": "fabricstudy.workload.mapping.annealing",
+        "best": "fabricstudy.workload.mapping.best",
+        "curve": "fabricstudy.workload.mapping.curve",
+        "exchange": "fabricstudy.workload.mapping.exchange",
+        "file": "fabricstudy.workload.mapping.file",
+        "greedy": "fabricstudy.workload.mapping.greedy",
+        "linear": "fabricstudy.workload.mapping.linear",
+        "orb": "fabricstudy.workload.mapping.orb",
+        "ordered": "fabricstudy.workload.mapping.ordered",
+        "random": "fabricstudy.workload.mapping.random",
+        "recursive-bisection": "fabricstudy.workload.mapping.recursive_bisection",
+        "scotch": "fabricstudy.workload.mapping.scotch",
+    },
+    "order": {
+        "fcfs": "fabricstudy.schedule.order.fcfs",
+        "largest-first": "fabricstudy.schedule.order.largest_first",
+        "shortest-first": "fabricstudy.schedule.order.shortest_first",
+        "wfp": "fabricstudy.schedule.order.wfp",
+    },
+    "partition list": {
+        "cuboids": "fabricstudy.schedule.partition_list.cuboids",
+        "nodes": "fabricstudy.schedule.partition_list.nodes",
+        "shapes": "fabricstudy.schedule.partition_list.shapes",
+    },
+    "pattern": {
+        "all-gather": "fabricstudy.workload.pattern.all_gather",
+        "all-reduce": "fabricstudy.workload.pattern.all_reduce",
+        "all-to-all": "fabricstudy.workload.pattern.all_to_all",
+        "b-eff": "fabricstudy.workload.pattern.b_eff",
+        "barrier": "fabricstudy.workload.pattern.barrier",
+        "bisection": "fabricstudy.workload.pattern.bisection",
+        "broadcast": "fabricstudy.workload.pattern.broadcast",
+        "furthest-pairing": "fabricstudy.workload.pattern.furthest_pairing",
+        "gather": "fabricstudy.workload.pattern.gather",
+        "hop-pairs": "fabricstudy.workload.pattern.hop_pairs",
+        "idle": "fabricstudy.workload.pattern.idle",
+        "incast": "fabricstudy.workload.pattern.incast",
+        "matrix": "fabricstudy.workload.pattern.matrix",
+        "messages": "fabricstudy.workload.pattern.messages",
+        "pairs": "fabricstudy.workload.pattern.pairs",
+        "patches": "fabricstudy.workload.pattern.patches",
+        "pencil-fft": "fabricstudy.workload.pattern.pencil_fft",
+        "permutation": "fabricstudy.workload.pattern.permutation",
+        "ping-pong": "fabricstudy.workload.pattern.ping_pong",
+        "placed-patches": "fabricstudy.workload.pattern.placed_patches",
+        "reduce-scatter": "fabricstudy.workload.pattern.reduce_scatter",
+        "ring": "fabricstudy.workload.pattern.ring",
+        "scatter": "fabricstudy.workload.pattern.scatter",
+        "spread": "fabricstudy.workload.pattern.spread",
+        "states-planes": "fabricstudy.workload.pattern.states_planes",
+        "stencil": "fabricstudy.workload.pattern.stencil",
+        "strassen-bfs": "fabricstudy.workload.pattern.strassen_bfs",
+        "sub-all-to-all": "fabricstudy.workload.pattern.sub_all_to_all",
+        "task-graph": "fabricstudy.workload.pattern.task_graph",
+        "uniform-random": "fabricstudy.workload.pattern.uniform_random",
+        "unstructured-mesh": "fabricstudy.workload.pattern.unstructured_mesh",
+    },
+    "price list": {
+        "besta-2014": "fabricstudy.structure.prices.besta_2014",
+        "file": "fabricstudy.structure.prices.from_file",
+    },
+    "routing": {
+        "adaptive": "fabricstudy.routing.adaptive",
+        "d-mod-k": "fabricstudy.routing.d_mod_k",
+        "dimension-order": "fabricstudy.routing.dimension_order",
+        "minimal": "fabricstudy.routing.minimal",
+        "table": "fabricstudy.routing.table",
+        "ugal": "fabricstudy.routing.ugal",
+        "valiant": "fabricstudy.routing.valiant",
+    },
+    "trace": {
+        "lublin": "fabricstudy.schedule.trace.lublin",
+        "swf": "fabricstudy.schedule.trace.swf",
+        "synthetic": "fabricstudy.schedule.trace.synthetic",
+    },
 }
-MODULES["machine"]["graph"] = "fabricstudy.machine.from_file"
-MODULES["price list"]["file"] = "fabricstudy.structure.prices.from_file"
-MODULES["family of topologies"] = dict.fromkeys(
-    ("dragonfly", "express-mesh", "fat-tree", "slim-fly"), "fabricstudy.analysis.families"
-)

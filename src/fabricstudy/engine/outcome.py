@@ -1,7 +1,7 @@
 """What an engine says of a finished simulation, and what is stored of it.
 
 Stored as it is: the times of jobs, in the record, and arrays by directed link. All else in a record is computed from
-these, the machine and the workload, and again whenever code of ours changes.
+these, the machine and the workload, and again whenever code of this project changes.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from .figure_style import Drawing, Made, NothingToDraw, add_footnote
 
 DAY_S, HOUR_S = 86400.0, 3600.0
 MAX_BOXES = 2000
-"""More cannot be told apart in a picture, and would make the page slow."""
+"""More cannot be distinguished in a picture, and would make the page slow."""
 
 CAUSES = {"cables": "#d55e00", "held": "#e69f00", "scattered": "#999999", "empty": "#eeeeee"}
 """Why midplanes are idle, with colours, as they lie above each other."""
@@ -138,7 +138,7 @@ def _gantt(axes: Sequence[Axes], run: History, window: tuple[float, float], colo
     boxes = list(_boxes(run, window))
     blocked = list(blocked_by_cables(run, window))
     if len(boxes) + len(blocked) > MAX_BOXES:
-        words = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be told apart"
+        words = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be distinguished"
         raise NothingToDraw(f"{words}; narrow it with from and to until there are at most {MAX_BOXES:,}")
     (ax,) = axes
     for start_s, end_s, low, high, size in boxes:

@@ -79,5 +79,5 @@ def _load(column: str, point_id: str, machine: Machine, tables: Tables) -> Float
     assert (rows["tail"].to_numpy() == machine.link_tail).all() and (rows["head"].to_numpy() == machine.link_head).all()
     values = rows[column].to_numpy(dtype=np.float64)
     if np.isnan(values).any():
-        raise NothingToDraw(f"engine {rows['engine'].iloc[0]} tells no {column}")
+        raise NothingToDraw(f"engine {rows['engine'].iloc[0]} does not report {column}")
     return values

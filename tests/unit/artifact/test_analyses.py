@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import yaml
 
-from fabricstudy.artifact.checkout import checkout
 from fabricstudy.artifact.compare import compare
 from fabricstudy.artifact.completed_study import ArtifactError, CompletedStudy, load_completed_study
 from fabricstudy.artifact.pack import pack
+from fabricstudy.core.checkout import checkout
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan

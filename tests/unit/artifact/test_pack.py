@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.artifact.checkout import Checkout, checkout
 from fabricstudy.artifact.checksums import check
 from fabricstudy.artifact.completed_study import ArtifactError
 from fabricstudy.artifact.effort import JOB_START_S, effort
 from fabricstudy.artifact.pack import pack
+from fabricstudy.core.checkout import Checkout, checkout
 
 from .conftest import Ran, run_in
 

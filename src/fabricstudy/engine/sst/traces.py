@@ -18,7 +18,7 @@ MAX_MESSAGE_BYTES = 2**32 - 1
 _INIT, _FINALIZE, _SEND, _RECEIVE, _WAIT = 1, 2, 4, 17, 129
 _CHARACTERS, _WORLD = 4, 0
 _TAGS = 2**30
-"""Phases are told apart by the tag; the largest number of 32 bits would mean any."""
+"""Phases are distinguished by the tag; the largest number of 32 bits would mean any."""
 
 _CALL = [("call", "<u4"), ("start", "<f8")]
 _DATA = [("buffer", "<u8"), ("count", "<u4"), ("type", "<u4"), ("peer", "<i4"), ("tag", "<i4"), ("world", "<u4")]

@@ -12,10 +12,10 @@ from fabricstudy.report.layouts.base import Layout
 __all__ = ["Layout", "lay_out"]
 
 MAX_LINES = 12_000
-"""More lines cannot be told apart."""
+"""More lines cannot be distinguished."""
 
 MAX_SPOTS = 3_000
-"""More spots cannot be told apart."""
+"""More spots cannot be distinguished."""
 
 _SMALLER = "draw a smaller machine of the same kind, such as one with fewer groups, pods or routers a dimension"
 
@@ -26,7 +26,7 @@ def lay_out(machine: Machine) -> Layout:
     Raises
     ------
     ConfigError
-        If the picture would have more spots or lines than can be told apart.
+        If the picture would have more spots or lines than can be distinguished.
     """
     if machine.coordinates is not None and machine.routers > MAX_SPOTS:
         problem = f"a grid of {machine.routers:,} routers cannot be drawn"

@@ -31,7 +31,7 @@ class MappingFile(Mapping):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = folder_to_read(value, info, told=("cores",))
+        folder = folder_to_read(value, info, derived=("cores",))
         return value if folder is None else {**value, "cores": read_cores(folder, value["file"])}
 
     def check_ranks(self, ranks: int) -> None:

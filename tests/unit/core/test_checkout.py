@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.artifact.checkout import checkout
+from fabricstudy.core.checkout import checkout
 
 
 def git(root: Path, *arguments: str) -> str:
