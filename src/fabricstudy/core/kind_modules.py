@@ -52,6 +52,7 @@ MODULES: dict[str, dict[str, str]] = {
         "slim-fly": "fabricstudy.analysis.families",
     },
     "machine": {
+        "aries": "fabricstudy.machine.aries",
         "bluegene-p": "fabricstudy.machine.bluegene_p",
         "bluegene-q": "fabricstudy.machine.bluegene_q",
         "dragonfly": "fabricstudy.machine.dragonfly",
@@ -63,6 +64,7 @@ MODULES: dict[str, dict[str, str]] = {
         "jellyfish": "fabricstudy.machine.jellyfish",
         "megafly": "fabricstudy.machine.megafly",
         "mesh": "fabricstudy.machine.mesh",
+        "percs": "fabricstudy.machine.percs",
         "polarfly": "fabricstudy.machine.polarfly",
         "slim-fly": "fabricstudy.machine.slim_fly",
         "tofu-d": "fabricstudy.machine.tofu_d",

@@ -58,6 +58,38 @@ def circulant(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
 
 ARRANGEMENTS = {"absolute": absolute, "relative": relative, "circulant": circulant}
 
+Arrangement = Literal["absolute", "relative", "circulant"]
+
+
+def group_pairs(arrangement: Arrangement, groups: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return lower group and its port, higher group and its port, of each group pair; int64 [pairs] each."""
+    group, port = np.divmod(np.arange(groups * (groups - 1)), max(groups - 1, 1))
+    peer_group, peer_port = ARRANGEMENTS[arrangement](group, port, groups)
+    once = group < peer_group
+    return group[once], port[once], peer_group[once], peer_port[once]
+
+
+def clique_cables(cliques: int, routers: int) -> Ints:
+    """Return the router pairs of fully connected sets of `routers` consecutive routers, [cables, 2]."""
+    pairs = np.stack(np.triu_indices(routers, k=1), axis=1)
+    cables: Ints = (np.arange(cliques)[:, None, None] * routers + pairs).reshape(-1, 2)
+    return cables
+
+
+def global_cables(arrangement: Arrangement, groups: int, routers_per_group: int, links: int) -> Ints:
+    """Return the router pairs of global cables, `links` per group pair and lower group first, [cables, 2].
+
+    Routers have consecutive ports, equal numbers of them up to the last router that has any.
+    """
+    low, low_port, high, high_port = group_pairs(arrangement, groups)
+    ports_per_router = -(-links * (groups - 1) // routers_per_group)
+    copy = np.arange(links)[:, None] * (groups - 1)
+
+    def router(group: Ints, port: Ints) -> Ints:
+        return (group * routers_per_group + (copy + port) // ports_per_router).reshape(-1)
+
+    return np.stack([router(low, low_port), router(high, high_port)], axis=1)
+
 
 @register
 class DragonflyConfig(Topology):
@@ -69,7 +101,7 @@ class DragonflyConfig(Topology):
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     nodes_per_router: NodesPerRouter
-    arrangement: Literal["absolute", "relative", "circulant"] = Field(
+    arrangement: Arrangement = Field(
         "absolute", description="assignment of global ports to groups; circulant needs an odd number of groups"
     )
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
@@ -122,27 +154,8 @@ class DragonflyConfig(Topology):
             raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "invalid-machine")
 
     def build(self) -> Machine:
-        """Build a dragonfly with the link classes "local" and "global", local rows first.
-
-        A global hop weighs 100 times a local one, so that minimal paths hold at most one.
-        """
-        first_router = np.arange(self.groups) * self.routers_per_group
-        pairs = np.stack(np.triu_indices(self.routers_per_group, k=1), axis=1)
-        local = (first_router[:, None, None] + pairs).reshape(-1, 2)
-        across, count = np.unique(self._global_cables(), axis=0, return_counts=True)
+        """Build a dragonfly with the link classes "local" and "global", local rows first."""
+        local = clique_cables(self.groups, self.routers_per_group)
+        across = global_cables(self.arrangement, self.groups, self.routers_per_group, self.links_per_group_pair)
         links = link_classes(self.bandwidth, self.latency)
-        return assemble_groups(self, links, local, across, count, self.routers_per_group, hop_weight=(1, 100))
-
-    def _global_cables(self) -> Ints:
-        """Return the router pairs of global cables, lower group first, [cables, 2]."""
-        groups, ports = self.groups, self.groups - 1
-        group, port = np.divmod(np.arange(groups * ports), ports)
-        peer_group, peer_port = ARRANGEMENTS[self.arrangement](group, port, groups)
-        once = group < peer_group
-        copy = np.arange(self.links_per_group_pair)[:, None] * ports
-
-        def router(group: Ints, port: Ints) -> Ints:
-            index = (copy + port[once]) // self.global_ports_per_router
-            return (group[once] * self.routers_per_group + index).reshape(-1)
-
-        return np.stack([router(group, port), router(peer_group, peer_port)], axis=1)
+        return assemble_groups(self, links, (local, across), self.routers_per_group)
