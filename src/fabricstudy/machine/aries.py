@@ -137,14 +137,14 @@ class AriesConfig(Topology):
         rows = clique_cables(self.groups * chassis, blades)
         slots = np.arange(self.routers).reshape(self.groups, chassis, blades).transpose(0, 2, 1).reshape(-1)
         columns = np.repeat(slots[clique_cables(self.groups * blades, chassis)], self.links_per_column_pair, axis=0)
-        cables = (rows, columns, self._global_links())
+        cables = (rows, columns, self.global_links())
         grid = {}
         if self.groups == 1 and chassis > 1:
             dimensions = Dimension(blades, gap=1), Dimension(chassis, gap=1)
             grid = {"coordinates": coordinates((blades, chassis)), "dimensions": dimensions}
         return assemble_groups(self, link_classes(self.bandwidth, self.latency), cables, self.routers_per_group, **grid)
 
-    def _global_links(self) -> Ints:
+    def global_links(self) -> Ints:
         """Return the router pairs of global links, lower group first, [links, 2]."""
         low, low_port, high, high_port = group_pairs(self.arrangement, self.groups)
         copy, router = np.arange(self.cables_per_group_pair)[:, None], np.arange(2).repeat(LINKS)[:, None, None]
