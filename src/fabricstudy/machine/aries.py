@@ -5,7 +5,7 @@ all chassis of a group (*black* links). Router `(group * chassis + row) * blades
 
 Each two groups are joined by optical (*blue*) cables. A cable has four links: two between the even, two between the odd
 routers of a pair of adjacent blades at each end. A pair of blades has five sockets, so a router has at most ten blue
-links. With i the virtual port of a group pair under the arrangement (see `dragonfly`) and L cables per group pair,
+links. With i the virtual port of a group pair under the arrangement (see `arrangement`) and L cables per group pair,
 cable c is number n = i L + c of its group, in the chassis n mod C and there at the pair of blades floor(n / C) mod B/2
 (C chassis of B blades). This, with the arrangement *absolute*, is the cabling of Edison (15 groups, L = 6) and Theta
 (9 groups, L = 12), as their link lists have it (directory scripts/gen-cray-topo of CODES).
@@ -26,9 +26,9 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
+from .arrangement import Arrangement, clique_cables, group_pairs
 from .base import LATENCY, EachClass, NodesPerRouter, Topology, assemble_groups, link_classes
 from .dimension import Dimension
-from .dragonfly import Arrangement, clique_cables, group_pairs
 from .graph import Machine
 from .grid import coordinates
 

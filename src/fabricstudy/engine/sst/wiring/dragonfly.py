@@ -8,8 +8,9 @@ relative with a list in which the distances go up and down in turn.
 import numpy as np
 
 from fabricstudy.core.kinds import kind_of
+from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.dragonfly import DragonflyConfig, group_pairs
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
