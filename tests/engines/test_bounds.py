@@ -10,7 +10,7 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
-from fabricstudy.engine.records import _takes_other_paths
+from fabricstudy.engine.caveats import takes_other_paths
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder

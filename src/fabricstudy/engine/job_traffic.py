@@ -6,6 +6,7 @@ from functools import lru_cache
 from fabricstudy.workload.allocation.random import RandomAllocation
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.random import RandomMapping
+from fabricstudy.workload.offered import SATURATION, Offered
 from fabricstudy.workload.pattern.base import Pattern
 
 from .point import Point
@@ -49,7 +50,12 @@ class JobTraffic:
 
 
 def traffic_by_job(point: Point) -> tuple[JobTraffic, ...]:
-    """Traffic of the jobs that send something; one in the background sends as long as the others do, about."""
+    """Traffic of the jobs that send something; one in the background sends as long as the others do, about.
+
+    Offered traffic counts as one job.
+    """
+    if point.offered is not None:
+        return (_offered_traffic(point.offered, point.machine.nodes),)
     return _traffic_by_job(point.jobs, point.machine.nodes, point.machine.cores_per_node)
 
 
@@ -79,6 +85,18 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
         _repeated(job, max(1.0, most / sent_bytes)) if repeats and sent_bytes else job
         for job, sent_bytes, repeats in zip(traffic, bytes_of_node, background, strict=True)
     )
+
+
+SEARCH_RUNS = 6
+"""Runs in which the saturation load is mostly found, at loads of about its own."""
+
+TYPICAL_SATURATION = 0.6
+
+
+def _offered_traffic(offered: Offered, nodes: int) -> JobTraffic:
+    load, runs = (TYPICAL_SATURATION, SEARCH_RUNS) if offered.load == SATURATION else (float(offered.load), 1)
+    messages = runs * load * nodes * (offered.warmup + offered.measured)
+    return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, 1.0, float(offered.message_bytes)),))
 
 
 def _repeated(job: JobTraffic, times: float) -> JobTraffic:

@@ -12,17 +12,21 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 from fabricstudy.workload.pattern.base import Pattern
 
 
-def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
-    """Refuse routings that the machine cannot have, and jobs that cannot run together on it.
+def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offered: Offered | None = None) -> None:
+    """Refuse routings and offered traffic that the machine cannot have, and jobs that cannot run together on it.
 
     Raises ConfigError with the path below the point.
     """
     _check_trait(machine, routing, "routing", ("routing", "kind"))
     with _below("routing"):
         routing.check_machine(machine)
+    if offered is not None:
+        with _below("offered", "traffic"):
+            offered.traffic.check_on(machine)
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
     _check_foreground(jobs)
