@@ -473,3 +473,79 @@ impl Quantifiable for OfferedTraffic {
         self.total_memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(interval: f64) -> Node {
+        Node {
+            rng: StdRng::seed_from_u64(7),
+            targets: vec![(3, 0, 0), (4, 2, 4)],
+            interval,
+            next: 0.0,
+            in_burst: 0,
+            due: VecDeque::new(),
+            under_way: VecDeque::new(),
+            created: 0,
+            arrived: 0,
+        }
+    }
+
+    /// Mean gap of 100,000 messages, and the share of gaps of exactly 8 cycles.
+    fn gaps(arrivals: Arrivals) -> (f64, f64) {
+        let (mut node, mut close) = (node(20.0), 0);
+        for _ in 0..100_000 {
+            let before = node.next;
+            node.draw_gap(arrivals, 8.0);
+            close += usize::from((node.next - before - 8.0).abs() < 1e-6);
+        }
+        (node.next / 1e5, close as f64 / 1e5)
+    }
+
+    #[test]
+    fn all_arrivals_have_the_rate_that_is_offered() {
+        for arrivals in [Arrivals::Poisson, Arrivals::Periodic, Arrivals::Bursts(1.0), Arrivals::Bursts(5.0)] {
+            let mean = gaps(arrivals).0;
+            assert!((mean - 20.0).abs() < 0.5, "{arrivals:?}: {mean}");
+        }
+    }
+
+    #[test]
+    fn messages_of_a_burst_follow_each_other_at_once() {
+        let close = gaps(Arrivals::Bursts(5.0)).1;
+        assert!((close - 0.8).abs() < 0.01, "{close}");
+    }
+
+    #[test]
+    fn destinations_follow_the_weights_and_leave_out_the_sender() {
+        let (mut node, mut drawn) = (node(1.0), [0; 5]);
+        for _ in 0..40_000 {
+            drawn[node.draw_destination(3)] += 1;
+        }
+        assert_eq!((drawn[1], drawn[3]), (0, 0));
+        assert!((drawn[0] as f64 / 30_000.0 - 1.0).abs() < 0.02, "{drawn:?}");
+        assert!((drawn[2] as f64 / drawn[4] as f64 - 1.0).abs() < 0.06, "{drawn:?}");
+    }
+
+    #[test]
+    fn a_histogram_is_exact_below_1024_and_close_above() {
+        let mut histogram = Histogram::default();
+        for value in [0, 1023, 1023, 5_000, 1_000_000] {
+            histogram.add(value);
+        }
+        let listed = histogram.listed();
+        assert_eq!(listed[..4], [0, 1, 2046, 2]);
+        for (listed, value) in [(listed[4], 5_000.0), (listed[6], 1_000_000.0)] {
+            assert!((listed as f64 / 2.0 / value - 1.0).abs() < 1e-3, "{listed}");
+        }
+    }
+
+    #[test]
+    fn bad_rows_are_named() {
+        let problem = |text| read(Lines::of_text(text), 3).expect_err("no destinations").0;
+        assert_eq!(problem("offered 1\nnodes 2\n"), "text:2: the machine has another number of nodes");
+        assert!(problem("offered 1\nnodes 3\nrows 1\n0 5 0 0\n").starts_with("text:4"));
+        assert!(problem("offered 1\nnodes 3\nrows 1\n0 5 1 3\n").starts_with("text:4"));
+    }
+}

@@ -57,11 +57,8 @@ def attempt_offered(
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row
         return
-    attempt = _Attempt(point, engine, machine, destinations, limits, folder, record)
-    if offered.load == SATURATION:
-        run = attempt.saturation(bound)
-    else:
-        run = attempt.run(float(offered.load))
+    attempt = SteadyAttempt(point, engine, machine, destinations, limits, folder, record)
+    run = attempt.saturation(bound) if offered.load == SATURATION else attempt.run(float(offered.load))
     row |= statistics(run, rates.injection)
     if offered.load == SATURATION:
         # Messages are drawn at random, so that what was offered differs from what was asked for.
@@ -73,7 +70,9 @@ def attempt_offered(
         record["latency"]["link_max"] = float(busy.max(initial=0.0))
 
 
-class _Attempt:
+class SteadyAttempt:
+    """Runs of the traffic of one point in a folder."""
+
     def __init__(
         self,
         point: Point,

@@ -144,7 +144,7 @@ def percentile(histogram: tuple[Floats, Ints], share: float) -> float | None:
     """
     values_ns, counts = histogram
     total = int(counts.sum())
-    if (1 - share) * total < BEYOND:
+    if round((1 - share) * total) < BEYOND:
         return None
     return float(values_ns[np.searchsorted(np.cumsum(counts), share * total)])
 

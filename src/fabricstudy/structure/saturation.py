@@ -68,7 +68,7 @@ def offered_rates(machine: Machine, node: Ints, share: Floats, first: Ints, last
     np.clip(to_node, 0.0, None, out=to_node)
     ones = np.ones(machine.nodes)
     on_router = csr_array((ones, (np.arange(machine.nodes), machine.node_router)), (machine.nodes, machine.routers))
-    injection = np.bincount(node, weights=share, minlength=machine.nodes)
+    injection = np.bincount(node, weights=share, minlength=machine.nodes).astype(np.float64)
     return Rates(np.asarray(to_node @ on_router), injection, to_node.sum(axis=0))
 
 
@@ -128,8 +128,8 @@ def zero_load_ns(
 ) -> float:
     """Return the mean latency of messages without load, in ns.
 
-    Packets take minimal paths where the routing chooses by load. `unit_bytes` is what a router stores before it forwards
-    it. Messages are transmitted at the bandwidth of a node's link: exact if no cable is slower.
+    Packets take minimal paths where the routing chooses by load. A router stores `unit_bytes` before it forwards them.
+    Messages are transmitted at the bandwidth of a node's link: exact if no cable is slower.
 
     Raises
     ------

@@ -13,8 +13,8 @@ from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors", "schedules",
-    "size_classes", "partition_lists",
+    "points", "jobs", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors",
+    "schedules", "size_classes", "partition_lists",
 ]  # fmt: skip
 RankCorrelation = Literal["spearman", "kendall"]
 
@@ -477,7 +477,7 @@ class LoadFigure(Selection, Panels):
     NUMBERS: ClassVar[tuple[str, ...]] = ("y",)
 
     kind: Literal["load-latency", "load-throughput"] = Field(description="kind of the drawing")
-    table: Literal["latency"] = Field("latency", description="table to read")  # type: ignore[assignment]
+    table: Literal["latency"] = Field("latency", description="table to read")
     y: str = Field("latency_mean_ns", description="column of the latency")
     unit: str | None = Field(None, description="unit of the latency, such as us")
     y_max: float = Field(5.0, gt=1, le=1000, description="end of the y axis, over the highest latency without load")

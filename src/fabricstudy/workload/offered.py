@@ -1,4 +1,4 @@
-"""Offered traffic: each node offers messages at a steady rate, without end, independently of the network (open loop)."""
+"""Offered traffic: each node offers messages at a steady rate, independently of the network (open loop)."""
 
 from typing import Annotated, Any, Literal
 

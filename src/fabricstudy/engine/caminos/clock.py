@@ -205,7 +205,7 @@ def phit_bytes(point: Point) -> int:
         return int(given)
     packet_bytes = int(point.network.packet_bytes)
     if point.offered is not None:
-        longest = point.offered.message_bytes
+        longest = int(point.offered.message_bytes)
         return ceil(ceil(longest / ceil(longest / packet_bytes)) / OFFERED_PHITS)
     loads = traffic_classes(point)
     if not loads:

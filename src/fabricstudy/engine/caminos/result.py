@@ -14,7 +14,7 @@ from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from ..steady_state import SteadyRun
-from .clock import clock, phits_of
+from .clock import Clock, clock, phits_of
 from .files import offered_window
 
 RESULT = "result.json"
@@ -129,8 +129,8 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         node_created=counts["node_created"],
         node_arrived=counts["node_arrived"],
         measured=counts["measured"],
-        latency_sum_ns=counts["latency_cycles"] * cycle_ns,
-        network_sum_ns=(counts["in_network_cycles"] + counts["measured"] * units.delays[-1]) * cycle_ns,
+        latency_sum_ns=_to_ns(counts["latency_cycles"], units),
+        network_sum_ns=_to_ns(counts["in_network_cycles"] + counts["measured"] * units.delays[-1], units),
         max_ns=float(counts["longest_cycles"].max(initial=0)) * cycle_ns,
         created=counts["created"],
         arrived=counts["arrived"],
@@ -142,8 +142,12 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
             np.bincount(number, weights=np.concatenate([one[:, 1] for one in listed])).astype(np.int64),
         ),
         hops=counts["packets_by_hops"],
-        link_bytes=counts["link_phits"] * float(units.phit_bytes),
+        link_bytes=counts["link_phits"].astype(np.float64) * units.phit_bytes,
     )
+
+
+def _to_ns(cycles: npt.NDArray[np.int64], units: Clock) -> npt.NDArray[np.float64]:
+    return cycles.astype(np.float64) * units.cycle_ns
 
 
 _OFFERED_COUNTS = (
