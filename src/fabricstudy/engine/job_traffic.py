@@ -92,11 +92,15 @@ SEARCH_RUNS = 6
 
 TYPICAL_SATURATION = 0.6
 
+WAITING_AT_FULL_LOAD = 15
+"""Messages of a node that wait at the same time when its link is busy, about."""
+
 
 def _offered_traffic(offered: Offered, nodes: int) -> JobTraffic:
     load, runs = (TYPICAL_SATURATION, SEARCH_RUNS) if offered.load == SATURATION else (float(offered.load), 1)
     messages = runs * load * nodes * (offered.warmup + offered.measured)
-    return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, 1.0, float(offered.message_bytes)),))
+    waiting = 1.0 + WAITING_AT_FULL_LOAD * load
+    return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, waiting, waiting * offered.message_bytes),))
 
 
 def _repeated(job: JobTraffic, times: float) -> JobTraffic:
