@@ -310,7 +310,9 @@ class TestRunFile:
         assert lines[0] == "[JOB 0 START]" and lines[-1] == "[JOB 0 END]"
         assert [int(line) for line in lines[1:-1]] == rank_layout(job).sst_rank_of_rank.tolist()
 
-    @pytest.mark.parametrize("pattern", ["bisection", {"kind": "stencil", "periodic": True}, "ring"])
+    @pytest.mark.parametrize("pattern", [
+        "bisection", {"kind": "stencil", "periodic": True}, "ring", {"kind": "all-to-all", "sizes": "linear"},
+    ])  # fmt: skip
     def test_patterns_without_a_motif(self, pattern: Any) -> None:
         of_kind = {"kind": pattern} if isinstance(pattern, str) else pattern
         jobs = [{"share": 1.0, "pattern": of_kind | {"message": "1 kB"}}]

@@ -38,6 +38,12 @@ MODULES: dict[str, dict[str, str]] = {
         "easy": "fabricstudy.schedule.backfill.easy",
         "none": "fabricstudy.schedule.backfill.none",
     },
+    "block sizes": {
+        "file": "fabricstudy.workload.block_sizes",
+        "linear": "fabricstudy.workload.block_sizes",
+        "power-law": "fabricstudy.workload.block_sizes",
+        "uniform": "fabricstudy.workload.block_sizes",
+    },
     "engine": {
         "analysis": "fabricstudy.engine.analysis",
         "caminos": "fabricstudy.engine.caminos",
