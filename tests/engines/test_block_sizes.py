@@ -27,10 +27,10 @@ on_each_engine = pytest.mark.parametrize("engine", ENGINES)
 
 
 def record_of(folder: Path, engine: str, pattern: dict[str, Any]) -> Record:
-    """Simulate a pattern with blocks of 60 kB on average, by a power law."""
+    """Simulate a pattern; collective operations with blocks of 60 kB on average, by default by a power law."""
     if not engine_named(engine).probe().found:
         pytest.skip(f"needs {engine}")
-    sizes = {"sizes": {"kind": "power-law", "exponent": 1.0, "seed": 2}}
+    sizes = {} if pattern["kind"] == "refined-blocks" else {"sizes": {"kind": "power-law", "exponent": 1.0, "seed": 2}}
     this = point_on(DRAGONFLY, "minimal", sizes | pattern, "60 kB", engine=ENGINES[engine])
     planned = PlannedPoint(point_id(this), machine_id(this.machine), this)
     record: Record = simulate_in_folder(planned, folder, Limits())["record"]

@@ -123,6 +123,7 @@ MODULES: dict[str, dict[str, str]] = {
         "ping-pong": "fabricstudy.workload.pattern.ping_pong",
         "placed-patches": "fabricstudy.workload.pattern.placed_patches",
         "reduce-scatter": "fabricstudy.workload.pattern.reduce_scatter",
+        "refined-blocks": "fabricstudy.workload.pattern.refined_blocks",
         "ring": "fabricstudy.workload.pattern.ring",
         "scatter": "fabricstudy.workload.pattern.scatter",
         "spread": "fabricstudy.workload.pattern.spread",
