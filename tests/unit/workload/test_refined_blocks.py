@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from fabricstudy.core.model import ConfigError
+from fabricstudy.workload.mapping.curve import morton
 from fabricstudy.workload.octree import Contacts, Octree
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.sends import Sends
@@ -83,7 +84,7 @@ MESHES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @given(mesh=MESHES)
 @settings(deadline=None, max_examples=60)
-def test_blocks_fill_the_domain_and_neighbours_differ_by_one_level(mesh: dict[str, Any]) -> None:
+def test_blocks_fill_the_domain_in_morton_order_and_neighbours_differ_by_one_level(mesh: dict[str, Any]) -> None:
     tree, found = pattern_of(**mesh).tree()
     assert (0.125**tree.level).sum() == 1
     cells = np.zeros((1 << int(tree.level.max()),) * 3, dtype=int)
@@ -91,6 +92,7 @@ def test_blocks_fill_the_domain_and_neighbours_differ_by_one_level(mesh: dict[st
         cells[tuple(slice(low, low + edge) for low in corner)] += 1
     assert np.all(cells == 1)
     assert abs(tree.level[found.source] - tree.level[found.destination]).max(initial=0) <= 1
+    assert np.all(np.diff(morton(tree.finest_corner)) > 0)
     # The area of each block's six faces: within the domain all of it, in a periodic domain also at its faces.
     finest = int(tree.level.max())
     area = np.zeros(len(tree.level))
@@ -117,6 +119,10 @@ def test_a_sphere_is_resolved_where_its_surface_is() -> None:
     distance = np.linalg.norm(corners - 0.5, axis=2)
     crossed = (distance.min(axis=1) < 0.3) & (distance.max(axis=1) > 0.3)
     assert np.all(tree.level[crossed] == 5) and (tree.level < 5).any()
+    # Blocks of the finest level are within a block of the level before that the surface passes.
+    finest, diagonal = tree.level == 5, 3**0.5 / 16
+    assert np.all(distance[finest].min(axis=1) < 0.3 + diagonal)
+    assert np.all(distance[finest].max(axis=1) > 0.3 - diagonal)
     # Symmetric about the centre, as the sphere is.
     mirrored = {(level, *corner) for level, corner in zip(tree.level, map(tuple, tree.corner), strict=True)}
     assert mirrored == {(n, *((1 << n) - 1 - np.array(rest))) for n, *rest in mirrored}
