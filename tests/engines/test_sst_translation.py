@@ -323,6 +323,13 @@ class TestRunFile:
         reason = why_not(DRAGONFLY, jobs=[{"share": 1.0, "pattern": {"kind": "ring", "message": "5 GB"}}])
         assert reason is not None and "up to 4,294,967,295 B" in reason
 
+    def test_a_longer_block_than_a_trace_can_say(self, tmp_path: Path) -> None:
+        """A mean of 2 GB is within the limit of 32 bits; the largest of the blocks is not."""
+        pattern = {"kind": "all-gather", "message": "2 GB", "sizes": "power-law"}
+        assert why_not(DRAGONFLY, jobs=[{"share": 1.0, "pattern": pattern}]) is None
+        with pytest.raises(WorkloadError):
+            written(tmp_path, point(jobs=[{"share": 1.0, "pattern": pattern}]))
+
 
 class TestLooking:
     def test_absent(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
