@@ -38,6 +38,12 @@ MODULES: dict[str, dict[str, str]] = {
         "easy": "fabricstudy.schedule.backfill.easy",
         "none": "fabricstudy.schedule.backfill.none",
     },
+    "block sizes": {
+        "file": "fabricstudy.workload.block_sizes",
+        "linear": "fabricstudy.workload.block_sizes",
+        "power-law": "fabricstudy.workload.block_sizes",
+        "uniform": "fabricstudy.workload.block_sizes",
+    },
     "engine": {
         "analysis": "fabricstudy.engine.analysis",
         "caminos": "fabricstudy.engine.caminos",
@@ -117,6 +123,7 @@ MODULES: dict[str, dict[str, str]] = {
         "ping-pong": "fabricstudy.workload.pattern.ping_pong",
         "placed-patches": "fabricstudy.workload.pattern.placed_patches",
         "reduce-scatter": "fabricstudy.workload.pattern.reduce_scatter",
+        "refined-blocks": "fabricstudy.workload.pattern.refined_blocks",
         "ring": "fabricstudy.workload.pattern.ring",
         "scatter": "fabricstudy.workload.pattern.scatter",
         "spread": "fabricstudy.workload.pattern.spread",

@@ -68,7 +68,7 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
         if pattern.silent or type(pattern).traffic is Pattern.traffic:
             continue
         iterations = getattr(pattern, "iterations", 1)
-        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_per_node or cores
+        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_on_node(cores)
         classes = []
         for part in pattern.traffic(ranks):
             in_phase = part.messages / iterations / part.phases / max(1, ranks)
