@@ -37,6 +37,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "dragonfly": {"groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "links_per_group_pair": 2},
     "express-mesh": {"shape": [8, 4], "gap": 2},
     "fat-tree": {"radix": 4},
+    "gemini": {"shape": [3, 2, 2]},
     "hypercube": {"dimensions": 4},
     "hyperx": {"shape": [3, 4], "nodes_per_router": 2},
     "jellyfish": {"routers": 12, "degree": 4, "nodes_per_router": 2},
@@ -115,6 +116,13 @@ def test_no_unequal_cables_are_faster_than_their_bounds(tmp_path: Path, seed: in
     for routing in ("minimal", "adaptive", "valiant", "ugal"):
         pattern = {"kind": ("stencil", "all-to-all")[seed % 2], "message": "25 kB"}
         bounded(record_of(machine, routing, engine, tmp_path / routing, seed, pattern=pattern))
+
+
+@pytest.mark.parametrize("engine", OURS)
+def test_links_that_differ_within_a_dimension(tmp_path: Path, engine: str) -> None:
+    machine = Topology.model_validate({"kind": "gemini", "shape": [2, 4, 2]})
+    for routing in ("dimension-order", "minimal", "ugal"):
+        bounded(record_of(machine, routing, engine, tmp_path / routing))
 
 
 @pytest.mark.parametrize("engine", OURS)

@@ -58,6 +58,7 @@ MODULES: dict[str, dict[str, str]] = {
         "dragonfly": "fabricstudy.machine.dragonfly",
         "express-mesh": "fabricstudy.machine.express_mesh",
         "fat-tree": "fabricstudy.machine.fat_tree",
+        "gemini": "fabricstudy.machine.gemini",
         "graph": "fabricstudy.machine.from_file",
         "hypercube": "fabricstudy.machine.hypercube",
         "hyperx": "fabricstudy.machine.hyperx",
