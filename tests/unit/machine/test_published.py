@@ -165,6 +165,13 @@ def test_totals_of_the_sources(name: str) -> None:
         assert found[total] == pytest.approx(published, rel=0.005), total
 
 
+def test_measured_bandwidths_of_titan() -> None:
+    """MPI along x, y and z (Bland et al., CUG 2012) gets what remains of a cable: overhead is about 35 % (Ezell 2015)."""
+    classes = {link.name: link.bandwidth_Bps for link in published_machine("titan").build().classes}
+    for dimension, measured_GBps in {"x": 5.87, "y": 3.47, "z": 6.09}.items():
+        assert 0.6 < measured_GBps * 1e9 / classes[dimension] < 0.75, dimension
+
+
 def test_hub_of_percs() -> None:
     """1,128 GB/s of a hub, of which 320 are D links and 40 I/O, and more than 300,000 cores (NCSA, December 2010)."""
     machine = published_machine("percs").build()
