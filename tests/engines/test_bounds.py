@@ -32,6 +32,7 @@ def engines(*names: str) -> list[Any]:
 OURS = engines("caminos", "flow")
 """Of the others, none simulates links of one class that differ in bandwidth."""
 FAMILIES: dict[str, dict[str, Any]] = {
+    "aries": {"groups": 3, "chassis_per_group": 2, "blades_per_chassis": 2, "nodes_per_router": 2},
     "bluegene-p": {"midplanes": [1, 1, 1]},
     "bluegene-q": {"midplanes": [1, 1, 1, 1]},
     "dragonfly": {"groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "links_per_group_pair": 2},
@@ -43,6 +44,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "jellyfish": {"routers": 12, "degree": 4, "nodes_per_router": 2},
     "megafly": {"groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 3},
     "mesh": {"shape": [3, 4]},
+    "percs": {"supernodes": 3, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "nodes_per_router": 2},
     "polarfly": {"q": 3, "nodes_per_router": 2},
     "slim-fly": {"q": 5, "nodes_per_router": 1},
     "tofu-d": {"units": [2, 2, 2]},

@@ -5,7 +5,7 @@ all chassis of a group (*black* links). Router `(group * chassis + row) * blades
 
 Each two groups are joined by optical (*blue*) cables. A cable has four links: two between the even, two between the odd
 routers of a pair of adjacent blades at each end. A pair of blades has five sockets, so a router has at most ten blue
-links. With i the virtual port of a group pair under the arrangement (see `dragonfly`) and L cables per group pair,
+links. With i the virtual port of a group pair under the arrangement (see `arrangement`) and L cables per group pair,
 cable c is number n = i L + c of its group, in the chassis n mod C and there at the pair of blades floor(n / C) mod B/2
 (C chassis of B blades). This, with the arrangement *absolute*, is the cabling of Edison (15 groups, L = 6) and Theta
 (9 groups, L = 12), as their link lists have it (directory scripts/gen-cray-topo of CODES).
@@ -26,9 +26,9 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
+from .arrangement import Arrangement, clique_cables, group_pairs
 from .base import LATENCY, EachClass, NodesPerRouter, Topology, assemble_groups, link_classes
 from .dimension import Dimension
-from .dragonfly import Arrangement, clique_cables, group_pairs
 from .graph import Machine
 from .grid import coordinates
 
@@ -137,14 +137,14 @@ class AriesConfig(Topology):
         rows = clique_cables(self.groups * chassis, blades)
         slots = np.arange(self.routers).reshape(self.groups, chassis, blades).transpose(0, 2, 1).reshape(-1)
         columns = np.repeat(slots[clique_cables(self.groups * blades, chassis)], self.links_per_column_pair, axis=0)
-        cables = (rows, columns, self._global_links())
+        cables = (rows, columns, self.global_links())
         grid = {}
         if self.groups == 1 and chassis > 1:
             dimensions = Dimension(blades, gap=1), Dimension(chassis, gap=1)
             grid = {"coordinates": coordinates((blades, chassis)), "dimensions": dimensions}
         return assemble_groups(self, link_classes(self.bandwidth, self.latency), cables, self.routers_per_group, **grid)
 
-    def _global_links(self) -> Ints:
+    def global_links(self) -> Ints:
         """Return the router pairs of global links, lower group first, [links, 2]."""
         low, low_port, high, high_port = group_pairs(self.arrangement, self.groups)
         copy, router = np.arange(self.cables_per_group_pair)[:, None], np.arange(2).repeat(LINKS)[:, None, None]

@@ -22,8 +22,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
+from .arrangement import Arrangement, clique_cables, global_cables
 from .base import LATENCY, EachClass, NodesPerRouter, Topology, assemble_groups, link_classes
-from .dragonfly import Arrangement, clique_cables, global_cables
 from .graph import Machine
 
 D_PORTS = 16

@@ -19,6 +19,8 @@ from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.closed_form import closed_form
 from fabricstudy.structure.cut import cut_capacity_Bps
 
+from ...machines import least_cut_Bps
+
 # Oltchik and Schwartz, Tables 5 to 7: midplanes of a Blue Gene/Q partition, and links across its bisection.
 BLUE_GENE_Q = {
     (1, 1, 1, 1): 256, (2, 1, 1, 1): 256, (3, 1, 1, 1): 256, (7, 1, 1, 1): 256,
@@ -33,16 +35,6 @@ BLUE_GENE_Q = {
 
 def machine_of(kind: str, **keys: Any) -> Machine:
     return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys}).build()
-
-
-def least_cut_Bps(machine: Machine) -> float:
-    """Least capacity of all cuts into halves as equal as can be; every router has nodes."""
-    capacity = np.zeros((machine.routers, machine.routers))
-    np.add.at(capacity, (machine.link_tail, machine.link_head), machine.link_capacity_Bps)
-    halves = np.array(list(itertools.combinations(range(machine.routers), machine.routers // 2)))
-    inside = np.zeros((len(halves), machine.routers))
-    inside[np.arange(len(halves))[:, None], halves] = 1
-    return float(np.einsum("ij,ij->i", inside @ capacity, 1 - inside).min())
 
 
 @st.composite
