@@ -65,8 +65,8 @@ MACHINES = (
     Mutation(
         "latency of a grid",
         "machine/grid.py",
-        "len(grid), self.bandwidth, self.latency)",
-        'len(grid), self.bandwidth, GridLatencies.model_validate("120 ns"))',
+        "len(self.class_names), self.bandwidth, self.latency)",
+        'len(self.class_names), self.bandwidth, GridLatencies.model_validate("120 ns"))',
     ),
     known(
         "end of a global cable",
