@@ -93,15 +93,12 @@ class PartitionLists(Analysis):
 
     @model_validator(mode="after")
     def _fits(self) -> PartitionLists:
-        key = "machine"
         try:
             space = self._space
-            key = "loops"
-            lines_of(space, self.loops, grid_of(self.machine).axis_names)
-            key = "named"
-            named = self._named()
         except ConfigError as error:
-            raise error.below(key) from None
+            raise error.below("machine") from None
+        lines_of(space, self.loops, grid_of(self.machine).axis_names)
+        named = self._named()
         sizes = {space.nodes(geometry) for geometry in space.geometries()}
         for nodes in self.sizes.keys() - sizes:
             nearest = min(sizes, key=lambda size: abs(size - nodes))
@@ -121,7 +118,7 @@ class PartitionLists(Analysis):
         """Return the geometries of the named lists that have sizes of the mix."""
         space = self._space
         return {
-            label: {one for one in canonical(space, listed, label) if space.nodes(one) in self.sizes}
+            label: {one for one in canonical(space, listed, "named", label) if space.nodes(one) in self.sizes}
             for label, listed in self.named.items()
         }
 

@@ -12,7 +12,7 @@ import numpy as np
 from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, PartitionSpace
 
-from .cables import Lines, Partition, partition_space
+from .cables import Lines, Partition, cabled_space
 from .conflicts import Conflicts, find_conflicts
 from .jobs import Ints
 
@@ -144,7 +144,7 @@ def build_partitions(
         seen.add(partition)
         alike = (partition.shape, partition.wrap)
         if alike not in kinds:
-            cabled = partition_space(space, partition)
+            cabled = cabled_space(space, partition)
             links, capacity_Bps = cabled.bisection_links(partition.shape), cabled.bisection_Bps(partition.shape)
             kinds[alike] = Variant(space.nodes(partition.shape), partition.is_torus, links, capacity_Bps)
     variants = tuple(dict.fromkeys(kinds.values()))

@@ -1,11 +1,13 @@
 """What every trace has."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Family, Kind
@@ -26,12 +28,12 @@ class Request(Model):
     factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="requested over real time, evenly drawn")
     round_s: Moment = Field("0 s", alias="round", validate_default=True, description="rounded up to a multiple of it")
 
-    def check(self) -> None:
-        """Refuse a range that is none. Raises ConfigError with the path below the trace."""
+    @model_validator(mode="after")
+    def _in_order(self) -> Request:
         least, most = self.factor
         if least > most:
-            path = ("request", "factor")
-            raise ConfigError("an empty range", "swap the two", path, [least, most], code="out-of-range")
+            raise ConfigError("an empty range", "swap the two", ("factor",), [least, most], code="out-of-range")
+        return self
 
     def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
         """Draw the requested time of each job."""

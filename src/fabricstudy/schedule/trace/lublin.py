@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
@@ -87,11 +87,6 @@ class Lublin(Trace):
         None, description="requested node-seconds over those of the machine from the first to the last arrival"
     )
     request: Request = Field(default_factory=Request, description="how long they ask for")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Lublin:
-        self.request.check()
-        return self
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
         """Draw the jobs; sizes, arrivals, run times and requests come from separate random streams."""

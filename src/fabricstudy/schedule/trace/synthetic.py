@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import register
@@ -47,11 +47,6 @@ class Synthetic(Trace):
     )
     runtime: Runtime = Field(description="how long they run")
     request: Request = Field(default_factory=Request, description="how long they ask for")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Synthetic:
-        self.request.check()
-        return self
 
     @property
     def expected_jobs(self) -> int:
