@@ -1,5 +1,3 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
 """Which partition a job starts on, or is promised."""
 
 import numpy as np

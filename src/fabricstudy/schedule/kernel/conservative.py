@@ -1,5 +1,3 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
 """Slots for everybody: conservative backfilling.
 
 The *profile* has for each partition the slots that keep it from use, of running and of waiting jobs, by their begin:

@@ -1,5 +1,3 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
 """Conservative backfilling on nodes without a topology.
 
 Nodes are alike and a job keeps those it started on, so a slot is a time and a number of nodes: that many are free when

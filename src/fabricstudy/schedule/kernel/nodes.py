@@ -1,5 +1,3 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
 """Nodes without a topology.
 
 `holder` [nodes] has the job on each node or -1. Of `masks` [2, nodes] the second row is what is reserved for the head

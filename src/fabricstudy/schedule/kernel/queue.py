@@ -1,16 +1,14 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
-"""Jobs that wait, and which of them comes first."""
+"""The queue of waiting jobs and its order."""
 
 from typing import Any
 
 from ..state import ScheduleState
-from .compiled import FIRST, GONE, LAST, jit_inner
+from .compiled import FIRST, GONE, LAST, jit_inner, sift
 
 
 @jit_inner
 def move(task: ScheduleState, source: int, target: int) -> None:
-    """Let what stands at one place stand at another one."""
+    """Copy an entry of the queue to another position."""
     task.queue_job[target] = task.queue_job[source]
     task.queue_submit_s[target] = task.queue_submit_s[source]
     task.queue_request_s[target] = task.queue_request_s[source]
@@ -20,7 +18,7 @@ def move(task: ScheduleState, source: int, target: int) -> None:
 
 @jit_inner
 def insert(task: ScheduleState, job: int) -> None:
-    """Put a job into the queue: where it belongs if the order never changes, else at the end."""
+    """Insert a job into the queue: at its position if the order never changes, else at the end."""
     place = task.counter[LAST]
     task.counter[LAST] += 1
     if not task.changes:
@@ -36,7 +34,7 @@ def insert(task: ScheduleState, job: int) -> None:
 
 @jit_inner
 def enqueue_arrivals(task: ScheduleState, now: float, arrived: int) -> int:
-    """Queue all that comes now; give how many have come so far."""
+    """Queue the jobs submitted by now; return the number of jobs submitted so far."""
     while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
         insert(task, arrived)
         arrived += 1
@@ -45,7 +43,7 @@ def enqueue_arrivals(task: ScheduleState, now: float, arrived: int) -> int:
 
 @jit_inner
 def compact_queue(task: ScheduleState, low: int, high: int) -> None:
-    """Take out the jobs that are gone, all of which stand from one place to another; the others keep their order."""
+    """Remove the gone jobs, all at positions `low` to `high`; the others keep their order."""
     first, last = task.counter[FIRST], task.counter[LAST]
     if high - first < last - low:
         place = high
@@ -67,7 +65,7 @@ def compact_queue(task: ScheduleState, low: int, high: int) -> None:
 
 @jit_inner
 def remove(task: ScheduleState, at: int) -> None:
-    """Take a job out of the queue; places behind it change, or those before it."""
+    """Remove a job from the queue; the positions behind it change, or those before it."""
     if task.changes:
         move(task, task.counter[FIRST], at)
         task.counter[FIRST] += 1
@@ -78,7 +76,7 @@ def remove(task: ScheduleState, at: int) -> None:
 
 @jit_inner
 def update_scores(task: ScheduleState, now: float, score: Any) -> None:
-    """Compute the scores of all that wait, if they change."""
+    """Compute the scores of all waiting jobs, if they change."""
     if task.changes:
         first, last = task.counter[FIRST], task.counter[LAST]
         score(
@@ -91,15 +89,15 @@ def update_scores(task: ScheduleState, now: float, score: Any) -> None:
 
 
 @jit_inner
-def comes_before(task: ScheduleState, one: int, other: int) -> bool:
-    """Return whether the job at one place comes before that at another one, where the order changes."""
-    first, second = task.queue_score[one], task.queue_score[other]
-    return first > second or (first == second and task.queue_job[one] < task.queue_job[other])
+def comes_before(task: ScheduleState, a: int, b: int) -> bool:
+    """Return whether the job at position `a` of the queue comes before that at `b`, in an order that changes."""
+    first, second = task.queue_score[a], task.queue_score[b]
+    return first > second or (first == second and task.queue_job[a] < task.queue_job[b])
 
 
 @jit_inner
 def head(task: ScheduleState) -> int:
-    """Place of the first job in the queue's order."""
+    """Return the position of the first job in the queue's order."""
     best = task.counter[FIRST]
     if task.changes:
         score = task.queue_score
@@ -110,33 +108,15 @@ def head(task: ScheduleState) -> int:
 
 
 @jit_inner
-def sift(task: ScheduleState, place: int, size: int) -> None:
-    """Let a place of the heap sink to where it belongs."""
-    heap = task.heap
-    moved = heap[place]
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and comes_before(task, heap[child + 1], heap[child]):
-            child += 1
-        if not comes_before(task, heap[child], moved):
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = moved
-
-
-@jit_inner
 def make_heap(task: ScheduleState, size: int) -> None:
-    """Order the first `size` places in `heap`, so that the one that comes first in the queue's order is on top."""
+    """Make a heap of the first `size` positions in `heap`, with the first in the queue's order on top."""
     for place in range(size // 2 - 1, -1, -1):
-        sift(task, place, size)
+        sift(task, task.heap, place, size, comes_before)
 
 
 @jit_inner
 def all_places(task: ScheduleState) -> int:
-    """Make ready all places of the queue for `next_place`; give how many there are."""
+    """Prepare all positions of the queue for `next_place`; return their number."""
     size = task.counter[LAST] - task.counter[FIRST]
     if task.changes:
         for place in range(size):
@@ -147,11 +127,11 @@ def all_places(task: ScheduleState) -> int:
 
 @jit_inner
 def next_place(task: ScheduleState, taken: int, size: int) -> int:
-    """Return the place that comes next in the queue's order, after so many were taken of `size`."""
+    """Return the next position in the queue's order, after `taken` of `size` positions."""
     if not task.changes:
         return task.counter[FIRST] + taken
     left = size - taken - 1
     top = task.heap[0]
     task.heap[0] = task.heap[left]
-    sift(task, 0, left)
+    sift(task, task.heap, 0, left, comes_before)
     return top
