@@ -33,12 +33,13 @@ SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 
 
 _config: Any = numba.config
+_njit: Any = njit
 _options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-jit_allocating: Callable[[F], F] = njit(**_options)
+jit_allocating: Callable[[F], F] = _njit(**_options)
 """Compile a function that only compiled code calls."""
 
-jit_inner: Callable[[F], F] = njit(**_options, _nrt=False)
+jit_inner: Callable[[F], F] = _njit(**_options, _nrt=False)
 """Compile a function that only compiled code calls, and that allocates no arrays, without counting references."""
 
 _SCHEDULE = Path(__file__).parents[1]
@@ -67,7 +68,7 @@ def _caching() -> Iterator[None]:
 def jit_cached(function: F) -> F:
     """Compile a function that Python calls, once for these sources."""
     with _caching():
-        compiled: F = njit(cache=True)(function)
+        compiled: F = _njit(cache=True)(function)
     return compiled
 
 

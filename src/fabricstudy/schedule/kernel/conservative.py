@@ -1,8 +1,8 @@
-"""Slots for everybody: conservative backfilling.
+"""Conservative backfilling: a slot for every job.
 
-The *profile* has for each partition the slots that keep it from use, of running and of waiting jobs, by their begin:
-`job`, `begin` and `end_next_job` [partitions, room]; `filled` of a partition says how many. The stamp counts what is
-given up: only a partition that was `freed` after a job `tried` can give it an earlier slot.
+The *profile* has for each partition the slots, of running and of waiting jobs, that block it, by their begin: `job`,
+`begin` and `end` [partitions, room]; `filled` of a partition is their number. The stamp counts freed slots: only a
+partition that was `freed` after a job `tried` can give it an earlier slot.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from .running import end_next_job, requested_on_s, start_job
 Profile = tuple[Array, Array, Array]
 
 ROOM = 16
-"""Slots of a partition that a profile has room for at first."""
+"""Initial number of slots of a partition in a profile."""
 
 
 @jit_allocating
@@ -25,17 +25,13 @@ def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profi
     job, begin, end = profile
     for at in range(task.parts[partition].first, task.parts[partition].last):
         if task.parts[task.conflicts[at].other].filled == job.shape[1]:
-            return (
-                np.concatenate((job, np.empty_like(job)), axis=1),
-                np.concatenate((begin, np.empty_like(begin)), axis=1),
-                np.concatenate((end, np.empty_like(end)), axis=1),
-            )
+            return np.hstack((job, job)), np.hstack((begin, begin)), np.hstack((end, end))
     return profile
 
 
 @jit_inner
 def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
-    """Enter a slot in the rows of all that conflicts with a partition."""
+    """Insert a slot in the rows of all partitions that conflict with a partition."""
     job, begin, end = profile
     for at in range(task.parts[partition].first, task.parts[partition].last):
         row = task.conflicts[at].other
@@ -51,7 +47,7 @@ def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, 
 
 @jit_inner
 def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
-    """Take the slot of a job out again."""
+    """Remove the slot of a job."""
     job, begin, end = profile
     partition = task.jobs[owner].slot
     for at in range(task.parts[partition].first, task.parts[partition].last):
@@ -68,7 +64,7 @@ def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
 
 @jit_inner
 def note_freed(task: ScheduleState, partition: int) -> None:
-    """Note that a slot on a partition was given up, for all that conflicts with it."""
+    """Record for all conflicting partitions that a slot on a partition was freed."""
     task.counter[STAMP] += 1
     for at in range(task.parts[partition].first, task.parts[partition].last):
         other = task.conflicts[at].other
@@ -81,7 +77,7 @@ def note_freed(task: ScheduleState, partition: int) -> None:
 def earliest_gap_s(
     task: ScheduleState, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float
 ) -> float:
-    """When nobody but a job itself uses a partition for so long at the earliest, if it is no later than `before`."""
+    """Return the earliest time from which no other job uses a partition for so long, if it is by `before`."""
     job, begin, end = profile
     at_s = now
     for place in range(task.parts[partition].filled):
@@ -97,7 +93,7 @@ def earliest_gap_s(
 
 @jit_inner
 def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tuple[int, float]:
-    """Return the earliest slot of a job: the one that it has, unless a partition that was freed since is better."""
+    """Return the earliest slot of a job: its slot, unless a partition that was freed since then is better."""
     group = task.jobs[job].group
     best, best_s, since = task.jobs[job].slot, task.jobs[job].slot_s, task.jobs[job].tried
     if best < 0:
@@ -114,9 +110,9 @@ def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tup
 
 @jit_allocating
 def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool) -> Profile:
-    """Let each waiting job, in order of arrival, take the earliest slot; give the profile.
+    """Reserve the earliest slot of each waiting job, in order of arrival; return the profile.
 
-    Those that have one give it up for that only if a job has ended.
+    A slot is replaced only if a job has ended.
     """
     for place in range(task.counter[FIRST], task.counter[LAST]):
         job = task.queue_job[place]
@@ -140,9 +136,9 @@ def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool
 
 @jit_inner
 def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
-    """Start jobs whose slot has come; where one runs longer than it asked for, the slot is lost.
+    """Start jobs whose slot has begun; return when the next slot begins.
 
-    Gives when the next slot begins.
+    A slot is lost if a job still runs there after its requested time.
     """
     next_s = np.inf
     passed = False
@@ -156,7 +152,7 @@ def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
         elif task.parts[slot].blockers == 0:
             start_job(task, now, job, slot, passed)
             remove(task, place)
-            # Either those behind it have moved up, or those before it have moved back.
+            # Either the jobs behind it moved forward, or those before it moved back.
             place += last == task.counter[LAST]
             continue
         else:
@@ -170,7 +166,7 @@ def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
 
 @jit_inner
 def end_due_jobs(task: ScheduleState, profile: Profile, now: float) -> bool:
-    """End all that ends now, and say whether anything did."""
+    """End all jobs that end now; return whether there were any."""
     ended = False
     while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
         job = end_next_job(task)

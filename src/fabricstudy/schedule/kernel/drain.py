@@ -1,4 +1,4 @@
-"""The pass of Cobalt."""
+"""Cobalt's scheduling pass."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from .running import start_job
 
 @jit_inner
 def drain(task: ScheduleState, partition: int) -> None:
-    """Mark whatever conflicts with a partition, and count down what is left in each group."""
+    """Mark all partitions that conflict with a partition, and count the unmarked ones of each group."""
     for at in range(task.parts[partition].first, task.parts[partition].last):
         other = task.conflicts[at].other
         if task.parts[other].mark != task.counter[STAMP]:
@@ -24,7 +24,7 @@ def drain(task: ScheduleState, partition: int) -> None:
 
 @jit_inner
 def start_or_drain(task: ScheduleState, now: float) -> bool:
-    """Start jobs in order, those that cannot start keeping a partition from later ones; say whether any started."""
+    """Start jobs in order, draining a partition for each job that cannot start; return whether any started."""
     task.counter[STAMP] += 1
     for group in range(len(task.groups)):
         task.groups[group].open = task.groups[group].last - task.groups[group].first
@@ -52,7 +52,7 @@ def start_or_drain(task: ScheduleState, now: float) -> bool:
 
 @jit_inner
 def start_below(task: ScheduleState, now: float) -> bool:
-    """Start the first job that ends before it is in the way of a larger one; say whether there was any."""
+    """Start the first job that ends before it blocks a larger partition; return whether there was one."""
     size = all_places(task)
     for taken in range(size):
         at = next_place(task, taken, size)
@@ -67,7 +67,7 @@ def start_below(task: ScheduleState, now: float) -> bool:
 
 @jit_inner
 def pass_drain(task: ScheduleState, now: float, score: Any) -> None:
-    """Start what may start; scores stay as they are, since no time passes."""
+    """Start jobs until none may start; scores remain, since no time passes."""
     update_scores(task, now, score)
     while any_free(task) and (start_or_drain(task, now) or start_below(task, now)):
         pass

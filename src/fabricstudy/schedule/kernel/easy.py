@@ -1,4 +1,4 @@
-"""Passes that start jobs in order, and those of EASY that may start before their turn."""
+"""Scheduling passes in the order of the queue, without backfilling and with EASY's."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from .running import shortest, start_job
 
 @jit_inner
 def start_in_order(task: ScheduleState, now: float, score: Any) -> int:
-    """Start jobs in the order of the queue; give the place of the first one that cannot start, or -1."""
+    """Start jobs in the order of the queue; return the position of the first that cannot start, or -1."""
     if task.counter[FIRST] == task.counter[LAST]:
         return -1
     update_scores(task, now, score)
@@ -38,7 +38,7 @@ def pass_none(task: ScheduleState, now: float, score: Any) -> None:
 
 @jit_inner
 def pass_easy(task: ScheduleState, now: float, score: Any) -> None:
-    """Start jobs until one has to wait, promise it a partition, and start what does not delay it."""
+    """Start jobs until one must wait, reserve a partition for it, and start later jobs that do not delay it."""
     at = start_in_order(task, now, score)
     if at < 0:
         return
@@ -57,7 +57,7 @@ def pass_easy(task: ScheduleState, now: float, score: Any) -> None:
 
 @jit_inner
 def open_groups(task: ScheduleState) -> None:
-    """Find out which groups have a free partition that does not conflict with the reservation."""
+    """Mark the groups with a free partition that does not conflict with the reservation as open."""
     for group in range(len(task.groups)):
         task.groups[group].open = 0
         if task.groups[group].free > 0 and task.groups[group].waiting > 0:
@@ -70,14 +70,14 @@ def open_groups(task: ScheduleState) -> None:
 
 @jit_inner
 def may_fit(task: ScheduleState, job: int, now: float, before: float) -> bool:
-    """Return whether it is worth while to look for a partition of a job."""
+    """Return whether a job may have a partition that does not delay the reservation."""
     group = task.jobs[job].group
     return task.groups[group].free > 0 and (task.groups[group].open > 0 or now + shortest(task, job) <= before)
 
 
 @jit_inner
 def fitting_places(task: ScheduleState, now: float, before: float) -> int:
-    """Make ready the places of jobs that may fit; all, if the queue stands in order anyway."""
+    """Prepare the positions of jobs that may fit, or all of a sorted queue, for `next_place`; return their number."""
     if not task.changes:
         return all_places(task)
     size = 0
@@ -91,7 +91,7 @@ def fitting_places(task: ScheduleState, now: float, before: float) -> int:
 
 @jit_inner
 def backfill_jobs(task: ScheduleState, now: float, before: float, waits: int) -> None:
-    """Start in order what does not delay the job that waits at a place of the queue."""
+    """Start in order the jobs that do not delay the job that waits at a position of the queue."""
     open_groups(task)
     size = fitting_places(task, now, before)
     low, high = task.counter[LAST], -1

@@ -1,4 +1,4 @@
-"""How the machine is used at an instant, and why the rest of it is idle."""
+"""Use of the machine at an instant, and the causes of idle midplanes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .nodes import count_free_nodes, smallest_request_nodes
 
 @jit_allocating
 def tables(task: ScheduleState) -> tuple[Array, Array]:
-    """Make room for the time of each instant, and for what is counted then."""
+    """Return empty tables of the time of each instant, and of its counts."""
     size = 2 * len(task.jobs)
     return np.empty(size), np.empty((size, 6), np.int64)
 
@@ -35,7 +35,7 @@ def popcount(bits: Any) -> int:
 
 @jit_inner
 def causes(task: ScheduleState) -> tuple[int, int]:
-    """Count idle midplanes that are so for want of cables, and those that are held."""
+    """Count the midplanes that are idle for lack of cables, and those that are held."""
     cables, held = 0, 0
     for word in range(len(task.used)):
         lacks, has = np.uint64(0), np.uint64(0)
@@ -58,28 +58,27 @@ def causes(task: ScheduleState) -> tuple[int, int]:
 
 @jit_inner
 def note(task: ScheduleState, now: float, times: Array, counts: Array, at: int, busy: int, idle: int) -> int:
-    """Note what is known whatever the cause: `scattered` is what is left over; give how many jobs wait."""
+    """Record the counts that do not depend on causes, all idle midplanes as scattered; return the waiting jobs."""
     queue = task.counter[LAST] - task.counter[FIRST]
     times[at] = now
+    for use in range(1, 5):
+        counts[at, use] = 0
     counts[at, 0] = busy
-    counts[at, 1] = idle if queue == 0 else 0
-    counts[at, 2] = 0
-    counts[at, 3] = 0
-    counts[at, 4] = 0 if queue == 0 else idle
+    counts[at, 4 if queue else 1] = idle
     counts[at, 5] = queue
     return int(queue)
 
 
 @jit_inner
 def note_cause(counts: Array, at: int, cause: int, count: int) -> None:
-    """Count idle midplanes, or nodes, for a cause instead of as `scattered`."""
+    """Record the count of idle midplanes, or nodes, of a cause, which are then not scattered."""
     counts[at, cause] = count
     counts[at, 4] -= count
 
 
 @jit_inner
 def record(task: ScheduleState, now: float, times: Array, counts: Array, at: int) -> None:
-    """Note how the machine is used from now on: busy, empty, cables, held, scattered, queue."""
+    """Record the use of the machine from now on: busy, empty, cables, held, scattered, queue."""
     busy = 0
     for word in range(len(task.used)):
         busy += popcount(task.used[word])
@@ -91,9 +90,9 @@ def record(task: ScheduleState, now: float, times: Array, counts: Array, at: int
 
 @jit_inner
 def record_nodes(
-    task: ScheduleState, now: float, times: Array, counts: Array, at: int, holder: Array, nobody: Array
+    task: ScheduleState, now: float, times: Array, counts: Array, at: int, holder: Array, no_nodes: Array
 ) -> None:
-    """Note how the nodes are used from now on; idle ones are held if a job that waits would find enough."""
-    idle = count_free_nodes(holder, nobody)
+    """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
+    idle = count_free_nodes(holder, no_nodes)
     if note(task, now, times, counts, at, len(holder) - idle, idle) > 0 and smallest_request_nodes(task) <= idle:
         note_cause(counts, at, 3, idle)
