@@ -13,10 +13,10 @@ UNLIMITED = 1 << 60
 @jit_inner
 def any_free(task: ScheduleState) -> bool:
     """Return whether some waiting job has a free partition."""
+    found = False
     for group in range(len(task.groups)):
-        if task.groups[group].free > 0 and task.groups[group].waiting > 0:
-            return True
-    return False
+        found |= task.groups[group].free > 0 and task.groups[group].waiting > 0
+    return found
 
 
 @jit_inner

@@ -1,8 +1,8 @@
 """Conservative backfilling on nodes without a topology.
 
 Nodes are alike and a job keeps its nodes, so a slot is a time and a number of nodes: that many are free when it begins.
-The *profile* is the number of nodes in slots of running and waiting jobs, in steps: `used[k]` from time `at_s[k]` to the
-next one [steps]; the number of steps is `steps[0]`.
+The *profile* is the number of nodes in slots of running and waiting jobs, in steps: `used[k]` from time `at_s[k]` to
+the next one [steps]; the number of steps is `steps[0]`.
 """
 
 import numpy as np
