@@ -15,7 +15,7 @@ from fabricstudy.core.store import point_store
 from fabricstudy.report.figure_style import NothingToDraw
 from fabricstudy.report.job_figures import draw_runs
 from fabricstudy.schedule.partitions import Partitions
-from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_metrics, run_planned_schedule
+from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_metrics
 from fabricstudy.schedule.trace.swf_text import swf_text
 from fabricstudy.study.figures import JobsFigure
 from fabricstudy.study.file import study_files
@@ -47,7 +47,7 @@ def run_once(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str
     run = planned.runs[f"{row.schedule} {row.run_id}"]
     points = {one: record for one in run.points if (record := point_store(results).record(one)) is not None}
     try:
-        done = run_planned_schedule(run, points)
+        done = ScheduleRun(run, points)
     except MissingRatio as reason:
         problem = f"{reason}; run snakemake --config study={args.study} first"
         raise FabricstudyError(f"{row.schedule}: {problem}", "unknown-name") from None

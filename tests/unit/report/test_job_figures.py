@@ -18,7 +18,7 @@ from fabricstudy.report.figure_style import Made
 from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes
 from fabricstudy.schedule.history import History, read_histories
-from fabricstudy.schedule.stage import run_chunk, run_planned_schedule
+from fabricstudy.schedule.stage import ScheduleRun, run_chunk
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
@@ -57,7 +57,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 def test_a_history_is_read_as_it_was_written(done: History) -> None:
-    made = run_planned_schedule(done.planned, {}).history
+    made = ScheduleRun(done.planned, {}).history
     for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "takes", "ran"):
         np.testing.assert_array_equal(getattr(done, name), getattr(made, name))
     for name in ("time_s", "busy", "empty", "cables", "held", "scattered", "queue"):
