@@ -1,4 +1,4 @@
-"""Shared parts of commands: studies, points, the folder of results, progress, and checks of arguments."""
+"""Shared parts of commands: studies, points, machines, the folder of results, progress, and checks of arguments."""
 
 import argparse
 import sys
@@ -10,9 +10,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
-from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
 from fabricstudy.engine.point import PlannedPoint
-from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, load_pipelines
+from fabricstudy.machine.base import Topology, published_machine
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.study.file import load_machine, parse_yaml, study_files, validate_machine
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies, find_study, load_pipelines
 
 LINE_EACH_S = 10.0
 
@@ -45,10 +48,9 @@ def planned_point(study: str, point_id: str) -> PlannedPoint:
 
 @contextmanager
 def progress_spinner(words: str) -> Iterator[Callable[[str], None]]:
-    """Show that something is going on.
+    """Show that a command is working; yield a function that shows its progress.
 
-    It yields a function that shows the progress: in a terminal next to `words`, elsewhere as a line on standard error
-    every ten seconds.
+    Progress is shown in a terminal next to `words`, elsewhere as a line on standard error every ten seconds.
     """
     console = Console(stderr=True)
     shown_s = time.monotonic()
@@ -78,7 +80,7 @@ def parse_positive(text: str) -> int:
 
 
 def check_output(written: Path | None, *read: Path | str | None) -> None:
-    """Refuse to write a file that is also read, or in a missing folder; None is not written."""
+    """Refuse to write a file that is also read, or one in a missing folder; None is not written."""
     if written is None:
         return
     if written.is_dir() or not written.parent.is_dir():
@@ -89,7 +91,7 @@ def check_output(written: Path | None, *read: Path | str | None) -> None:
 
 
 def text_table(*names: str, left: int = 1) -> Table:
-    """Return a table for a terminal whose first columns are text, and the others numbers."""
+    """Return a table for a terminal with `left` columns of text, followed by columns of numbers."""
     columns = (Column(name, justify="left" if number < left else "right") for number, name in enumerate(names))
     return Table(*columns, box=None)
 
@@ -100,3 +102,24 @@ def results_folder(args: argparse.Namespace) -> Path:
     if folder.exists() and not folder.is_dir():
         raise FabricstudyError(f"{folder}: not a folder; name the folder `results` of a run", "file-unreadable")
     return folder
+
+
+def load_named_machine(source: str) -> Topology:
+    """Return the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
+    if source in INSTANCES:
+        return published_machine(source)
+    if source.lstrip().startswith("{"):
+        return validate_machine(parse_yaml(source))
+    try:
+        return load_machine(find_study(source))
+    except StudyError as error:
+        if error.code != "file-not-found":
+            raise
+        problem = f"{source}: neither a published machine, a study nor a .yaml file"
+        remedy = suggestion(source, [*bundled_studies(), *INSTANCES])
+        raise FabricstudyError(f"{problem}; {remedy}", "unknown-name") from None
+
+
+def machine_files(source: str | None) -> list[Path]:
+    """Return the files of a machine that a command names, which the command must not overwrite."""
+    return study_files(Path(source)) if source and Path(source).suffix in (".yaml", ".yml") else []

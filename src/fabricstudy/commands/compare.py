@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _tolerance(text: str) -> float:
     number = float(text)
     if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no relative difference; write one from 0 on, such as 0.05")
+        raise argparse.ArgumentTypeError(f"{text} is not a relative difference; write one of at least 0, such as 0.05")
     return number
 
 
@@ -37,7 +37,9 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     check_output(args.csv)
     for folder in (args.old, args.new):
         if args.csv and args.csv.exists() and args.csv.resolve().is_relative_to(folder.resolve()):
-            raise FabricstudyError(f"{args.csv}: belongs to {folder}, which is read; choose another", "invalid-value")
+            raise FabricstudyError(
+                f"{args.csv}: belongs to {folder}, which is read; name another file", "invalid-value"
+            )
     comparison = compare(args.old, args.new, args.tolerance)
     if args.csv:
         write_csv(comparison.values(), args.csv)

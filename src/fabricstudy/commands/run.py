@@ -12,11 +12,10 @@ from fabricstudy.workflow.pipeline import find_study
 
 _CONFIG = ("--config", "-C")
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
-"""Flags that say how many jobs run at once, and where."""
+"""Flags for the number of concurrent jobs, and for where they run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare a study, and whatever Snakemake takes."""
     parser.add_argument("study", help="name of a bundled study, or path to a study file; several with commas")
     words = "passed on to Snakemake, such as --cores 4 (default: all cores)"
     parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
@@ -31,7 +30,7 @@ def run_study(args: argparse.Namespace) -> NoReturn:
 
 
 def snakemake_arguments(study: str, flags: list[str]) -> list[str]:
-    """Name workflow and study, and leave the rest as it is; Snakemake reads ``--config`` once only.
+    """Return arguments with workflow and study added to the flags; Snakemake reads only one ``--config``.
 
     Examples
     --------

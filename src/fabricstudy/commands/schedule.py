@@ -1,6 +1,6 @@
 """``fabricstudy schedule``: one run of a schedule in the foreground.
 
-What runs and draws it takes a second to import, so it waits until it is needed.
+The module that runs and draws it takes a second to import, so it is imported on use.
 """
 
 import argparse
@@ -14,7 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     parser.add_argument("--schedule", metavar="NAME", help="schedule of the study (default: the first one)")
     parser.add_argument(
-        "--where", nargs="+", default=[], metavar="AXIS=LABEL", help="which run (default: the first one that fits)"
+        "--where",
+        nargs="+",
+        default=[],
+        metavar="AXIS=LABEL",
+        help="labels of the run (default: those of the first one)",
     )
     parser.add_argument("--seed", type=int, help="seed (default: the first one)")
     parser.add_argument("--gantt", type=Path, metavar="FILE", help="draw midplanes over time: .svg, .pdf or .png")

@@ -1,8 +1,8 @@
-"""The work of ``fabricstudy schedule``: do a run, draw it, write its jobs, print who waits."""
+"""The work of ``fabricstudy schedule``: execute a run, draw it, write its jobs, print waits by size class."""
 
 import argparse
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,39 +40,43 @@ _SHARES = {
 
 
 def run_once(args: argparse.Namespace, planned: Plan, results: Path) -> dict[str, Any]:
-    """Run one run of a schedule in the foreground."""
-    written = {"gantt": args.gantt, "swf": args.swf, "csv": args.csv}
+    """Execute one run of a schedule in the foreground, and write its files."""
+    written = [path for path in (args.gantt, args.swf, args.csv) if path is not None]
     _check_files(planned, written, args.days)
-    row = _chosen(args, planned)
+    row = _selected(args, planned)
     run = planned.runs[f"{row.schedule} {row.run_id}"]
-    points = {one: record for one in run.points if (record := point_store(results).record(one)) is not None}
+    store = point_store(results)
+    points = {point_id: record for point_id in run.points if (record := store.record(point_id)) is not None}
     try:
         done = ScheduleRun(run, points)
     except MissingRatio as reason:
         problem = f"{reason}; run snakemake --config study={args.study} first"
         raise FabricstudyError(f"{row.schedule}: {problem}", "unknown-name") from None
-    for name, write in (("gantt", _write_gantt), ("swf", _write_swf), ("csv", _write_csv)):
-        if written[name] is not None:
-            write(written[name], done, row, args)
+    if args.gantt is not None:
+        _write_gantt(args.gantt, done, row, args.days)
+    if args.swf is not None:
+        args.swf.write_text(swf_text(done.jobs, done.result), encoding="utf-8")
+    if args.csv is not None:
+        with args.csv.open("w", encoding="utf-8", newline="") as out:
+            csv.writer(out).writerows([_BATSIM, *_batsim_rows(done, row)])
     labels = {axis: label for axis, label in row.labels.items() if label is not None}
-    files = [str(path) for path in written.values() if path is not None]
+    files = [str(path) for path in written]
     return {"schedule": row.schedule, "labels": labels, "seed": row.seed, **run_metrics(done), "files": files}
 
 
-def _check_files(planned: Plan, written: Mapping[str, Path | None], days: Sequence[float] | None) -> None:
-    """Refuse to write what the study reads, or two things into one file, and a part of the trace that is none."""
+def _check_files(planned: Plan, written: Sequence[Path], days: Sequence[float] | None) -> None:
+    """Refuse to overwrite a file of the study, to write two outputs to one file, and an empty part of the trace."""
     read = [] if planned.study.file is None else study_files(planned.study.file)
-    names = [path for path in written.values() if path is not None]
-    for path in names:
+    for path in written:
         check_output(path, *read)
-    if len({path.resolve() for path in names}) < len(names):
-        raise FabricstudyError("two files of one name; give each its own", "usage")
+    if len({path.resolve() for path in written}) < len(written):
+        raise FabricstudyError("two outputs have one file; use distinct names", "usage")
     if days is not None and not 0 <= days[0] < days[1] <= MAX_DAYS:
-        problem = f"--days {days[0]:g} {days[1]:g}: no part of a trace"
-        raise FabricstudyError(f"{problem}; give its first day and a later one, up to {MAX_DAYS:,}", "usage")
+        problem = f"--days {days[0]:g} {days[1]:g}: not a part of a trace"
+        raise FabricstudyError(f"{problem}; write a first day and a later one, up to {MAX_DAYS:,}", "usage")
 
 
-def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
+def _selected(args: argparse.Namespace, planned: Plan) -> RunRow:
     schedules = list(dict.fromkeys(row.schedule for row in planned.run_rows))
     if not schedules:
         raise FabricstudyError(f"{args.study}: the study has no schedules", "unknown-name")
@@ -85,7 +89,7 @@ def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
         if not equals:
             problem = f"{condition}: not a condition; write AXIS=LABEL, such as network=mesh"
             raise FabricstudyError(problem, "invalid-value")
-        axes = [one for one, label in rows[0].labels.items() if label is not None]
+        axes = [name for name, label in rows[0].labels.items() if label is not None]
         if axis not in axes:
             raise FabricstudyError(f"{axis}: no such axis; {suggestion(axis, axes)}", "unknown-name")
         labels = {label_text(row.labels[axis]) for row in rows}
@@ -98,8 +102,8 @@ def _chosen(args: argparse.Namespace, planned: Plan) -> RunRow:
     return next(row for row in rows if args.seed in (None, row.seed))
 
 
-def _write_gantt(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Namespace) -> None:
-    window = {} if args.days is None else {"from": f"{args.days[0]} days", "to": f"{args.days[1]} days"}
+def _write_gantt(path: Path, done: ScheduleRun, row: RunRow, days: Sequence[float] | None) -> None:
+    window = {} if days is None else {"from": f"{days[0]} days", "to": f"{days[1]} days"}
     figure = JobsFigure.model_validate(
         {"id": "gantt", "kind": "gantt", "title": "Midplanes in time", "schedule": row.schedule, **window}
     )
@@ -107,24 +111,12 @@ def _write_gantt(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Name
         with mpl.rc_context({"text.parse_math": False}):
             canvas, _ = draw_runs(figure, {"": [(row, done.history)]})
             canvas.savefig(path)
-    except (NothingToDraw, ValueError) as reason:  # a suffix that is no format
+    except (NothingToDraw, ValueError) as reason:  # such as an unknown format
         raise FabricstudyError(f"{path}: {reason}") from None
 
 
-def _write_swf(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Namespace) -> None:
-    """Write the jobs; wait (field 3), run time, processors and partition (field 16, from 1) are those of the run."""
-    path.write_text(swf_text(done.jobs, done.result), encoding="utf-8")
-
-
-def _write_csv(path: Path, done: ScheduleRun, row: RunRow, args: argparse.Namespace) -> None:
-    with path.open("w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out)
-        writer.writerow(_BATSIM)
-        writer.writerows(_batsim_rows(done, row))
-
-
 def _batsim_rows(done: ScheduleRun, row: RunRow) -> Iterator[list[Any]]:
-    """Jobs that ran, as Batsim's: resources are building blocks, or nodes where there are no partitions."""
+    """Yield the rows of Batsim for the jobs that ran: resources are building blocks, or nodes without partitions."""
     jobs, result, block = done.jobs, done.result, done.partitions.block_nodes
     for job in np.flatnonzero(result.ran).tolist():
         submit, start, end = jobs.submit_s[job], result.start_s[job], result.end_s[job]
@@ -153,11 +145,11 @@ def print_schedule(result: dict[str, Any]) -> None:
     console.print(f"{result['schedule']}{of_labels}, seed {result['seed']}: {result['jobs']} jobs")
     for name, words in _SHARES.items():
         console.print(f"{words:24} {100 * result[name]:6.1f} %")
-    table = text_table("nodes", "jobs", "mean wait (h)", "95 % wait at most (h)", "mean response (h)", left=0)
+    table = text_table("nodes", "jobs", "mean wait (h)", "95th percentile (h)", "mean response (h)", left=0)
     every = {**result, "class_nodes": "all"}
-    for one in (*result["classes"], every):
-        times = [f"{one[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]
-        table.add_row(str(one["class_nodes"]), str(one["jobs"]), *times)
+    for row in (*result["classes"], every):
+        hours = [f"{row[name] / HOUR_S:.2f}" for name in ("wait_mean_s", "wait_p95_s", "response_mean_s")]
+        table.add_row(str(row["class_nodes"]), str(row["jobs"]), *hours)
     console.print(table)
     for file in result["files"]:
         console.print(f"written: {file}")

@@ -74,7 +74,8 @@ class Lublin(Trace):
 
     Logarithms of sizes have a two-stage uniform distribution, with many powers of 2; those of run times two gamma
     distributions, and larger jobs run longer; arrivals follow the hours of a day. The largest size is the machine's, as
-    the authors require. Requested times are not part of the model. With `load`, times between arrivals are scaled (Lublin and Feitelson: The workload on parallel supercomputers, JPDC 63, 2003).
+    the authors require. Requested times are not part of the model. With `load`, times between arrivals are scaled
+    (Lublin and Feitelson: The workload on parallel supercomputers, JPDC 63, 2003).
     """
 
     kind: Literal["lublin"] = "lublin"
