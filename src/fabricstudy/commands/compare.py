@@ -37,9 +37,7 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     check_output(args.csv)
     for folder in (args.old, args.new):
         if args.csv and args.csv.exists() and args.csv.resolve().is_relative_to(folder.resolve()):
-            raise FabricstudyError(
-                f"{args.csv}: belongs to {folder}, which is read; name another file", "invalid-value"
-            )
+            raise FabricstudyError(f"{args.csv}: is read as part of {folder}; name another file", "invalid-value")
     comparison = compare(args.old, args.new, args.tolerance)
     if args.csv:
         write_csv(comparison.values(), args.csv)

@@ -38,15 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
     parser.add_argument("machine", metavar="MACHINE", nargs="?", help=f"{source}; default with --load: the point's")
-    parser.add_argument(
-        "--load",
-        nargs=2,
-        metavar=("STUDY", "POINT"),
-        help="colour nodes by job, and links by the loads of a stored point",
-    )
-    parser.add_argument(
-        "--by", choices=("bytes", "stall"), default="bytes", help="load of links (default: %(default)s)"
-    )
+    words = "colour nodes by job, and links by load, of a stored point"
+    parser.add_argument("--load", nargs=2, metavar=("STUDY", "POINT"), help=words)
+    parser.add_argument("--by", choices=("bytes", "stall"), default="bytes", help="link load (default: %(default)s)")
     parser.add_argument("--labels", action="store_true", help="label each router with its name and its nodes")
     parser.add_argument("--out", type=Path, required=True, help="file to write: .svg, .pdf or .png")
     add_results(parser)

@@ -37,7 +37,7 @@ def describe_machines(args: argparse.Namespace) -> Any:
     is_study = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
     if is_study and not is_machine(find_study(args.source)):
         distinct = len(load_pipeline(args.source).plan.machines)
-        words = f"the machine of the study before its sweep, which has {distinct} machines: --all lists them\n"
+        words = f"the machine of the study without its sweep, one of {distinct}: --all lists them\n"
         sys.stderr.write(words * (distinct > 1))
     return figures[0]
 

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
     parser.add_argument(
-        "--by", choices=DECIDING, default="link_max_bytes", help="metric that selects the best (default: %(default)s)"
+        "--by", choices=DECIDING, default="link_max_bytes", help="metric to minimise (default: %(default)s)"
     )
     parser.add_argument(
         "--ranks", type=parse_positive, help="ranks (default: as many as vertices, or as the nodes have cores)"

@@ -13,13 +13,8 @@ from .common import add_study, load_pipeline, results_folder
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     parser.add_argument("--schedule", metavar="NAME", help="schedule of the study (default: the first one)")
-    parser.add_argument(
-        "--where",
-        nargs="+",
-        default=[],
-        metavar="AXIS=LABEL",
-        help="labels of the run (default: those of the first one)",
-    )
+    words = "labels of the run; of several, the first one"
+    parser.add_argument("--where", nargs="+", default=[], metavar="AXIS=LABEL", help=words)
     parser.add_argument("--seed", type=int, help="seed (default: the first one)")
     parser.add_argument("--gantt", type=Path, metavar="FILE", help="draw midplanes over time: .svg, .pdf or .png")
     parser.add_argument("--days", nargs=2, type=float, metavar=("FROM", "TO"), help="part of the trace to draw")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 from pydantic import ValidationError
 
 from fabricstudy.core.errors import SHOWN, StudyError, combine_errors
 from fabricstudy.core.kinds import extension_scope
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.model import ConfigError, Model, check_all
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, ids_of, silent
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
@@ -31,8 +32,6 @@ from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .spot_check import plan_resolution_check, plan_spot_check
 from .sweep import Experiment, Label, PointRow
 from .virtual_channels import VirtualChannels
-
-T = TypeVar("T")
 
 MAX_LINK_ROWS = 1_000_000
 """Rows of the table `link_loads`: about 0.5 GB."""
@@ -63,11 +62,13 @@ class Plan:
     @property
     def drawn_runs(self) -> set[str]:
         """Ids of the runs of schedules whose jobs some figure draws in time."""
-        figures = [
-            one for one in self.study.report_figures if isinstance(one, JobsFigure | EcdfFigure) and one.draws_jobs
-        ]
-        panels = [panel for figure in figures for panel in drawn_runs(figure, self.run_rows).values()]
-        return {row.run_id for panel in panels for row in panel}
+        return {
+            row.run_id
+            for figure in self.study.report_figures
+            if isinstance(figure, JobsFigure | EcdfFigure) and figure.draws_jobs
+            for panel in drawn_runs(figure, self.run_rows).values()
+            for row in panel
+        }
 
     @property
     def draws_machines(self) -> bool:
@@ -84,7 +85,7 @@ def plan(study: Study) -> Plan:
     """
     planner = _Planner(study)
     with extension_scope(study.extension_package):
-        _plan_parts(study.all_experiments, planner.add)
+        check_all([partial(planner.add, name, part) for name, part in study.all_experiments.items()])
         planner.add_rows()
     _unify(planner.rows, study.axes)
     check_comparisons(study, planner.rows, planner.points)
@@ -108,18 +109,6 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
         raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "out-of-range")
 
 
-def _plan_parts(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
-    """Plan each part of a study, and raise the mistakes of all parts together."""
-    wrong: list[StudyError] = []
-    for name, part in parts.items():
-        try:
-            add(name, part)
-        except StudyError as error:
-            wrong.append(error)
-    if wrong:
-        raise combine_errors(wrong)
-
-
 def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
     planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
 
@@ -129,7 +118,7 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
         )
 
     with extension_scope(study.extension_package):
-        _plan_parts(study.schedules, add)
+        check_all([partial(add, name, schedule) for name, schedule in study.schedules.items()])
     _unify(planner.rows, axes_of_schedules(study.schedules))
     return planner
 
@@ -156,13 +145,13 @@ def _section_of(model: Model) -> _Section:
     return _Section(model, canonical_json(model.physics()))
 
 
-_TYPES: dict[str, type[Model]] = {
+SECTIONS: dict[str, type[Model]] = {
     "machine": Topology,
     "routing": Routing,
     "network": Network,
     "engine": EngineSettings,
-    "job": Job,
 }
+"""The parts of a point other than its jobs."""
 
 
 class _Sections:
@@ -207,12 +196,13 @@ class _Sections:
         return section
 
     def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
+        annotation = SECTIONS.get(kind, Job)
         try:
-            model = _TYPES[kind].model_validate(raw, context=self._context, by_alias=True, by_name=False)
+            model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
             if isinstance(model, EngineSettings):
                 check_engine(model)
         except ValidationError as error:
-            raise explain_errors(error, raw, _TYPES[kind]).below(*path) from None
+            raise explain_errors(error, raw, annotation).below(*path) from None
         except ConfigError as error:
             raise error.below(*path) from None
         return _section_of(model)

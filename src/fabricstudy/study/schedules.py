@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, ValidationInfo, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
 from fabricstudy.core.errors import suggestion
@@ -32,27 +32,12 @@ class Schedule(SweepBase, RunBase):
         description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none",
     )
 
-    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        schedule = handler(data)
-        if isinstance(data, dict):
-            schedule._base = {key: data[key] for key in RunBase.model_fields if key in data}
-        return schedule
-
     @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:
         if self.size > MAX_RUNS:
             problem, remedy = f"{self.size:,} runs are too many", f"use at most {MAX_RUNS:,}"
             raise ConfigError(problem, remedy, ("sweep",), code="point-count")
         return self
-
-    @property
-    def base(self) -> dict[str, Any]:
-        """The run as the file has it, before anything varies."""
-        return self._base
 
     @property
     def fixed(self) -> list[Any]:

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fabricstudy.core.columns import RESERVED
 from fabricstudy.core.errors import suggestion
@@ -209,10 +217,10 @@ class SweepBase(Model):
     """A sweep over a base: a point, or a run of a schedule."""
 
     VARIES: ClassVar[type[Model]]
-    """Model that the paths of the axes lead into."""
+    """Model into which the paths of the axes lead."""
 
     TAKEN: ClassVar[frozenset[str]]
-    """Names of columns of tables, which no axis may have."""
+    """Names of columns of tables, which are not allowed for axes."""
 
     sweep: Annotated[
         dict[AxisName, Annotated[Axis, OrList()]],
@@ -234,6 +242,21 @@ class SweepBase(Model):
         WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
         Written("whole number, or list of whole numbers"),
     ] = Field((1,), description="number of repetitions (seeds 1, 2, ...), or the list of seeds")
+
+    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_base(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        sweep = handler(data)
+        if isinstance(data, dict):
+            sweep._base = {key: data[key] for key in cls.VARIES.model_fields if key in data}
+        return sweep
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The point or run as in the file, before anything varies."""
+        return self._base
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

@@ -26,9 +26,7 @@ class Request(Model):
     """Requested times."""
 
     factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="range of requested over run time, drawn uniformly")
-    round_s: Moment = Field(
-        "0 s", alias="round", validate_default=True, description="multiple to which it is rounded up"
-    )
+    round_s: Moment = Field("0 s", alias="round", validate_default=True, description="unit to which it is rounded up")
 
     @model_validator(mode="after")
     def _in_order(self) -> Request:

@@ -61,8 +61,7 @@ class Swf(Trace):
         None, description="processors of the log for each node of the machine; default: 1, if the header agrees"
     )
     load: OfferedLoad | None = pydantic.Field(
-        None,
-        description="requested node-seconds over those of the machine, to which the times between arrivals are scaled",
+        None, description="requested node-seconds over those of the machine, by scaling the times between arrivals"
     )
     too_large: Literal["refuse", "reject"] = pydantic.Field(
         "refuse", description="how jobs larger than the machine are treated"
