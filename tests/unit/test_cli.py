@@ -376,7 +376,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     named = capsys.readouterr().out
-    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})
+    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common"})
 
 
 def test_a_list_of_points_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:

@@ -160,7 +160,6 @@ class _Sections:
     def __init__(self, study: Study) -> None:
         self._context = {"folder": study.folder}
         self._checked: dict[tuple[str, str], _Section] = {}
-        self._latest: dict[tuple[str, ...], tuple[Any, _Section]] = {}
         self._silent: dict[_Section, _Section] = {}
         self._fitting: set[tuple[_Section, ...]] = set()
 
@@ -185,15 +184,10 @@ class _Sections:
         return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
 
     def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
-        latest = self._latest.get(path)
-        if latest is not None and latest[0] is raw:
-            return latest[1]
         key = (kind, repr(raw))
-        section = self._checked.get(key)
-        if section is None:
-            section = self._checked[key] = self._check(kind, raw, path)
-        self._latest[path] = (raw, section)
-        return section
+        if key not in self._checked:
+            self._checked[key] = self._check(kind, raw, path)
+        return self._checked[key]
 
     def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
         annotation = SECTIONS.get(kind, Job)

@@ -109,20 +109,20 @@ class RunPlanner:
         if measured is None:
             return {}
         return {
-            (number, nodes): self._needed(measured, number, application, nodes)
+            (number, nodes): self._ratio_inputs(measured, application, nodes)
             for number, application in enumerate(run.slowdown.kinds)
             for nodes in non_torus_sizes(partitions)
         }
 
-    def _needed(self, measured: Measured, number: int, application: Application, nodes: int) -> RatioInputs:
+    def _ratio_inputs(self, measured: Measured, application: Application, nodes: int) -> RatioInputs:
         for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "expected_load_ns")):
-            if experiment is None:
-                continue
-            sides = [
-                self._side(measured, experiment, application, nodes, side) for side in (measured.of, measured.against)
-            ]
-            if all(sides):
-                return RatioInputs(metric, tuple(sides[0]), tuple(sides[1]))
+            if experiment is not None:
+                of, against = (
+                    self._side(measured, experiment, application, nodes, side)
+                    for side in (measured.of, measured.against)
+                )
+                if of and against:
+                    return RatioInputs(metric, of, against)
         which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())
         problem = f"no point measures the slowdown on {nodes} nodes" + f" ({which})" * bool(which)
         remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"
@@ -131,25 +131,24 @@ class RunPlanner:
 
     def _side(
         self, measured: Measured, experiment: str, application: Application, nodes: int, side: Mapping[str, Condition]
-    ) -> list[str]:
-        """Return the points of one side of a ratio, one a seed."""
+    ) -> tuple[str, ...]:
+        """Return the points of one side of a ratio, one for each seed."""
         rows = [row for row in self._points if row.experiment == experiment]
         if not rows:
             names = {row.experiment for row in self._points}
-            path = ("slowdown", "measured", "experiment" if experiment == measured.experiment else "beyond")
-            remedy = suggestion(experiment, names)
+            key = "experiment" if experiment == measured.experiment else "beyond"
+            path, remedy = ("slowdown", "measured", key), suggestion(experiment, names)
             raise ConfigError("no such experiment", remedy, path, experiment, "unknown-name")
         wanted: dict[str, Condition] = {**application.where, **side, measured.nodes: nodes}
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
-                remedy, at = suggestion(axis, axes), ("slowdown", "measured")
-                raise ConfigError("no such axis", remedy, at, axis, "unknown-name")
+                remedy, path = suggestion(axis, axes), ("slowdown", "measured")
+                raise ConfigError("no such axis", remedy, path, axis, "unknown-name")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
-        others = {tuple(row.labels.items()) for row in selected}
-        if len(others) > 1:
-            differing = [axis for axis in selected[0].labels if len({row.labels[axis] for row in selected}) > 1]
+        differing = [axis for axis in rows[0].labels if len({row.labels[axis] for row in selected}) > 1]
+        if differing:
             problem = f"several points of the experiment {experiment} match, which differ in {', '.join(differing)}"
             remedy = "select one in `where` of the application, `of` or `against`"
             raise ConfigError(problem, remedy, ("slowdown", "measured"), code="not-comparable")
-        return [row.point_id for row in selected]
+        return tuple(row.point_id for row in selected)

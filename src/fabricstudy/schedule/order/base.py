@@ -2,12 +2,9 @@
 
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from fabricstudy.core.kinds import Family, Kind
 
-Floats = npt.NDArray[np.float64]
+from ..jobs import Floats as Floats
 
 
 class Order(Kind):

@@ -49,13 +49,6 @@ class PartitionList(Kind):
             described = {"anyOf": [{"enum": sorted(LISTS)}, shapes, described]}
         return described
 
-    def check(self, machine: Topology) -> None:
-        """Refuse a machine that has no such partitions, as `partitions` does.
-
-        Raises ConfigError with the path below the list.
-        """
-        self.partitions(machine)
-
     def partitions(self, machine: Topology) -> Partitions | NodePool:
         """Return the partitions of a machine, in the order of the list.
 

@@ -25,8 +25,5 @@ class Nodes(PartitionList):
         "only their number; `conservative` reserves a number",
     )
 
-    def check(self, machine: Topology) -> None:
-        """Accept every machine."""
-
     def partitions(self, machine: Topology) -> NodePool:
         return NodePool(machine.nodes, self.reserve == "count")
