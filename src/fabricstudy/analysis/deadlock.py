@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError
+from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
@@ -58,11 +58,9 @@ class Deadlock(Analysis):
                 raise ConfigError(problem, remedy, ("machines", label), code="out-of-range")
         for name, routing in self.routings.items():
             for machine in self.machines.values():
-                try:
-                    if routing.needs is None or routing.needs in machine.traits:
+                if routing.needs is None or routing.needs in machine.traits:
+                    with at_path("routings", name):
                         routing.check_machine(machine)
-                except ConfigError as error:
-                    raise error.below("routings", name) from None
         return self
 
     def rows(self) -> list[dict[str, Any]]:

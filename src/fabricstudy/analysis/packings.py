@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.schedule.partition_list import PartitionList
@@ -47,10 +47,8 @@ class Packings(Analysis):
     @model_validator(mode="after")
     def _fits(self) -> Packings:
         for name, partition_list in self.lists.items():
-            try:
+            with at_path("lists", name):
                 partitions = partition_list.partitions(self.machine)
-            except ConfigError as error:
-                raise error.below("lists", name) from None
             if isinstance(partitions, NodePool):
                 problem = "nodes without a topology do not conflict"
                 raise ConfigError(problem, "leave it out", ("lists", name), code="unsupported")

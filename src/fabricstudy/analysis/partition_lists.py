@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Number
+from fabricstudy.core.model import ConfigError, Number, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.cables import lines_of
 from fabricstudy.schedule.packing import max_disjoint_partitions
@@ -93,10 +93,8 @@ class PartitionLists(Analysis):
 
     @model_validator(mode="after")
     def _fits(self) -> PartitionLists:
-        try:
+        with at_path("machine"):
             space = self._space
-        except ConfigError as error:
-            raise error.below("machine") from None
         lines_of(space, self.loops, grid_of(self.machine).axis_names)
         named = self._named()
         sizes = {space.nodes(geometry) for geometry in space.geometries()}

@@ -25,12 +25,12 @@ from .checks import check_engine, check_point
 from .comparisons import check_comparisons
 from .dotted_paths import DottedPath, set_at_path
 from .drawn import drawn_runs
-from .figures import EcdfFigure, JobsFigure, MachineFigure
+from .figures import EcdfFigure, JobsFigure, Label, MachineFigure
 from .messages import explain_errors
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .spot_check import plan_resolution_check, plan_spot_check
-from .sweep import Experiment, Label, PointRow
+from .sweep import Experiment, PointRow
 from .virtual_channels import VirtualChannels
 
 MAX_LINK_ROWS = 1_000_000

@@ -9,14 +9,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.model import ConfigError, Model, at_path
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run, RunBase, list_id, run_id
 from fabricstudy.schedule.slowdown import Application, Measured, non_torus_sizes
 
-from .figures import Condition, fulfils
+from .figures import Condition, Label, fulfils
 from .messages import explain_errors
-from .sweep import Label, PointRow, SweepBase
+from .sweep import PointRow, SweepBase
 
 MAX_RUNS = 100_000
 
@@ -83,10 +83,8 @@ class RunPlanner:
             raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), "invalid-value")
         identity = list_id(run.machine, run.partitions)
         if identity not in self._lists:
-            try:
+            with at_path("partitions"):
                 self._lists[identity] = run.partitions.partitions(run.machine)
-            except ConfigError as error:
-                raise error.below("partitions") from None
         partitions = self._lists[identity]
         largest, most = run.trace.max_nodes(partitions.block_nodes), max(part.nodes for part in partitions.variants)
         if largest is not None and largest > most:
@@ -143,8 +141,7 @@ class RunPlanner:
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
-                remedy, path = suggestion(axis, axes), ("slowdown", "measured")
-                raise ConfigError("no such axis", remedy, path, axis, "unknown-name")
+                raise ConfigError("no such axis", suggestion(axis, axes), ("slowdown", "measured"), axis, "unknown-name")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
         differing = [axis for axis in rows[0].labels if len({row.labels[axis] for row in selected}) > 1]
         if differing:

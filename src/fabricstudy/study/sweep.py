@@ -27,9 +27,8 @@ from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
 
 from .dotted_paths import DottedPath, parse_path
+from .figures import Label
 from .mix import Mix
-
-Label = str | int | float | bool
 
 MAX_SEEDS = 10_000
 _BASE_UNITS = ("byte", "byte/second", "nanosecond")

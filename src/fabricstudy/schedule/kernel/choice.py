@@ -23,8 +23,8 @@ def any_free(task: ScheduleState) -> bool:
 def count_blocked(task: ScheduleState, partition: int, enough: int) -> int:
     """Count the free partitions that a partition would block, up to `enough`."""
     count = 0
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        if task.parts[task.conflicts[at].other].blockers == 0:
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        if task.parts[task.conflicts[index].other].blockers == 0:
             count += 1
             if count >= enough:
                 break
@@ -35,9 +35,9 @@ def count_blocked(task: ScheduleState, partition: int, enough: int) -> int:
 def above_free_s(task: ScheduleState, now: float, partition: int) -> float:
     """Return when the first occupied partition above this one becomes free; minus infinity if none is occupied."""
     soonest = np.inf
-    for at in range(task.parts[partition].above_first, task.parts[partition].above_last):
-        if task.parts[task.above[at]].blockers > 0:
-            soonest = min(soonest, free_s(task, now, task.above[at]))
+    for index in range(task.parts[partition].above_first, task.parts[partition].above_last):
+        if task.parts[task.above[index]].blockers > 0:
+            soonest = min(soonest, free_s(task, now, task.above[index]))
     return soonest if soonest < np.inf else -np.inf
 
 
@@ -54,8 +54,8 @@ def choose(task: ScheduleState, job: int, now: float, before: float, below: bool
     if task.groups[group].free == 0:
         return best
     stamp = task.counter[STAMP]
-    for at in range(task.groups[group].first, task.groups[group].last):
-        partition = task.members[at]
+    for index in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[index]
         if task.parts[partition].blockers != 0 or (best >= 0 and task.parts[partition].rank > task.parts[best].rank):
             continue
         if below or task.parts[partition].mark == stamp:
@@ -87,8 +87,8 @@ def choose_reservation(task: ScheduleState, now: float, job: int, but_marked: bo
     """Return the partition of a job that is free soonest, and when; -1 if `but_marked` and all are marked."""
     group = task.jobs[job].group
     best, best_s = -1, 0.0
-    for at in range(task.groups[group].first, task.groups[group].last):
-        partition = task.members[at]
+    for index in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[index]
         if but_marked and task.parts[partition].mark == task.counter[STAMP]:
             continue
         at_s = free_s(task, now, partition)

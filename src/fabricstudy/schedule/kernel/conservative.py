@@ -23,8 +23,8 @@ ROOM = 16
 def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profile:
     """Return the profile with room for one more slot of a partition."""
     job, begin, end = profile
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        if task.parts[task.conflicts[at].other].filled == job.shape[1]:
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        if task.parts[task.conflicts[index].other].filled == job.shape[1]:
             return np.hstack((job, job)), np.hstack((begin, begin)), np.hstack((end, end))
     return profile
 
@@ -33,16 +33,16 @@ def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profi
 def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
     """Insert a slot in the rows of all partitions that conflict with a partition."""
     job, begin, end = profile
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        row = task.conflicts[at].other
-        place = task.parts[row].filled
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        row = task.conflicts[index].other
+        position = task.parts[row].filled
         task.parts[row].filled += 1
-        while place > 0 and begin[row, place - 1] > begin_s:
-            job[row, place] = job[row, place - 1]
-            begin[row, place] = begin[row, place - 1]
-            end[row, place] = end[row, place - 1]
-            place -= 1
-        job[row, place], begin[row, place], end[row, place] = owner, begin_s, end_s
+        while position > 0 and begin[row, position - 1] > begin_s:
+            job[row, position] = job[row, position - 1]
+            begin[row, position] = begin[row, position - 1]
+            end[row, position] = end[row, position - 1]
+            position -= 1
+        job[row, position], begin[row, position], end[row, position] = owner, begin_s, end_s
 
 
 @jit_inner
@@ -50,13 +50,13 @@ def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
     """Remove the slot of a job."""
     job, begin, end = profile
     partition = task.jobs[owner].slot
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        row = task.conflicts[at].other
-        place = 0
-        while job[row, place] != owner:
-            place += 1
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        row = task.conflicts[index].other
+        position = 0
+        while job[row, position] != owner:
+            position += 1
         task.parts[row].filled -= 1
-        for later in range(place, task.parts[row].filled):
+        for later in range(position, task.parts[row].filled):
             job[row, later] = job[row, later + 1]
             begin[row, later] = begin[row, later + 1]
             end[row, later] = end[row, later + 1]
@@ -66,8 +66,8 @@ def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
 def note_freed(task: ScheduleState, partition: int) -> None:
     """Record for all conflicting partitions that a slot on a partition was freed."""
     task.counter[STAMP] += 1
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        other = task.conflicts[at].other
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[index].other
         task.parts[other].freed = task.counter[STAMP]
         for of in range(task.parts[other].groups_first, task.parts[other].groups_last):
             task.groups[task.groups_of[of]].freed = task.counter[STAMP]
@@ -80,12 +80,12 @@ def earliest_gap_s(
     """Return the earliest time from which no other job uses a partition for so long, if it is by `before`."""
     job, begin, end = profile
     at_s = now
-    for place in range(task.parts[partition].filled):
-        if end[partition, place] <= at_s or job[partition, place] == owner:
+    for position in range(task.parts[partition].filled):
+        if end[partition, position] <= at_s or job[partition, position] == owner:
             continue
-        if begin[partition, place] >= at_s + requested:
+        if begin[partition, position] >= at_s + requested:
             break
-        at_s = end[partition, place]
+        at_s = end[partition, position]
         if at_s > before:
             break
     return at_s
@@ -98,8 +98,8 @@ def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tup
     best, best_s, since = task.jobs[job].slot, task.jobs[job].slot_s, task.jobs[job].tried
     if best < 0:
         best_s, since = np.inf, -1
-    for at in range(task.groups[group].first, task.groups[group].last):
-        partition = task.members[at]
+    for index in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[index]
         if task.parts[partition].freed > since:
             requested = requested_on_s(task, job, task.parts[partition].variant)
             at_s = earliest_gap_s(task, profile, job, partition, now, requested, best_s)
@@ -114,8 +114,8 @@ def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool
 
     A slot is replaced only if a job has ended.
     """
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.queue_job[place]
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        job = task.queue_job[position]
         old = task.jobs[job].slot
         if old >= 0 and not (ended and task.groups[task.jobs[job].group].freed > task.jobs[job].tried):
             continue
@@ -142,25 +142,25 @@ def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
     """
     next_s = np.inf
     passed = False
-    place = task.counter[FIRST]
-    while place < task.counter[LAST]:
-        job = task.queue_job[place]
+    position = task.counter[FIRST]
+    while position < task.counter[LAST]:
+        job = task.queue_job[position]
         slot = task.jobs[job].slot
         last = task.counter[LAST]
         if task.jobs[job].slot_s > now:
             next_s = min(next_s, task.jobs[job].slot_s)
         elif task.parts[slot].blockers == 0:
             start_job(task, now, job, slot, passed)
-            remove(task, place)
+            remove(task, position)
             # Either the jobs behind it moved forward, or those before it moved back.
-            place += last == task.counter[LAST]
+            position += last == task.counter[LAST]
             continue
         else:
             remove_slot(task, profile, job)
             note_freed(task, slot)
             task.jobs[job].slot = -1
         passed = True
-        place += 1
+        position += 1
     return next_s
 
 

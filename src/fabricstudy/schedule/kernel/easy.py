@@ -7,7 +7,7 @@ import numpy as np
 from ..state import ScheduleState
 from .choice import any_free, choose, choose_reservation
 from .compiled import FIRST, GONE, LAST, STAMP, jit_inner
-from .queue import all_places, compact_queue, head, make_heap, next_place, remove, update_scores
+from .queue import all_positions, compact_queue, head, make_heap, next_position, remove, update_scores
 from .running import shortest, start_job
 
 
@@ -19,13 +19,13 @@ def start_in_order(task: ScheduleState, now: float, score: Any) -> int:
     update_scores(task, now, score)
     task.counter[STAMP] += 1
     while task.counter[FIRST] < task.counter[LAST]:
-        at = head(task)
-        job = task.queue_job[at]
+        position = head(task)
+        job = task.queue_job[position]
         partition = choose(task, job, now, now, False)
         if partition < 0:
-            return at
+            return position
         start_job(task, now, job, partition, False)
-        remove(task, at)
+        remove(task, position)
     return -1
 
 
@@ -39,10 +39,10 @@ def pass_none(task: ScheduleState, now: float, score: Any) -> None:
 @jit_inner
 def pass_easy(task: ScheduleState, now: float, score: Any) -> None:
     """Start jobs until one must wait, reserve a partition for it, and start later jobs that do not delay it."""
-    at = start_in_order(task, now, score)
-    if at < 0:
+    position = start_in_order(task, now, score)
+    if position < 0:
         return
-    first = task.queue_job[at]
+    first = task.queue_job[position]
     promised = not np.isnan(task.jobs[first].promised_s)
     if promised and not any_free(task):
         return
@@ -52,7 +52,7 @@ def pass_easy(task: ScheduleState, now: float, score: Any) -> None:
     task.counter[STAMP] += 1
     for conflict in range(task.parts[partition].first, task.parts[partition].last):
         task.parts[task.conflicts[conflict].other].mark = task.counter[STAMP]
-    backfill_jobs(task, now, then, at)
+    backfill_jobs(task, now, then, position)
 
 
 @jit_inner
@@ -61,8 +61,8 @@ def open_groups(task: ScheduleState) -> None:
     for group in range(len(task.groups)):
         task.groups[group].open = 0
         if task.groups[group].free > 0 and task.groups[group].waiting > 0:
-            for at in range(task.groups[group].first, task.groups[group].last):
-                partition = task.members[at]
+            for index in range(task.groups[group].first, task.groups[group].last):
+                partition = task.members[index]
                 if task.parts[partition].blockers == 0 and task.parts[partition].mark != task.counter[STAMP]:
                     task.groups[group].open = 1
                     break
@@ -76,14 +76,14 @@ def may_fit(task: ScheduleState, job: int, now: float, before: float) -> bool:
 
 
 @jit_inner
-def fitting_places(task: ScheduleState, now: float, before: float) -> int:
-    """Prepare the positions of jobs that may fit, or all of a sorted queue, for `next_place`; return their number."""
+def fitting_positions(task: ScheduleState, now: float, before: float) -> int:
+    """Prepare the positions of jobs that may fit, or all of a sorted queue; return their number."""
     if not task.changes:
-        return all_places(task)
+        return all_positions(task)
     size = 0
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        if may_fit(task, task.queue_job[place], now, before):
-            task.heap[size] = place
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        if may_fit(task, task.queue_job[position], now, before):
+            task.heap[size] = position
             size += 1
     make_heap(task, size)
     return size
@@ -93,18 +93,18 @@ def fitting_places(task: ScheduleState, now: float, before: float) -> int:
 def backfill_jobs(task: ScheduleState, now: float, before: float, waits: int) -> None:
     """Start in order the jobs that do not delay the job that waits at a position of the queue."""
     open_groups(task)
-    size = fitting_places(task, now, before)
+    size = fitting_positions(task, now, before)
     low, high = task.counter[LAST], -1
-    for taken in range(size):
-        at = next_place(task, taken, size)
-        job = task.queue_job[at]
-        if at == waits or not may_fit(task, job, now, before):
+    for visited in range(size):
+        position = next_position(task, visited, size)
+        job = task.queue_job[position]
+        if position == waits or not may_fit(task, job, now, before):
             continue
         partition = choose(task, job, now, before, False)
         if partition >= 0:
             start_job(task, now, job, partition, True)
-            task.queue_job[at] = GONE
-            low, high = min(low, at), max(high, at)
+            task.queue_job[position] = GONE
+            low, high = min(low, position), max(high, position)
             if not any_free(task):
                 break
             open_groups(task)

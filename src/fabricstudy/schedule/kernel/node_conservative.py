@@ -28,16 +28,16 @@ def empty_profile(task: ScheduleState) -> Profile:
 def step_at(profile: Profile, then: float) -> int:
     """Return the step that begins at a time, after splitting the step that contains it if there is none."""
     at_s, used, steps = profile
-    place = steps[0]
-    while at_s[place - 1] > then:
-        place -= 1
-    if at_s[place - 1] == then:
-        return place - 1
-    for later in range(steps[0], place, -1):
+    position = steps[0]
+    while at_s[position - 1] > then:
+        position -= 1
+    if at_s[position - 1] == then:
+        return position - 1
+    for later in range(steps[0], position, -1):
         at_s[later], used[later] = at_s[later - 1], used[later - 1]
-    at_s[place], used[place] = then, used[place - 1]
+    at_s[position], used[position] = then, used[position - 1]
     steps[0] += 1
-    return place
+    return position
 
 
 @jit_inner
@@ -47,13 +47,13 @@ def add(profile: Profile, now: float, begin_s: float, end_s: float, nodes: int) 
     if end_s <= now:
         return
     first = step_at(profile, max(begin_s, now))
-    for place in range(first, step_at(profile, end_s)):
-        used[place] += nodes
+    for position in range(first, step_at(profile, end_s)):
+        used[position] += nodes
     size = 0
-    for place in range(steps[0]):
-        is_past = place + 1 < steps[0] and at_s[place + 1] <= now
-        if not is_past and (size == 0 or used[place] != used[size - 1]):
-            at_s[size], used[size] = at_s[place], used[place]
+    for position in range(steps[0]):
+        is_past = position + 1 < steps[0] and at_s[position + 1] <= now
+        if not is_past and (size == 0 or used[position] != used[size - 1]):
+            at_s[size], used[size] = at_s[position], used[position]
             size += 1
     at_s[0] = -np.inf
     steps[0] = size
@@ -64,13 +64,13 @@ def earliest_s(profile: Profile, now: float, requested: float, most: int) -> flo
     """Return the earliest time from which no more than `most` nodes are in use for so long."""
     at_s, used, steps = profile
     then = now
-    for place in range(steps[0]):
-        if place + 1 < steps[0] and at_s[place + 1] <= then:
+    for position in range(steps[0]):
+        if position + 1 < steps[0] and at_s[position + 1] <= then:
             continue
-        if at_s[place] >= then + requested:
+        if at_s[position] >= then + requested:
             break
-        if used[place] > most:
-            then = at_s[place + 1]
+        if used[position] > most:
+            then = at_s[position + 1]
     return then
 
 
@@ -92,8 +92,8 @@ def end_due_node_jobs(task: ScheduleState, profile: Profile, now: float, holder:
 @jit_inner
 def reserve_node_slots(task: ScheduleState, profile: Profile, now: float, ended: bool, nodes: int) -> None:
     """Reserve the earliest slot of each waiting job, in order of arrival; replace a slot only if a job ended."""
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.queue_job[place]
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        job = task.queue_job[position]
         has_slot = task.jobs[job].slot >= 0
         if has_slot and not ended:
             continue
@@ -117,9 +117,9 @@ def start_due_node_jobs(
     """
     next_s, passed = np.inf, False
     free = count_free_nodes(holder, no_nodes)
-    place = task.counter[FIRST]
-    while place < task.counter[LAST]:
-        job = task.queue_job[place]
+    position = task.counter[FIRST]
+    while position < task.counter[LAST]:
+        job = task.queue_job[position]
         wanted, last = int(task.jobs[job].nodes), task.counter[LAST]
         if task.jobs[job].slot_s > now:
             next_s = min(next_s, task.jobs[job].slot_s)
@@ -127,13 +127,13 @@ def start_due_node_jobs(
             allocate_nodes(task, job, holder, no_nodes, spans)
             begin(task, now, job, 0, 0, passed)
             free -= wanted
-            remove(task, place)
+            remove(task, position)
             # Either the jobs behind it moved forward, or those before it moved back.
-            place += last == task.counter[LAST]
+            position += last == task.counter[LAST]
             continue
         else:
             add(profile, now, now, now + requested_on_s(task, job, 0), -wanted)
             task.jobs[job].slot = -1
         passed = True
-        place += 1
+        position += 1
     return next_s

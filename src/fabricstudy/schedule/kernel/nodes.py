@@ -10,7 +10,7 @@ import numpy as np
 
 from ..state import Array, ScheduleState
 from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, jit_allocating, jit_inner
-from .queue import all_places, compact_queue, next_place, update_scores
+from .queue import all_positions, compact_queue, next_position, update_scores
 from .running import begin, shortest
 
 
@@ -56,8 +56,8 @@ def expected_s(task: ScheduleState, now: float, job: int) -> float:
 @jit_inner
 def count_by(task: ScheduleState, now: float, then: float, free: int) -> int:
     """Count the nodes that are free at a time by the requests of running jobs."""
-    for place in range(task.counter[RUNNING]):
-        job = task.running[place]
+    for position in range(task.counter[RUNNING]):
+        job = task.running[position]
         if expected_s(task, now, job) <= then:
             free += int(task.jobs[job].nodes)
     return free
@@ -70,8 +70,8 @@ def reserve_nodes(
     """Reserve the lowest nodes as soon as enough are free; return when, and how many others are free then."""
     wanted = int(task.jobs[head].nodes)
     then = np.inf
-    for place in range(task.counter[RUNNING]):
-        at_s = expected_s(task, now, task.running[place])
+    for position in range(task.counter[RUNNING]):
+        at_s = expected_s(task, now, task.running[position])
         if at_s < then and count_by(task, now, at_s, free) >= wanted:
             then = at_s
     left = wanted
@@ -95,13 +95,13 @@ def pass_nodes(
 ) -> None:
     """Start jobs in order; with EASY, also later ones that do not delay the first that must wait."""
     update_scores(task, now, score)
-    size = all_places(task)
+    size = all_positions(task)
     low, high = task.counter[LAST], -1
     spare, then, has_head = 0, now, False
     free = count_free_nodes(holder, masks[0])
-    for taken in range(size):
-        at = next_place(task, taken, size)
-        job = task.queue_job[at]
+    for visited in range(size):
+        position = next_position(task, visited, size)
+        job = task.queue_job[position]
         wanted = int(task.jobs[job].nodes)
         # Only a job that runs into the reserved time must avoid the reserved nodes.
         overlaps = has_head and now + shortest(task, job) > then
@@ -112,8 +112,8 @@ def pass_nodes(
             begin(task, now, job, 0, 0, has_head)
             spare -= wanted if overlaps else 0
             free -= wanted
-            task.queue_job[at] = GONE
-            low, high = min(low, at), max(high, at)
+            task.queue_job[position] = GONE
+            low, high = min(low, position), max(high, position)
         elif not is_easy:
             break
         elif not has_head:
@@ -129,6 +129,6 @@ def pass_nodes(
 def smallest_request_nodes(task: ScheduleState) -> float:
     """Return the nodes of the smallest waiting job."""
     least = np.inf
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        least = min(least, task.queue_nodes[place])
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        least = min(least, task.queue_nodes[position])
     return least

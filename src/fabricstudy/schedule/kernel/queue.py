@@ -19,16 +19,16 @@ def move(task: ScheduleState, source: int, target: int) -> None:
 @jit_inner
 def insert(task: ScheduleState, job: int) -> None:
     """Insert a job into the queue: at its position if the order never changes, else at the end."""
-    place = task.counter[LAST]
+    position = task.counter[LAST]
     task.counter[LAST] += 1
     if not task.changes:
-        while place > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[place - 1]].place:
-            move(task, place - 1, place)
-            place -= 1
-    task.queue_job[place] = job
-    task.queue_submit_s[place] = task.jobs[job].submit_s
-    task.queue_request_s[place] = task.jobs[job].request_s
-    task.queue_nodes[place] = task.jobs[job].nodes
+        while position > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[position - 1]].place:
+            move(task, position - 1, position)
+            position -= 1
+    task.queue_job[position] = job
+    task.queue_submit_s[position] = task.jobs[job].submit_s
+    task.queue_request_s[position] = task.jobs[job].request_s
+    task.queue_nodes[position] = task.jobs[job].nodes
     task.groups[task.jobs[job].group].waiting += 1
 
 
@@ -46,32 +46,32 @@ def compact_queue(task: ScheduleState, low: int, high: int) -> None:
     """Remove the gone jobs, all at positions `low` to `high`; the others keep their order."""
     first, last = task.counter[FIRST], task.counter[LAST]
     if high - first < last - low:
-        place = high
-        for at in range(high, first - 1, -1):
-            if task.queue_job[at] != GONE:
-                if at != place:
-                    move(task, at, place)
-                place -= 1
-        task.counter[FIRST] = place + 1
+        target = high
+        for source in range(high, first - 1, -1):
+            if task.queue_job[source] != GONE:
+                if source != target:
+                    move(task, source, target)
+                target -= 1
+        task.counter[FIRST] = target + 1
     else:
-        place = low
-        for at in range(low, last):
-            if task.queue_job[at] != GONE:
-                if at != place:
-                    move(task, at, place)
-                place += 1
-        task.counter[LAST] = place
+        target = low
+        for source in range(low, last):
+            if task.queue_job[source] != GONE:
+                if source != target:
+                    move(task, source, target)
+                target += 1
+        task.counter[LAST] = target
 
 
 @jit_inner
-def remove(task: ScheduleState, at: int) -> None:
+def remove(task: ScheduleState, position: int) -> None:
     """Remove a job from the queue; the positions behind it change, or those before it."""
     if task.changes:
-        move(task, task.counter[FIRST], at)
+        move(task, task.counter[FIRST], position)
         task.counter[FIRST] += 1
     else:
-        task.queue_job[at] = GONE
-        compact_queue(task, at, at)
+        task.queue_job[position] = GONE
+        compact_queue(task, position, position)
 
 
 @jit_inner
@@ -101,36 +101,36 @@ def head(task: ScheduleState) -> int:
     best = task.counter[FIRST]
     if task.changes:
         score = task.queue_score
-        for place in range(best + 1, task.counter[LAST]):
-            if score[place] >= score[best] and comes_before(task, place, best):
-                best = place
+        for position in range(best + 1, task.counter[LAST]):
+            if score[position] >= score[best] and comes_before(task, position, best):
+                best = position
     return best
 
 
 @jit_inner
 def make_heap(task: ScheduleState, size: int) -> None:
     """Make a heap of the first `size` positions in `heap`, with the first in the queue's order on top."""
-    for place in range(size // 2 - 1, -1, -1):
-        sift(task, task.heap, place, size, comes_before)
+    for position in range(size // 2 - 1, -1, -1):
+        sift(task, task.heap, position, size, comes_before)
 
 
 @jit_inner
-def all_places(task: ScheduleState) -> int:
-    """Prepare all positions of the queue for `next_place`; return their number."""
+def all_positions(task: ScheduleState) -> int:
+    """Prepare all positions of the queue for `next_position`; return their number."""
     size = task.counter[LAST] - task.counter[FIRST]
     if task.changes:
-        for place in range(size):
-            task.heap[place] = task.counter[FIRST] + place
+        for position in range(size):
+            task.heap[position] = task.counter[FIRST] + position
         make_heap(task, size)
     return size
 
 
 @jit_inner
-def next_place(task: ScheduleState, taken: int, size: int) -> int:
-    """Return the next position in the queue's order, after `taken` of `size` positions."""
+def next_position(task: ScheduleState, visited: int, size: int) -> int:
+    """Return the next position in the queue's order, after `visited` of `size` positions."""
     if not task.changes:
-        return task.counter[FIRST] + taken
-    left = size - taken - 1
+        return task.counter[FIRST] + visited
+    left = size - visited - 1
     top = task.heap[0]
     task.heap[0] = task.heap[left]
     sift(task, task.heap, 0, left, comes_before)

@@ -17,12 +17,12 @@ def ends_before(task: ScheduleState, a: int, b: int) -> bool:
 def push(task: ScheduleState, job: int) -> None:
     """Add a job to the heap of running jobs."""
     running = task.running
-    place = task.counter[RUNNING]
+    position = task.counter[RUNNING]
     task.counter[RUNNING] += 1
-    while place > 0 and ends_before(task, job, running[(place - 1) // 2]):
-        running[place] = running[(place - 1) // 2]
-        place = (place - 1) // 2
-    running[place] = job
+    while position > 0 and ends_before(task, job, running[(position - 1) // 2]):
+        running[position] = running[(position - 1) // 2]
+        position = (position - 1) // 2
+    running[position] = job
 
 
 @jit_inner
@@ -66,12 +66,12 @@ def start_job(task: ScheduleState, now: float, job: int, partition: int, backfil
     begin(task, now, job, partition, task.parts[partition].variant, backfilled)
     task.parts[partition].occupant = job
     expected_s = task.jobs[job].expected_s
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        other = task.conflicts[at].other
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[index].other
         if task.parts[other].blockers == 0:
             update_free_counts(task, other, -1)
         task.parts[other].blockers += 1
-        task.parts[other].seats += task.conflicts[at].shares_midplane
+        task.parts[other].seats += task.conflicts[index].shares_midplane
         task.parts[other].expected_s = max(task.parts[other].expected_s, expected_s)
     for word in range(len(task.used)):
         task.used[word] |= task.words[partition, word]
@@ -85,10 +85,10 @@ def end_next_job(task: ScheduleState) -> int:
     partition = task.jobs[job].partition
     task.parts[partition].occupant = -1
     expected_s = task.jobs[job].expected_s
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        other = task.conflicts[at].other
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[index].other
         task.parts[other].blockers -= 1
-        task.parts[other].seats -= task.conflicts[at].shares_midplane
+        task.parts[other].seats -= task.conflicts[index].shares_midplane
         if task.parts[other].blockers == 0:
             update_free_counts(task, other, 1)
             task.parts[other].expected_s = -np.inf
@@ -102,8 +102,8 @@ def end_next_job(task: ScheduleState) -> int:
 @jit_inner
 def update_free_counts(task: ScheduleState, partition: int, change: int) -> None:
     """Change the number of free partitions of each group with this one."""
-    for at in range(task.parts[partition].groups_first, task.parts[partition].groups_last):
-        task.groups[task.groups_of[at]].free += change
+    for index in range(task.parts[partition].groups_first, task.parts[partition].groups_last):
+        task.groups[task.groups_of[index]].free += change
 
 
 @jit_inner
@@ -112,8 +112,8 @@ def free_s(task: ScheduleState, now: float, partition: int) -> float:
     if task.parts[partition].expected_s == np.inf:
         # The job that was expected to end last has ended.
         latest = -np.inf
-        for at in range(task.parts[partition].first, task.parts[partition].last):
-            job = task.parts[task.conflicts[at].other].occupant
+        for index in range(task.parts[partition].first, task.parts[partition].last):
+            job = task.parts[task.conflicts[index].other].occupant
             if job >= 0:
                 latest = max(latest, task.jobs[job].expected_s)
         task.parts[partition].expected_s = latest

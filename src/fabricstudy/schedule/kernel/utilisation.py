@@ -43,8 +43,8 @@ def causes(task: ScheduleState) -> tuple[int, int]:
             if task.groups[group].waiting == 0:
                 continue
             seats, free = np.uint64(0), np.uint64(0)
-            for at in range(task.groups[group].first, task.groups[group].last):
-                partition = task.members[at]
+            for index in range(task.groups[group].first, task.groups[group].last):
+                partition = task.members[index]
                 if task.parts[partition].seats == 0:
                     seats |= task.words[partition, word]
                     if task.parts[partition].blockers == 0:
@@ -57,42 +57,42 @@ def causes(task: ScheduleState) -> tuple[int, int]:
 
 
 @jit_inner
-def note(task: ScheduleState, now: float, times: Array, counts: Array, at: int, busy: int, idle: int) -> int:
+def note(task: ScheduleState, now: float, times: Array, counts: Array, row: int, busy: int, idle: int) -> int:
     """Record the counts that do not depend on causes, all idle midplanes as scattered; return the waiting jobs."""
     queue = task.counter[LAST] - task.counter[FIRST]
-    times[at] = now
+    times[row] = now
     for use in range(1, 5):
-        counts[at, use] = 0
-    counts[at, 0] = busy
-    counts[at, 4 if queue else 1] = idle
-    counts[at, 5] = queue
+        counts[row, use] = 0
+    counts[row, 0] = busy
+    counts[row, 4 if queue else 1] = idle
+    counts[row, 5] = queue
     return int(queue)
 
 
 @jit_inner
-def note_cause(counts: Array, at: int, cause: int, count: int) -> None:
+def note_cause(counts: Array, row: int, cause: int, count: int) -> None:
     """Record the count of idle midplanes, or nodes, of a cause, which are then not scattered."""
-    counts[at, cause] = count
-    counts[at, 4] -= count
+    counts[row, cause] = count
+    counts[row, 4] -= count
 
 
 @jit_inner
-def record(task: ScheduleState, now: float, times: Array, counts: Array, at: int) -> None:
+def record(task: ScheduleState, now: float, times: Array, counts: Array, row: int) -> None:
     """Record the use of the machine from now on: busy, empty, cables, held, scattered, queue."""
     busy = 0
     for word in range(len(task.used)):
         busy += popcount(task.used[word])
-    if note(task, now, times, counts, at, busy, task.midplanes - busy) > 0 and busy < task.midplanes:
+    if note(task, now, times, counts, row, busy, task.midplanes - busy) > 0 and busy < task.midplanes:
         cables, held = causes(task)
-        note_cause(counts, at, 2, cables)
-        note_cause(counts, at, 3, held)
+        note_cause(counts, row, 2, cables)
+        note_cause(counts, row, 3, held)
 
 
 @jit_inner
 def record_nodes(
-    task: ScheduleState, now: float, times: Array, counts: Array, at: int, holder: Array, no_nodes: Array
+    task: ScheduleState, now: float, times: Array, counts: Array, row: int, holder: Array, no_nodes: Array
 ) -> None:
     """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
     idle = count_free_nodes(holder, no_nodes)
-    if note(task, now, times, counts, at, len(holder) - idle, idle) > 0 and smallest_request_nodes(task) <= idle:
-        note_cause(counts, at, 3, idle)
+    if note(task, now, times, counts, row, len(holder) - idle, idle) > 0 and smallest_request_nodes(task) <= idle:
+        note_cause(counts, row, 3, idle)

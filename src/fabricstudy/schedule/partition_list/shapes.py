@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Model, Whole
+from fabricstudy.core.model import ConfigError, Model, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import Wrap, spread
 from fabricstudy.structure.partitions import partition_space
@@ -55,14 +55,11 @@ class Shapes(PartitionList):
         lines = lines_of(space, self.loops, grid.axis_names)
         listed: list[Partition] = []
         for number, shape in enumerate(self.shapes):
-            try:
+            with at_path("shapes", str(number)):
                 listed += _placed(lines, shape)
-            except ConfigError as error:
-                raise error.below("shapes", str(number)) from None
-        try:
-            return build_partitions(space, lines, listed)
-        except ConfigError as error:
-            raise error.below("shapes") from None
+        with at_path("shapes"):
+            partitions = build_partitions(space, lines, listed)
+        return partitions
 
 
 def _placed(lines: Lines, shape: Shape) -> list[Partition]:
