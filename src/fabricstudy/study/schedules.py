@@ -141,7 +141,8 @@ class RunPlanner:
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
-                raise ConfigError("no such axis", suggestion(axis, axes), ("slowdown", "measured"), axis, "unknown-name")
+                remedy = suggestion(axis, axes)
+                raise ConfigError("no such axis", remedy, ("slowdown", "measured"), axis, "unknown-name")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
         differing = [axis for axis in rows[0].labels if len({row.labels[axis] for row in selected}) > 1]
         if differing:

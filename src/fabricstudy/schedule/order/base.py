@@ -2,9 +2,12 @@
 
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from fabricstudy.core.kinds import Family, Kind
 
-from ..jobs import Floats as Floats
+Floats = npt.NDArray[np.float64]
 
 
 class Order(Kind):
