@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -154,7 +154,26 @@ SECTIONS: dict[str, type[Model]] = {
 """The parts of a point other than its jobs."""
 
 
-class _Sections:
+_FIELDS = set(Point.model_fields)
+"""Shared by all points: a set for each would need as much memory as the point."""
+
+
+class Sections(NamedTuple):
+    """The checked parts of a point."""
+
+    machine: _Section
+    routing: _Section
+    jobs: tuple[_Section, ...]
+    network: _Section
+    engine: _Section
+
+    def point(self, seed: int) -> Point:
+        """Return the point of these parts."""
+        models = {name: getattr(self, name).model for name in SECTIONS}
+        return Point.model_construct(_FIELDS, **models, jobs=tuple(job.model for job in self.jobs), seed=seed)
+
+
+class _SectionCache:
     """Checks each distinct part of points once: points share most of their parts."""
 
     def __init__(self, study: Study) -> None:
@@ -163,21 +182,23 @@ class _Sections:
         self._silent: dict[_Section, _Section] = {}
         self._fitting: set[tuple[_Section, ...]] = set()
 
-    def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
+    def of(self, tree: dict[str, Any]) -> Sections:
         """Check all parts of a point, and that they fit together."""
-        sections = {root: self.sections_at(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
-        key = sections["machine"] + sections["routing"] + sections["jobs"]
+        network = tree.get("network")
+        sections = Sections(
+            self._section("machine", tree.get("machine"), ("machine",)),
+            self._section("routing", tree.get("routing"), ("routing",)),
+            self._jobs(tree.get("jobs")),
+            self._section("network", {} if network is None else network, ("network",)),
+            self._section("engine", tree.get("engine"), ("engine",)),
+        )
+        key = (sections.machine, sections.routing, *sections.jobs)
         if key not in self._fitting:
-            jobs = [job.model for job in sections["jobs"]]
-            check_point(sections["machine"][0].model, sections["routing"][0].model, jobs)
+            check_point(sections.machine.model, sections.routing.model, [job.model for job in sections.jobs])
             self._fitting.add(key)
         return sections
 
-    def sections_at(self, tree: dict[str, Any], root: str) -> tuple[_Section, ...]:
-        """Check one part; the list of jobs has several sections."""
-        raw = tree.get(root)
-        if root != "jobs":
-            return (self._section(root, {} if raw is None and root == "network" else raw, (root,)),)
+    def _jobs(self, raw: Any) -> tuple[_Section, ...]:
         if not isinstance(raw, list) or not raw:
             remedy = "write [{pattern: ..., share: 1.0}]"
             raise ConfigError("not a list of jobs", remedy, ("jobs",), raw, code="wrong-type")
@@ -208,18 +229,14 @@ class _Sections:
         return self._silent[job]
 
 
-Sections = dict[str, tuple[_Section, ...]]
-
-
 class _Planner:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.rows: list[PointRow] = []
         self.points: dict[str, PlannedPoint] = {}
         self.machines: dict[str, Topology] = {}
-        self._sections = _Sections(study)
-        self._machine_ids: dict[_Section, str] = {}
-        # The last machine that was built: rows of one machine are mostly consecutive.
+        self._sections = _SectionCache(study)
+        # The machine that was built last: rows of one machine are mostly consecutive.
         self._built: tuple[_Section, Machine] | None = None
         self._expanded: list[tuple[str, Experiment, dict[str, Label | None], Sections]] = []
 
@@ -235,20 +252,18 @@ class _Planner:
 
     def add_rows(self) -> None:
         """Plan the rows of all experiments, once all compared routings are known."""
-        parts = [(sections["machine"][0], sections["routing"][0].model) for *_, sections in self._expanded]
         self._channels = VirtualChannels(
-            (self._machine_id(machine), machine.model, routing) for machine, routing in parts
+            (self._machine_id(sections.machine), sections.machine.model, sections.routing.model)
+            for *_, sections in self._expanded
         )
         for name, experiment, labels, sections in self._expanded:
             self._add_rows(name, experiment, labels, self._with_channels(sections))
 
     def _with_channels(self, sections: Sections) -> Sections:
         """Set the virtual channels where the study does not."""
-        (machine,), (routing,), (network,), (engine,) = (
-            sections[root] for root in ("machine", "routing", "network", "engine")
-        )
-        model = self._channels.network(self._machine_id(machine), routing.model, network.model, engine.model.kind)
-        return sections if model is network.model else {**sections, "network": (_section_of(model),)}
+        machine_id, network = self._machine_id(sections.machine), sections.network.model
+        model = self._channels.network(machine_id, sections.routing.model, network, sections.engine.model.kind)
+        return sections if model is network else sections._replace(network=_section_of(model))
 
     def add_spot_check(self) -> None:
         """Plan the checks of samples on a second engine or with half the phit."""
@@ -261,60 +276,42 @@ class _Planner:
             self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
-        jobs = sections["jobs"]
-        ids = self._keep(sections, experiment.seeds)
-        alone: list[list[str] | None] = [None] * len(jobs)
+        jobs = sections.jobs
+        ids = self._add_points(sections, experiment.seeds)
+        baseline_ids: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
-                    before = tuple(self._sections.silent(other) for other in jobs[:number])
-                    run = {**sections, "jobs": (*before, job)}
-                    alone[number] = self._keep(run | {"engine": (self._baseline(run, sections),)}, experiment.seeds)
+                    baseline = sections._replace(jobs=(*map(self._sections.silent, jobs[:number]), job))
+                    baseline = baseline._replace(engine=self._baseline_engine(baseline, sections))
+                    baseline_ids[number] = self._add_points(baseline, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
-            alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
-            self.rows.append(PointRow(name, labels, seed, ids[position], alone_ids, names))
+            of_seed = tuple(None if job_ids is None else job_ids[position] for job_ids in baseline_ids)
+            self.rows.append(PointRow(name, labels, seed, ids[position], of_seed, names))
 
-    def _baseline(self, run: Sections, sections: Sections) -> _Section:
+    def _baseline_engine(self, baseline: Sections, sections: Sections) -> _Section:
         """Return the engine settings with which a baseline run has the resolution of its point."""
-        point = _point(sections, 0)
-        if self._built is None or sections["machine"][0] is not self._built[0]:
-            self._built = (sections["machine"][0], point.machine.build())
-        settings = engine_named(point.engine.kind).baseline(_point(run, 0), point, self._built[1])
-        return sections["engine"][0] if settings is point.engine else _section_of(settings)
+        point = sections.point(0)
+        if self._built is None or sections.machine is not self._built[0]:
+            self._built = (sections.machine, point.machine.build())
+        settings = engine_named(point.engine.kind).baseline(baseline.point(0), point, self._built[1])
+        return sections.engine if settings is point.engine else _section_of(settings)
 
-    def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
+    def _add_points(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Add the point of these parts, with each seed, and return its ids."""
-        texts: dict[str, str | list[str]] = {root: parts[0].text for root, parts in sections.items()}
-        ids = ids_of(texts | {"jobs": [job.text for job in sections["jobs"]]}, seeds)
+        texts: dict[str, str | list[str]] = {name: getattr(sections, name).text for name in SECTIONS}
+        ids = ids_of(texts | {"jobs": [job.text for job in sections.jobs]}, seeds)
+        machine_id = self._machine_id(sections.machine)
         for point_id, seed in zip(ids, seeds, strict=True):
             if point_id not in self.points:
-                self.points[point_id] = PlannedPoint(
-                    point_id, self._machine_id(sections["machine"][0]), _point(sections, seed)
-                )
+                self.points[point_id] = PlannedPoint(point_id, machine_id, sections.point(seed))
         return ids
 
     def _machine_id(self, machine: _Section) -> str:
-        if machine not in self._machine_ids:
-            self._machine_ids[machine] = digest("m", machine.text)
-            self.machines[self._machine_ids[machine]] = machine.model
-        return self._machine_ids[machine]
-
-
-_FIELDS = set(Point.model_fields)
-"""Shared by all points: a set for each would need as much memory as the point."""
-
-
-def _point(sections: Sections, seed: int) -> Point:
-    return Point.model_construct(
-        _FIELDS,
-        machine=sections["machine"][0].model,
-        routing=sections["routing"][0].model,
-        jobs=tuple(job.model for job in sections["jobs"]),
-        network=sections["network"][0].model,
-        engine=sections["engine"][0].model,
-        seed=seed,
-    )
+        machine_id = digest("m", machine.text)
+        self.machines.setdefault(machine_id, machine.model)
+        return machine_id
 
 
 class _Expansion:

@@ -31,12 +31,8 @@ from .swf_text import Log, SwfField, read_swf
 GZIP = b"\x1f\x8b"
 TOO_LARGE = "use a larger machine, or write `cores_per_node`, or `too_large: reject`"
 
-_LEAST, _MOST, _LONGEST_S = -(2.0**53), 2.0**53, 100_000 * 86_400.0
-_RANGES = {
-    SwfField.JOB: (0.0, _MOST), SwfField.SUBMIT: (_LEAST, _LONGEST_S), SwfField.RUN: (_LEAST, _LONGEST_S),
-    SwfField.ALLOCATED: (_LEAST, _MOST), SwfField.PROCESSORS: (_LEAST, _MOST), SwfField.REQUEST: (_LEAST, _LONGEST_S),
-    SwfField.EXECUTABLE: (_LEAST, _MOST), SwfField.QUEUE: (_LEAST, _MOST),
-}  # fmt: skip
+_MOST, _LONGEST_S = 2.0**53, 100_000 * 86_400.0
+_TIMES = {SwfField.SUBMIT, SwfField.RUN, SwfField.REQUEST}
 _WHOLE = {SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE}
 
 # Control characters, which text does not contain.
@@ -181,7 +177,8 @@ def _text(content: bytes) -> str:
 
 def _check_ranges(log: Log) -> None:
     """Refuse values outside the ranges of their fields."""
-    for field, (least, most) in _RANGES.items():
+    for field in (field for field in SwfField if field is not SwfField.STATUS):
+        least, most = 0.0 if field is SwfField.JOB else -_MOST, _LONGEST_S if field in _TIMES else _MOST
         values = log.column(field)
         wrong = ~((values >= least) & (values <= most))
         if field in _WHOLE:
