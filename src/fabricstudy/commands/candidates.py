@@ -2,13 +2,11 @@
 
 import argparse
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
 
 from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.core.errors import FabricstudyError
@@ -17,7 +15,7 @@ from fabricstudy.core.model import Model
 from fabricstudy.study.file import load_study, validated
 from fabricstudy.workflow.pipeline import find_study
 
-from .common import progress_spinner, text_table
+from .common import progress_spinner, table_console, text_table
 
 WORDS = (
     "The front: no other candidate has at most the price per node, the bound and the taper (at least 1), and less of "
@@ -127,13 +125,12 @@ def show_candidates(result: dict[str, Any]) -> None:
             interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", f"{row['power_per_node_W']:.1f}",
             f"{row['bound_ns'] / 1e3:,.1f}",
         )  # fmt: skip
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = table_console(200)
     console.print(table)
     counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(result["families"].items()))
     console.print(
         f"\n{result['candidates']:,} candidates ({counted}); the table is the front, sorted by bound. Prices in "
-        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS}",
-        highlight=False,
+        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS}"
     )
     if result["written"]:
-        console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}", highlight=False)
+        console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}")

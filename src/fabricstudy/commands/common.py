@@ -90,6 +90,11 @@ def check_output(written: Path | None, *read: Path | str | None) -> None:
             raise FabricstudyError(f"{written}: is also read; name another file to write to", "invalid-value")
 
 
+def table_console(columns: int) -> Console:
+    """Return a console for tables: as wide as the terminal, or of `columns` where output is not a terminal."""
+    return Console(width=None if sys.stdout.isatty() else columns, highlight=False)
+
+
 def text_table(*names: str, left: int = 1) -> Table:
     """Return a table for a terminal with `left` columns of text, followed by columns of numbers."""
     columns = (Column(name, justify="left" if number < left else "right") for number, name in enumerate(names))

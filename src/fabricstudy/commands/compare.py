@@ -2,15 +2,12 @@
 
 import argparse
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from fabricstudy.core.errors import FabricstudyError
 
-from .common import check_output
+from .common import check_output, table_console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,4 +44,4 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
 def show_comparison(comparison: dict[str, Any]) -> None:
     from fabricstudy.artifact.print_comparison import print_comparison
 
-    print_comparison(comparison, Console(width=140 if not sys.stdout.isatty() else None))
+    print_comparison(comparison, table_console(140))

@@ -4,8 +4,6 @@ import argparse
 import sys
 from typing import Any
 
-from rich.console import Console
-
 from fabricstudy.core.columns import SIZES_OF_MACHINE
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.engine.point import machine_id
@@ -16,7 +14,7 @@ from fabricstudy.structure.summary import describe_machine
 from fabricstudy.study.file import is_machine
 from fabricstudy.workflow.pipeline import find_study
 
-from .common import load_named_machine, load_pipeline, progress_spinner, text_table
+from .common import load_named_machine, load_pipeline, progress_spinner, table_console, text_table
 
 _MOST_SLOW = 20
 
@@ -50,7 +48,7 @@ def _figures(config: Topology) -> dict[str, Any]:
 
 def show_machines(figures: Any) -> None:
     """Print the result of `describe_machines`: slow cables first, the link classes of a single machine last."""
-    console = Console(width=160 if not sys.stdout.isatty() else None, highlight=False)
+    console = table_console(160)
     machines = figures if isinstance(figures, list) else [figures]
     for machine in machines:
         slow_cables = machine["slow_cables"]

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
-from rich.console import Console
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
@@ -30,7 +28,15 @@ from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
 
-from .common import check_output, load_named_machine, machine_files, parse_positive, parse_whole_number, text_table
+from .common import (
+    check_output,
+    load_named_machine,
+    machine_files,
+    parse_positive,
+    parse_whole_number,
+    table_console,
+    text_table,
+)
 
 Ints = npt.NDArray[np.int64]
 
@@ -288,7 +294,7 @@ def show_mapping(result: dict[str, Any]) -> None:
         start = row["mapping_start"]
         name = row["mapping"] if start is None else f"{row['mapping']} (from {start})"
         table.add_row(name, *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
-    Console(width=160 if not sys.stdout.isatty() else None).print(table)
+    table_console(160).print(table)
     bound = result["mappings"][0]
     if "hop_bytes_bound" in bound:
         least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]

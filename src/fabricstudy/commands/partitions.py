@@ -2,12 +2,10 @@
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from fabricstudy.core.errors import FabricstudyError, StudyError
@@ -19,7 +17,7 @@ from fabricstudy.structure.partitions import Geometry, geometries_by_size, parti
 from fabricstudy.structure.production import PRODUCTION
 from fabricstudy.study.file import MAX_BYTES, parse_yaml, validate_machine
 
-from .common import load_named_machine
+from .common import load_named_machine, table_console
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNIT = (
@@ -133,6 +131,6 @@ def show_partitions(rows: list[dict[str, Any]]) -> None:
         against = row[f"{'production' if listed else 'worst'}_bisection"]
         cells.append(f"{row['best_bisection'] / against:.2f}" if against else "–")
         table.add_row(*cells)
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = table_console(140)
     console.print(table)
-    console.print(f"\n{UNIT} Gain: of the best over {'production' if listed else 'the worst'}.", highlight=False)
+    console.print(f"\n{UNIT} Gain: of the best over {'production' if listed else 'the worst'}.")
