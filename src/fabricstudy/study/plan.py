@@ -315,38 +315,30 @@ class _Planner:
 
 
 class _Expansion:
-    """Yields the raw points of an experiment, or runs of a schedule; neighbours share the trees of common labels."""
+    """Expands the raw points of an experiment, or runs of a schedule, and locates mistakes in them."""
 
     def __init__(self, study: Study, varied: Experiment | Schedule, prefix: tuple[str, ...]) -> None:
         self._study, self._varied, self._prefix = study, varied, prefix
         self._axes = list(varied.changes.values())
-        self._indices: tuple[int, ...] = ()
         base = varied.base if isinstance(varied, Schedule) else study.base
         for path, value in varied.fixed:
             try:
                 base = set_at_path(base, path, value)
             except ConfigError as error:
                 raise self.error_at(error, ("set", path.text), path.text) from None
-        self._trees = [base]
+        self._base = base
 
     def tree(self, indices: tuple[int, ...]) -> dict[str, Any]:
         """Return the raw point at these positions of the axes."""
-        common = 0
-        while common < len(self._indices) and self._indices[common] == indices[common]:
-            common += 1
-        del self._trees[common + 1 :]
-        for number in range(common, len(indices)):
-            tree = self._trees[-1]
+        tree = self._base
+        for (name, axis), changes, index in zip(self._varied.sweep.items(), self._axes, indices, strict=True):
             try:
-                for path, value in self._axes[number][indices[number]]:
+                for path, value in changes[index]:
                     tree = set_at_path(tree, path, value)
             except ConfigError as error:
-                name = list(self._varied.sweep)[number]
-                place = self._varied.sweep[name].path_place(indices[number], str(error.value))
-                raise self.error_at(error, ("sweep", name, *place), error.value) from None
-            self._trees.append(tree)
-        self._indices = indices
-        return self._trees[-1]
+                keys = ("sweep", name, *axis.path_location(index, str(error.value)))
+                raise self.error_at(error, keys, error.value) from None
+        return tree
 
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
         """Call `add` with positions and raw point of each combination; report equal mistakes at one path once.
@@ -360,8 +352,9 @@ class _Expansion:
             try:
                 add(indices, tree)
             except ConfigError as error:
-                for mistake in (self.error(each, indices) for each in error.each()):
-                    wrong.setdefault((mistake.path, mistake.code), mistake)
+                for mistake in error.each():
+                    located = self.error(mistake, indices)
+                    wrong.setdefault((located.path, located.code), located)
                 if len(wrong) >= SHOWN or number >= FOLLOWED:
                     break
         if wrong:
@@ -378,12 +371,12 @@ class _Expansion:
         if not touching:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
-        place = ("sweep", name, *self._varied.sweep[name].place(index, path.text))
-        labels = {other: str(self._varied.sweep[other].labels[number]) for other, number, _, _ in touching}
-        at = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
+        location = ("sweep", name, *self._varied.sweep[name].location(index, path.text))
+        labels = {axis: str(self._varied.sweep[axis].labels[number]) for axis, number, _, _ in touching}
+        labels_text = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
         if at_path:
-            place, value = (*place, *error.path[len(path.steps) :]), error.value
-        return self.error_at(error, place, value, at)
+            location, value = (*location, *error.path[len(path.steps) :]), error.value
+        return self.error_at(error, location, value, labels_text)
 
     def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, DottedPath, Any]]:
         return [
@@ -396,15 +389,15 @@ class _Expansion:
     def _error_in_base(self, error: ConfigError) -> StudyError:
         for path, _ in self._varied.fixed:
             if path.touches(error.path):
-                place = ("set", path.text, *error.path[len(path.steps) :])
-                return self.error_at(error, place, error.value)
-        place = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
-        return StudyError(error.problem, error.remedy, self._file, ".".join(place), error.value, error.code)
+                location = ("set", path.text, *error.path[len(path.steps) :])
+                return self.error_at(error, location, error.value)
+        location = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
+        return StudyError(error.problem, error.remedy, self._file, ".".join(location), error.value, error.code)
 
-    def error_at(self, error: ConfigError, place: tuple[str, ...], value: object = None, at: str = "") -> StudyError:
-        """Return the error for a path in this experiment; `at` names the labels that it holds for."""
-        path = ".".join((*self._prefix, *place))
-        return StudyError(error.problem + at, error.remedy, self._file, path, value, error.code)
+    def error_at(self, error: ConfigError, keys: tuple[str, ...], value: object = None, labels: str = "") -> StudyError:
+        """Return the error at the path `keys` of this experiment, for points with these labels."""
+        path = ".".join((*self._prefix, *keys))
+        return StudyError(error.problem + labels, error.remedy, self._file, path, value, error.code)
 
     @property
     def _file(self) -> str | None:

@@ -161,15 +161,15 @@ class Axis(Model):
         by_unit = ([_magnitude(value, unit) for value in values] for unit in _BASE_UNITS)
         return next((tuple(map(float, sizes)) for sizes in by_unit if None not in sizes), None)  # type: ignore[arg-type]
 
-    def place(self, index: int, path: str) -> tuple[str, ...]:
+    def location(self, index: int, path: str) -> tuple[str, ...]:
         """Return the path, in the axis, of the value that `path` has for the label at `index`."""
         if self.settings is not None:
             return "set", str(list(self.settings)[index]), path
         return "values" if self.mix is None else "mix", str(self.labels[index])
 
-    def path_place(self, index: int, path: str) -> tuple[str, ...]:
+    def path_location(self, index: int, path: str) -> tuple[str, ...]:
         """Return the path, in the axis, of `path` itself."""
-        return ("of",) if self.settings is None else self.place(index, path)
+        return ("of",) if self.settings is None else self.location(index, path)
 
     def index(self, label: Label) -> int | None:
         keys = [label_key(known) for known in self.labels]
@@ -186,12 +186,12 @@ def _axes_in_full(axes: Any) -> Any:
     return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
 
 
-def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> DottedPath:
-    """Parse a dotted path into a model; `place` is its own path in the file."""
+def path_into(root: type[Model], text: str, location: tuple[str, ...]) -> DottedPath:
+    """Parse a dotted path into a model; `location` is its path in the file."""
     try:
         return parse_path(text, root)
     except ConfigError as error:
-        raise ConfigError(error.problem, error.remedy, place, text, error.code) from None
+        raise ConfigError(error.problem, error.remedy, location, text, error.code) from None
 
 
 def _seed_list(value: Any) -> Any:
@@ -302,7 +302,7 @@ class SweepBase(Model):
         return {
             name: [
                 [
-                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_place(index, path))), value)
+                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_location(index, path))), value)
                     for path, value in change.items()
                 ]
                 for index, change in enumerate(axis.changes)
@@ -368,15 +368,15 @@ class SweepBase(Model):
         dimension_of = {name: number for number, group in enumerate(self.dimensions) for name in group}
         columns = [dimension_of[name] for name in names]
         dropped = [
-            [
-                (names.index(name), {self.sweep[name].index(one) for one in (of if isinstance(of, list) else [of])})
-                for name, of in entry.items()
-            ]
+            {
+                names.index(name): set(map(self.sweep[name].index, labels if isinstance(labels, list) else [labels]))
+                for name, labels in entry.items()
+            }
             for entry in self.exclude
         ]
         for position in itertools.product(*ranges):
             indices = tuple(position[column] for column in columns)
-            if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
+            if not any(all(indices[axis] in drop for axis, drop in entry.items()) for entry in dropped):
                 yield indices
 
     def labels_at(self, indices: tuple[int, ...]) -> dict[str, Label]:
