@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -74,9 +75,7 @@ def parse_whole_number(text: str, least: int = 0) -> int:
     return int(text)
 
 
-def parse_positive(text: str) -> int:
-    """Parse an argument that is a whole number above 0."""
-    return parse_whole_number(text, 1)
+parse_positive = partial(parse_whole_number, least=1)
 
 
 def check_output(written: Path | None, *read: Path | str | None) -> None:

@@ -100,9 +100,8 @@ def head(task: ScheduleState) -> int:
     """Return the position of the first job in the queue's order."""
     best = task.counter[FIRST]
     if task.changes:
-        score = task.queue_score
         for position in range(best + 1, task.counter[LAST]):
-            if score[position] >= score[best] and comes_before(task, position, best):
+            if comes_before(task, position, best):
                 best = position
     return best
 

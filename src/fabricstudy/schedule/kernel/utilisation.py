@@ -57,35 +57,29 @@ def causes(task: ScheduleState) -> tuple[int, int]:
 
 
 @jit_inner
-def note(task: ScheduleState, now: float, times: Array, counts: Array, row: int, busy: int, idle: int) -> int:
-    """Record the counts that do not depend on causes, all idle midplanes as scattered; return the waiting jobs."""
+def note(
+    task: ScheduleState, now: float, times: Array, counts: Array, row: int, busy: int, idle: int, cables: int, held: int
+) -> None:
+    """Record the counts of an instant; idle midplanes without a cause are empty if no job waits, else scattered."""
     queue = task.counter[LAST] - task.counter[FIRST]
     times[row] = now
-    for use in range(1, 5):
-        counts[row, use] = 0
     counts[row, 0] = busy
-    counts[row, 4 if queue else 1] = idle
+    counts[row, 1] = 0 if queue else idle
+    counts[row, 2] = cables
+    counts[row, 3] = held
+    counts[row, 4] = idle - cables - held if queue else 0
     counts[row, 5] = queue
-    return int(queue)
-
-
-@jit_inner
-def note_cause(counts: Array, row: int, cause: int, count: int) -> None:
-    """Record the count of idle midplanes, or nodes, of a cause, which are then not scattered."""
-    counts[row, cause] = count
-    counts[row, 4] -= count
 
 
 @jit_inner
 def record(task: ScheduleState, now: float, times: Array, counts: Array, row: int) -> None:
     """Record the use of the machine from now on: busy, empty, cables, held, scattered, queue."""
-    busy = 0
+    busy, cables, held = 0, 0, 0
     for word in range(len(task.used)):
         busy += popcount(task.used[word])
-    if note(task, now, times, counts, row, busy, task.midplanes - busy) > 0 and busy < task.midplanes:
+    if busy < task.midplanes and task.counter[FIRST] < task.counter[LAST]:
         cables, held = causes(task)
-        note_cause(counts, row, 2, cables)
-        note_cause(counts, row, 3, held)
+    note(task, now, times, counts, row, busy, task.midplanes - busy, cables, held)
 
 
 @jit_inner
@@ -94,5 +88,5 @@ def record_nodes(
 ) -> None:
     """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
     idle = count_free_nodes(holder, no_nodes)
-    if note(task, now, times, counts, row, len(holder) - idle, idle) > 0 and smallest_request_nodes(task) <= idle:
-        note_cause(counts, row, 3, idle)
+    held = idle if smallest_request_nodes(task) <= idle else 0
+    note(task, now, times, counts, row, len(holder) - idle, idle, 0, held)
