@@ -5,9 +5,10 @@ import sys
 from typing import Any
 
 from fabricstudy.core.columns import SIZES_OF_MACHINE
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.engine.point import machine_id
-from fabricstudy.machine.base import Topology
+from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.slow_cables import slow_cables
 from fabricstudy.structure.summary import describe_machine
@@ -20,13 +21,20 @@ _MOST_SLOW = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    source = "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("source", metavar="FILE-or-STUDY", help=source)
+    source = (
+        "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'; "
+        "default: list the published machines"
+    )
+    parser.add_argument("source", metavar="FILE-or-STUDY", nargs="?", help=source)
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
 
 
 def describe_machines(args: argparse.Namespace) -> Any:
     """Describe a machine: slow cables, nodes, routers, cables, radix, diameter, mean hops, bisection, link classes."""
+    if args.source is None and args.all:
+        raise FabricstudyError("--all without a study; name one", "usage")
+    if args.source is None:
+        return {"published": list(map(_published, INSTANCES))}
     configs = list(load_pipeline(args.source).plan.machines.values()) if args.all else [load_named_machine(args.source)]
     with progress_spinner(f"analysing {count_noun(len(configs), 'machine')}"):
         figures = [_figures(config) for config in configs]
@@ -40,6 +48,12 @@ def describe_machines(args: argparse.Namespace) -> Any:
     return figures[0]
 
 
+def _published(name: str) -> dict[str, Any]:
+    machine, instance = published_machine(name), INSTANCES[name]
+    sizes = {size: getattr(machine, size) for size in ("nodes", "routers", "cables")}
+    return {"name": name, "kind": machine.kind, **sizes, **vars(instance)}
+
+
 def _figures(config: Topology) -> dict[str, Any]:
     machine = config.build()
     facts = describe_machine(machine).to_json()
@@ -47,8 +61,14 @@ def _figures(config: Topology) -> dict[str, Any]:
 
 
 def show_machines(figures: Any) -> None:
-    """Print the result of `describe_machines`: slow cables first, the link classes of a single machine last."""
+    """Print the result of `describe_machines`: a list of names, or slow cables, then machines, then link classes."""
     console = table_console(160)
+    if "published" in figures:
+        listed = text_table("name", "kind", "nodes", left=2)
+        listed.add_column("about")
+        for machine in figures["published"]:
+            listed.add_row(machine["name"], machine["kind"], f"{machine['nodes']:,}", machine["about"])
+        return console.print(listed)
     machines = figures if isinstance(figures, list) else [figures]
     for machine in machines:
         slow_cables = machine["slow_cables"]

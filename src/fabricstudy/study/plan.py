@@ -20,6 +20,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 
 from .checks import check_engine, check_point
 from .comparisons import check_comparisons
@@ -151,7 +152,9 @@ SECTIONS: dict[str, type[Model]] = {
     "network": Network,
     "engine": EngineSettings,
 }
-"""The parts of a point other than its jobs."""
+"""The parts of every point, besides its jobs or offered traffic."""
+
+_TYPES = SECTIONS | {"job": Job, "offered": Offered}
 
 
 _FIELDS = set(Point.model_fields)
@@ -164,13 +167,17 @@ class Sections(NamedTuple):
     machine: _Section
     routing: _Section
     jobs: tuple[_Section, ...]
+    offered: _Section | None
+    """Offered traffic in place of jobs."""
     network: _Section
     engine: _Section
 
     def point(self, seed: int) -> Point:
         """Return the point of these parts."""
         models = {name: getattr(self, name).model for name in SECTIONS}
-        return Point.model_construct(_FIELDS, **models, jobs=tuple(job.model for job in self.jobs), seed=seed)
+        jobs = tuple(job.model for job in self.jobs)
+        offered = None if self.offered is None else self.offered.model
+        return Point.model_construct(_FIELDS, **models, jobs=jobs, offered=offered, seed=seed)
 
 
 class _SectionCache:
@@ -180,21 +187,23 @@ class _SectionCache:
         self._context = {"folder": study.folder}
         self._checked: dict[tuple[str, str], _Section] = {}
         self._silent: dict[_Section, _Section] = {}
-        self._fitting: set[tuple[_Section, ...]] = set()
+        self._fitting: set[tuple[_Section | None, ...]] = set()
 
     def of(self, tree: dict[str, Any]) -> Sections:
         """Check all parts of a point, and that they fit together."""
-        network = tree.get("network")
+        network, offered = tree.get("network"), tree.get("offered")
         sections = Sections(
             self._section("machine", tree.get("machine"), ("machine",)),
             self._section("routing", tree.get("routing"), ("routing",)),
-            self._jobs(tree.get("jobs")),
+            self._jobs(tree.get("jobs")) if offered is None else (),
+            None if offered is None else self._section("offered", offered, ("offered",)),
             self._section("network", {} if network is None else network, ("network",)),
             self._section("engine", tree.get("engine"), ("engine",)),
         )
-        key = (sections.machine, sections.routing, *sections.jobs)
+        key = (sections.machine, sections.routing, *sections.jobs, sections.offered)
         if key not in self._fitting:
-            check_point(sections.machine.model, sections.routing.model, [job.model for job in sections.jobs])
+            jobs, traffic = [job.model for job in sections.jobs], sections.offered and sections.offered.model
+            check_point(sections.machine.model, sections.routing.model, jobs, traffic)
             self._fitting.add(key)
         return sections
 
@@ -211,7 +220,7 @@ class _SectionCache:
         return self._checked[key]
 
     def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
-        annotation = SECTIONS.get(kind, Job)
+        annotation = _TYPES[kind]
         try:
             model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
             if isinstance(model, EngineSettings):
@@ -301,7 +310,11 @@ class _Planner:
     def _add_points(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Add the point of these parts, with each seed, and return its ids."""
         texts: dict[str, str | list[str]] = {name: getattr(sections, name).text for name in SECTIONS}
-        ids = ids_of(texts | {"jobs": [job.text for job in sections.jobs]}, seeds)
+        if sections.offered is None:
+            texts["jobs"] = [job.text for job in sections.jobs]
+        else:
+            texts["offered"] = sections.offered.text
+        ids = ids_of(texts, seeds)
         machine_id = self._machine_id(sections.machine)
         for point_id, seed in zip(ids, seeds, strict=True):
             if point_id not in self.points:

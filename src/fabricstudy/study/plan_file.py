@@ -22,6 +22,7 @@ from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 
 from .model import Study
 from .plan import SECTIONS, Plan
@@ -69,6 +70,7 @@ def write_plan(
             "baseline_ids": row.baseline_ids,
             **{f"point.{name}": write(getattr(planned.point, name)) for name in SECTIONS},
             "point.jobs": [write(job) for job in planned.point.jobs],
+            "point.offered": None if planned.point.offered is None else write(planned.point.offered),
         }
         rows.append(cells)
     write_parquet(pa.Table.from_pylist(rows), folder / POINTS)
@@ -151,8 +153,10 @@ class _Reader:
     def point(self, cells: Mapping[str, Any]) -> Point:
         """Return the point of a row."""
         sections: dict[str, Any] = {name: self._part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
-        jobs = tuple(self._part(Job, text) for text in cells["point.jobs"])
-        return Point.model_construct(set(Point.model_fields), **sections, jobs=jobs, seed=cells["seed"])
+        sections["jobs"] = tuple(self._part(Job, text) for text in cells["point.jobs"])
+        written = cells["point.offered"]
+        sections["offered"] = None if written is None else self._part(Offered, written)
+        return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
 
     def runs(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[RunRow], dict[str, PlannedRun]]:
         """Return rows and runs of schedules."""
