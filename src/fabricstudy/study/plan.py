@@ -202,7 +202,8 @@ class _SectionCache:
         )
         key = (sections.machine, sections.routing, *sections.jobs, sections.offered)
         if key not in self._fitting:
-            jobs, traffic = [job.model for job in sections.jobs], sections.offered and sections.offered.model
+            traffic = None if sections.offered is None else sections.offered.model
+            jobs = [job.model for job in sections.jobs]
             check_point(sections.machine.model, sections.routing.model, jobs, traffic)
             self._fitting.add(key)
         return sections
