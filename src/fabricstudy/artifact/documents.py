@@ -16,7 +16,7 @@ import pandas as pd
 from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.columns import DONE, LINK_LOAD_TABLE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.report.text import claimed, format_number, range_text
+from fabricstudy.report.text import claim_numbers, format_number
 from fabricstudy.table.files import ANALYSIS_PREFIX
 
 from .compare import ROUNDING, TOLERANCE
@@ -96,15 +96,13 @@ def _figures(run: CompletedStudy) -> list[dict[str, str]]:
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
-    how, verdict, of_claim = row["show"], row["verdict"], row["claim_verdict"]
-    low, high = format_number(row["low"], how), format_number(row["high"], how)
-    statement = row["statement"] if pd.isna(row["part_statement"]) else f"{row['statement']} ({row['part_statement']})"
-    return {
+    verdict, of_claim, numbers = row["verdict"], row["claim_verdict"], claim_numbers(row)
+    low, high = (format_number(row[end], row["show"]) for end in ("low", "high"))
+    if low != high and not pd.isna(row["measured"]):
+        numbers["measured"] += f" ({low} to {high})"
+    return numbers | {
         "claim": row["claim"],
-        "statement": statement,
-        "said": range_text(row["source_low"], row["source_high"], how),
-        "accepted": range_text(row["accept_low"], row["accept_high"], how),
-        "measured": claimed(row) + (f" ({low} to {high})" if low != high and not pd.isna(row["measured"]) else ""),
+        "statement": row["statement"] + ("" if pd.isna(row["part_statement"]) else f" ({row['part_statement']})"),
         "verdict": verdict if verdict == of_claim else f"{verdict} (claim: {of_claim})",
     }
 
