@@ -93,7 +93,7 @@ def _words(field: pd.DataFrame) -> str:
     numbers = field.to_numpy(dtype=np.float64)
     ends = []
     for word, position in (("min", np.nanargmin(numbers)), ("max", np.nanargmax(numbers))):
-        i, j = np.unravel_index(position, numbers.shape)
+        i, j = divmod(int(position), len(field.columns))
         labels = f"{label_text(field.columns[j])}, {label_text(field.index[i])}"
         ends.append(f"{word} {number(numbers[i, j], 3)} at {labels}")
     return "; ".join(ends)

@@ -24,7 +24,7 @@ from fabricstudy.study.plan import Plan, plan
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.__main__ import main
 from fabricstudy.table.collect import collect
-from fabricstudy.table.files import TableError, read_shards, read_tables, write_csv, write_tables
+from fabricstudy.table.files import TableError, read_shard, read_tables, write_csv, write_tables
 from fabricstudy.table.point_records import PointRecords
 from fabricstudy.table.schemas import axes_of
 
@@ -554,7 +554,7 @@ def test_a_broken_shard_is_named_with_its_line(tmp_path: Path, line: str) -> Non
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"point_id": "p"}}\n{line}\n')
     with pytest.raises(TableError, match=r"a\.jsonl: line 2: not a JSON object"):
-        list(read_shards([path]))
+        list(read_shard(path))
 
 
 def test_tables_that_are_not_there_are_named(tmp_path: Path) -> None:
