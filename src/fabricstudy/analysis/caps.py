@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Model, Whole
 
-from .base import Analysis
+from .base import Analysis, Row
 
 
-def _facts(run: CapsRun) -> dict[str, Any]:
+def _facts(run: CapsRun) -> Row:
     factor, power = _split(run.ranks)
     return {
         "factor": factor,
@@ -60,13 +60,13 @@ class Caps(Analysis):
     * `memory_bytes`: three matrices of 8-byte numbers, 7/4 as large after each breadth-first step
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("run",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("run",)
+    numbers = (
         "factor", "power", "ranks_fit", "dimension_fits", "ranks_per_node", "memory_bytes",
     )  # fmt: skip
 
     kind: Literal["caps"] = "caps"
     runs: dict[str, CapsRun] = Field(min_length=1, max_length=1000, description="{label: run}")
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [{"run": label, **_facts(run)} for label, run in self.runs.items()]

@@ -85,14 +85,14 @@ def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _figures(run: CompletedStudy) -> list[dict[str, str]]:
-    found = []
+    figures = []
     for figure in run.plan.study.report_figures:
         name = figure.table if figure.analysis is None else f"{ANALYSIS_PREFIX}{figure.analysis}"
         name = LINK_LOAD_TABLE if figure.of_links else name
         table = f"results/{run.name}/tables/{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
         files = f"reports/{run.name}/figures/{figure.id}.svg, .pdf"
-        found.append({"id": figure.id, "title": figure.title, "files": files, "table": table})
-    return found
+        figures.append({"id": figure.id, "title": figure.title, "files": files, "table": table})
+    return figures
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
@@ -109,8 +109,8 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
 
 def _this_machine() -> dict[str, str]:
     """Return processor and memory of this computer."""
-    about = Path("/proc/cpuinfo")
-    models = re.findall(r"^model name\s*: (.*)$", about.read_text() if about.is_file() else "", re.MULTILINE)
+    cpuinfo = Path("/proc/cpuinfo")
+    models = re.findall(r"^model name\s*: (.*)$", cpuinfo.read_text() if cpuinfo.is_file() else "", re.MULTILINE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         "host": socket.gethostname(),
