@@ -15,23 +15,15 @@ from .base import Analysis, Row
 def _facts(run: CapsRun) -> Row:
     factor, power = _split(run.ranks)
     return {
-        "factor": factor,
-        "power": power,
-        "ranks_fit": int(factor <= 6),
+        "factor": factor, "power": power, "ranks_fit": int(factor <= 6),
         "dimension_fits": int(run.dimension % (factor * 7 ** (-(-power // 2))) == 0),
         "ranks_per_node": run.ranks / run.nodes,
         "memory_bytes": None if run.steps is None else 3 * (7 / 4) ** run.steps * 8 * run.dimension**2,
-    }
+    }  # fmt: skip
 
 
 def _split(ranks: int) -> tuple[int, int]:
-    """Return f and the largest k of a number f 7^k.
-
-    Examples
-    --------
-    >>> _split(31213), _split(4802)
-    ((13, 4), (2, 4))
-    """
+    """Return f and the largest k of a number f 7^k."""
     power = 0
     while ranks % 7 == 0:
         ranks, power = ranks // 7, power + 1

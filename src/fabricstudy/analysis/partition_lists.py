@@ -75,9 +75,7 @@ class PartitionLists(Analysis):
     kind: Literal["partition-lists"] = "partition-lists"
     machine: Topology = Field(description="machine to divide, which must be a grid")
     sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
-        min_length=1,
-        max_length=100,
-        description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1",
+        min_length=1, max_length=100, description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1"
     )
     communication: Number = Field(
         ge=0, le=1, description="part of the run time that is communication, at the best bisection"
@@ -187,12 +185,6 @@ class PartitionLists(Analysis):
 
 
 def _written(geometry: Geometry) -> str:
-    """Return a geometry without trailing sides of 1.
-
-    Examples
-    --------
-    >>> _written((4, 2, 1, 1)), _written((1, 1)), _written((1, 2))
-    ('4x2', '1', '1x2')
-    """
+    """Return a geometry without trailing sides of 1."""
     longer = [dimension for dimension, side in enumerate(geometry, 1) if side > 1]
     return "x".join(map(str, geometry[: max(longer, default=1)]))

@@ -175,13 +175,7 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
 
 
 def _shade(base: Any, level: int, parts: int) -> Any:
-    """Lighten the colour of a bar for its upper parts.
-
-    Examples
-    --------
-    >>> _shade((0.0, 0.5, 1.0), 0, 2), _shade((0.0, 0.5, 1.0), 1, 2)
-    ((0.0, 0.5, 1.0), (0.65, 0.825, 1.0))
-    """
+    """Lighten the colour of a bar for its upper parts."""
     white = 0.65 * level / max(1, parts - 1)
     return tuple(float(channel + (1 - channel) * white) for channel in base)
 

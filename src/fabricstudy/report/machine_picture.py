@@ -109,24 +109,15 @@ class Scene:
 
 
 def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str = "") -> tuple[Canvas, str, str]:
-    """Draw machines side by side, with one scale of colours.
+    """Draw machines side by side, with one colour scale; return canvas, alternative text and footnote.
 
-    Returns
-    -------
-    tuple
-        Canvas, alternative text and footnote; the footnote begins with `basis`.
-
-    Raises
-    ------
-    ConfigError
-        If a machine is too large to be drawn.
+    The footnote begins with `basis`. Raises ConfigError if a machine is too large to be drawn.
     """
     columns = min(len(scenes), 2)
     rows = -(-len(scenes) // columns)
     shape = max(scene.shape for scene in scenes)
-    canvas = Canvas(
-        figsize=(7.6, rows * (7.6 / columns * min(max(shape, 0.3), 1.3) + 0.25) + 1.0), layout="constrained"
-    )
+    height = rows * (7.6 / columns * min(max(shape, 0.3), 1.3) + 0.25) + 1.0
+    canvas = Canvas(figsize=(7.6, height), layout="constrained")
     grid = canvas.subplots(rows, columns, squeeze=False)
     scale = _scale(scenes, load)
     inks = _inks(scenes, scale is None)

@@ -15,7 +15,7 @@ import seaborn as sns
 import yaml
 from matplotlib.figure import Figure
 
-from fabricstudy.report.axis_figures import _data, draw_axis_figure
+from fabricstudy.report.axis_figures import _data, _shade, draw_axis_figure
 from fabricstudy.report.ecdf import steps
 from fabricstudy.report.figure_style import PLAIN_NUMBERS, colour, dropped_note, log_ticks
 from fabricstudy.report.figures import RenderedFigure, draw
@@ -462,6 +462,12 @@ PARTS = {
     "id": "a", "kind": "bar", "title": "A", "x": "routing", "y": "runtime_ns", "unit": "ms", "reduce_jobs": "each",
     "hue": "alpha", "parts": ["compute_ns", "communication_ns"],
 }  # fmt: skip
+
+
+def test_upper_parts_of_a_bar_are_lighter() -> None:
+    base = (0.0, 0.5, 1.0)
+    assert _shade(base, 0, 2) == base
+    assert _shade(base, 1, 2) == pytest.approx((0.65, 0.825, 1.0))
 
 
 def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
