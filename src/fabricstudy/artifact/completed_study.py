@@ -193,7 +193,8 @@ def _stale_report(run: CompletedStudy) -> str:
 
 
 def _lost_records(run: CompletedStudy) -> str:
-    recorded = {json.loads(line)["point_id"] for path in run.outputs.shards for line in path.open(encoding="utf-8")}
+    lines = (line for path in run.outputs.shards for line in path.read_text(encoding="utf-8").splitlines())
+    recorded = {json.loads(line)["point_id"] for line in lines}
     lost = [name for name in run.plan.points if name not in recorded]
     folder = run.outputs.base / "results" / run.name / "simulate"
     return f"{folder}: no record of {len(lost)} points, such as {lost[0]}" if lost else ""

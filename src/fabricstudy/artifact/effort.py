@@ -41,7 +41,7 @@ def effort(run: CompletedStudy) -> Effort:
     used = (points["cpu_s"].fillna(0) + points["overhead_cpu_s"].fillna(0)).astype(float)
     spent_s = dict(zip(points["point_id"], used, strict=True))
     batches_s = [
-        sum(spent_s.get(json.loads(line)["point_id"], 0.0) for line in path.open(encoding="utf-8"))
+        sum(spent_s.get(json.loads(line)["point_id"], 0.0) for line in path.read_text().splitlines())
         for path in run.outputs.shards
     ]
     timings = {stage: _timings(paths) for stage, paths in run.outputs.benchmarks.items()}

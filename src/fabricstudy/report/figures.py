@@ -34,7 +34,7 @@ class RenderedFigure:
 
 
 def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made = NOTHING_MADE) -> RenderedFigure:
-    """Draw a figure; `basis` is the reason if nothing can be drawn. Figures of machines and jobs need plan and files."""
+    """Draw a figure; `basis` is the reason if nothing can be drawn. Machines and jobs need the plan and files."""
     with mpl.rc_context(STYLE):
         try:
             canvas, words, basis, panels = _drawing(figure, tables, plan, made)

@@ -91,6 +91,8 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
 def _words(field: pd.DataFrame) -> str:
     """Describe min and max of a panel."""
     numbers = field.to_numpy(dtype=np.float64)
+    if np.isnan(numbers).all():
+        return "no value"
     ends = []
     for word, position in (("min", np.nanargmin(numbers)), ("max", np.nanargmax(numbers))):
         i, j = divmod(int(position), len(field.columns))

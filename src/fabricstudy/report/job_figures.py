@@ -99,6 +99,8 @@ def _draw_panel(
     run = runs[0][1]
     last_s = float(np.nanmax(run.end_s))
     window = figure.from_s or 0.0, last_s if figure.to_s is None else min(figure.to_s, last_s)
+    if window[0] >= window[1]:
+        raise NothingToDraw(f"the time window is empty, since the run ends after {last_s / DAY_S:.3g} days")
     for ax in axes:
         ax.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
         ax.grid(visible=False)
@@ -115,8 +117,8 @@ def _class_colours(panels: Panels) -> dict[int, Any]:
 def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[int, Any]) -> str:
     upper, lower = axes
     instants = run.instants
-    inside = (instants.time_s >= window[0]) & (instants.time_s <= window[1])
-    days = instants.time_s[inside] / DAY_S
+    inside = _instants_within(run, window)
+    days = np.maximum(instants.time_s[inside], window[0]) / DAY_S
     idle = {cause: getattr(instants, cause)[inside] * run.partitions.block_nodes for cause in CAUSES}
     layers = [(busy_nodes(run, size)[inside], colour) for size, colour in colours.items()]
     layers += [(idle[cause], colour) for cause, colour in CAUSES.items()]
@@ -127,10 +129,16 @@ def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mappi
     upper.set_ylim(0, run.partitions.machine_nodes)
     lower.step(days, instants.queue[inside], where="post", color="#333333", linewidth=0.9)
     lower.set_ylim(bottom=0)
-    steps_s = np.diff(instants.time_s[inside], append=window[1])
+    steps_s = np.diff(np.maximum(instants.time_s[inside], window[0]), append=window[1])
     total = steps_s.sum() * run.partitions.machine_nodes
     shares = ", ".join(f"{cause} {100 * float((nodes * steps_s).sum() / total):.1f} %" for cause, nodes in idle.items())
     return f"idle: {shares}; at most {instants.queue[inside].max()} jobs wait"
+
+
+def _instants_within(run: History, window: Window) -> slice:
+    """Return the instants in a window, and the last one before it, whose state lasts into the window."""
+    first, last = (int(np.searchsorted(run.instants.time_s, bound_s, "right")) for bound_s in window)
+    return slice(max(first - 1, 0), last)
 
 
 def busy_nodes(run: History, size: int) -> npt.NDArray[np.int64]:
@@ -174,11 +182,10 @@ def blocked_by_cables(run: History, window: Window) -> Iterator[tuple[float, flo
     """Yield the spans in which a midplane is idle for lack of cables, by their ends: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
     time_s = run.instants.time_s
-    first, last = (int(np.searchsorted(time_s, bound_s, "right")) for bound_s in window)
-    instants = slice(max(first - 1, 0), last)
+    instants = _instants_within(run, window)
     idle = [_idle_for_cables(run, float(now_s)) for now_s in time_s[instants]]
     padded = np.pad(np.reshape(np.array(idle, dtype=bool), (-1, run.partitions.midplanes)), ((1, 1), (0, 0)))
-    edges_s = np.clip(np.append(time_s[instants], time_s[min(last, len(time_s) - 1)]), *window)
+    edges_s = np.clip(np.append(time_s[instants], time_s[min(instants.stop, len(time_s) - 1)]), *window)
     midplane, start = np.nonzero((padded[1:] & ~padded[:-1]).T)
     _, end = np.nonzero((padded[:-1] & ~padded[1:]).T)
     for span in np.lexsort((midplane, end)):

@@ -148,7 +148,7 @@ def test_a_status_and_a_verdict_that_changed_are_found(ran: Ran, again: Ran) -> 
 
 def test_studies_with_other_axes_cannot_be_compared(ran: Ran, tmp_path: Path) -> None:
     other = run_in(tmp_path / "other", sweep={"alpha": STUDY["sweep"]["alpha"]}, claims=[])
-    with pytest.raises(ArtifactError, match="table points: only one of both has the columns routing; compare two runs"):
+    with pytest.raises(ArtifactError, match=r"table points: .* routing;"):
         compare(ran.base, other.base)
 
 

@@ -382,6 +382,14 @@ def test_a_logarithmic_scale_without_a_number_above_zero_shows_nothing(make: Mak
     assert not picture.svg and picture.basis.startswith("Nothing to draw")
 
 
+def test_a_panel_of_a_heat_map_without_a_value_is_empty(make: Make) -> None:
+    """No point has this pair of labels."""
+    grid = {**HEATMAP, "x": "message", "y": "seed", "columns": "alpha", "rows": "routing"}
+    exclude = [{"alpha": 2, "routing": "valiant"}]
+    (picture,) = drawn(make(figures=[grid], exclude=exclude, claims=[])).values()
+    assert picture.svg and picture.panels == 2
+
+
 def test_large_labels_of_an_axis_are_written_out() -> None:
     assert [PLAIN_NUMBERS(value, 0) for value in (0.5, 32768, 1048576)] == ["0.5", "32768", "1048576"]
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from tests.schedules import SCHEDULE, coupled
 from fabricstudy.report import job_figures
 from fabricstudy.report.figure_style import Made
 from fabricstudy.report.figures import draw
-from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes
+from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes, draw_runs
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.stage import run_chunk, run_planned_schedule
 from fabricstudy.study.file import validate_study
@@ -90,6 +91,9 @@ def test_spans_without_cables_are_those_that_the_kernel_counts(done: History) ->
         ({"kind": "timeline"}, True),
         ({"kind": "gantt", "from": "1 day", "to": "1.2 days"}, True),
         ({"kind": "gantt"}, False),
+        ({"kind": "timeline", "from": "1 day", "to": "1.2 days"}, True),
+        ({"kind": "timeline", "from": "100 days"}, False),
+        ({"kind": "gantt", "from": "100 days"}, False),
         ({"kind": "ecdf", "hue": "class_nodes"}, True),
         ({"kind": "ecdf", "where": {"seed": 2}}, False),
     ],
@@ -105,6 +109,22 @@ def test_what_can_be_drawn_is_and_twice_the_same(
     first, again = (draw(study.figures[0], tables, of, made) for _ in range(2))
     assert bool(first.svg) == drawn and first.svg == again.svg and first.pdf == again.pdf
     assert pd.isna(tables.schedules["utilisation"]).all()
+
+
+def test_a_timeline_covers_its_window(done: History) -> None:
+    """A window between two instants shows the state at the first one."""
+    time_s = done.instants.time_s
+    at = int(np.argmax(np.diff(time_s)))
+    window = {"from": f"{time_s[at] + 1:.0f} s", "to": f"{time_s[at + 1] - 1:.0f} s"}
+    (figure,) = study_of(kind="timeline", **window).figures
+    canvas, _ = draw_runs(figure, {"": [(SimpleNamespace(), done)]})
+    areas = canvas.axes[0].collections
+    low, high = canvas.axes[0].get_xlim()
+    for area in areas:
+        across = area.get_paths()[0].vertices[:, 0]
+        assert across.min() == pytest.approx(low)
+    top = max(area.get_paths()[0].vertices[:, 1].max() for area in areas)
+    assert low < high and top == done.partitions.machine_nodes
 
 
 def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ Cables that leave a slice or close a ring are drawn as a stub at each end; expre
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, prod
 
 import numpy as np
@@ -62,17 +63,17 @@ class _Slices:
         """Return the routers of a slice along both axes."""
         return self.lengths[0], self.lengths[1] if len(self.lengths) > 1 else 1
 
-    @property
+    @cached_property
     def across(self) -> int:
         """Return the slices in a row that give the best shape."""
         wide, high = (length + GAP for length in self.size)
         slices = prod(self.lengths[2:])
 
-        def badness(across: int) -> float:
+        def penalty(across: int) -> float:
             shape = across * wide / (ceil(slices / across) * high)
             return float(abs(np.log(shape / SHAPE))) + _NOT_FULL * (slices % across > 0)
 
-        return min(range(1, slices + 1), key=badness)
+        return min(range(1, slices + 1), key=penalty)
 
     def _corner(self, number: Ints) -> Floats:
         """Return the lower left corner of slices."""
@@ -92,8 +93,8 @@ class _Slices:
         others = self.lengths[2:]
         for number in range(prod(others) if others else 0):
             x, y = self._corner(np.array(number))
-            at = np.unravel_index(number, others[::-1])[::-1]
-            name = f"{machine.classes[2].name} {at[0]}" if len(at) == 1 else ", ".join(map(str, at))
+            position = np.unravel_index(number, others[::-1])[::-1]
+            name = f"{machine.classes[2].name} {position[0]}" if len(others) == 1 else ", ".join(map(str, position))
             yield float(x) + (self.size[0] - 1) / 2, float(y) + self.size[1] - 1 + 0.62, name
 
 
@@ -104,15 +105,15 @@ def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, li
     along = machine.cable_class.astype(np.int64)
     span = step[np.arange(len(step)), along]
     paths: list[tuple[int, Floats]] = []
-    for row, (one, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
-        dimension = machine.dimensions[one]
+    for row, (axis, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
+        dimension = machine.dimensions[axis]
         closes = dimension.is_closed and abs(hops) == dimension.length - 1
         ends = place[[tail[row], head[row]]]
-        if one > 1 or closes:
-            # On a ring, upwards from the last router leads to the first.
+        if axis > 1 or closes:
+            # On a ring, the next router after the last is the first.
             sign = np.sign(hops) * (-1 if closes else 1)
-            towards = sign * STUB * _direction(one)
-            paths += [(row, np.stack([end, end + way])) for end, way in zip(ends, (towards, -towards), strict=True)]
+            towards = sign * STUB * _direction(axis)
+            paths += [(row, np.stack([end, end + stub])) for end, stub in zip(ends, (towards, -towards), strict=True)]
         elif abs(hops) > 1:
             paths.append((row, _arc(ends, abs(hops), dimension.length)))
         else:
@@ -130,8 +131,8 @@ def _direction(dimension: int) -> Floats:
 def _arc(ends: Floats, span: int, length: int) -> Floats:
     """Return a flat arc, higher for longer spans, below the next row."""
     height = 0.16 + 0.56 * (span - 2) / max(length - 2, 1)
-    at = np.linspace(0, 1, 13)[:, None]
-    straight_line = ends[0] + at * (ends[1] - ends[0])
-    beside = np.array([0.0, 1.0]) if ends[0][1] == ends[1][1] else np.array([1.0, 0.0])
-    bow: Floats = straight_line + height * (4 * at * (1 - at)) ** 0.5 * beside
-    return bow
+    share = np.linspace(0, 1, 13)[:, None]
+    line = ends[0] + share * (ends[1] - ends[0])
+    across = np.array([0.0, 1.0]) if ends[0][1] == ends[1][1] else np.array([1.0, 0.0])
+    arc: Floats = line + height * (4 * share * (1 - share)) ** 0.5 * across
+    return arc

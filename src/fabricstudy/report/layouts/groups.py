@@ -25,10 +25,10 @@ def lay_out(machine: Machine) -> Layout | None:
     middles = on_circle(int(group.max()) + 1)
     room = min(float(np.sin(np.pi / len(middles))), 0.5)
     step, distance = 1 if len(middles) <= MAX_NAMES else 10, 1 + 0.85 * room + 0.05
-    words = tuple((*(distance * middles[one]), str(one)) for one in range(0, len(middles), step))
+    labels = tuple((*(distance * middles[number]), str(number)) for number in range(0, len(middles), step))
     if len(machine.cable_tail) > MAX_SINGLE_LINES:
         paths = straight(machine, middles, group)
-        return Layout("group", middles, 0.72 * room, group, *paths, words, "numbers: groups")
+        return Layout("group", middles, 0.72 * room, group, *paths, labels, "numbers: groups")
     place = np.empty((machine.routers, 2))
     closest = room
     for number, middle in enumerate(middles):
@@ -38,7 +38,7 @@ def lay_out(machine: Machine) -> Layout | None:
     routers = np.arange(machine.routers)
     radius = min(0.42 * closest, 0.3 * room, 0.04)
     paths = straight(machine, place, routers)
-    return Layout("router", place, radius, routers, *paths, words, "numbers: groups")
+    return Layout("router", place, radius, routers, *paths, labels, "numbers: groups")
 
 
 def _inside(machine: Machine, routers: Ints, middle: Floats, size: float) -> Floats:
