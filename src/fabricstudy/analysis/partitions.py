@@ -81,7 +81,8 @@ class Partitions(Analysis):
         return self
 
     def _spaces(self) -> Iterator[tuple[str, PartitionSpace]]:
-        return ((label, partition_space(one)) for label, one in self.machines.items() if isinstance(one, GridConfig))
+        grids = ((label, grid) for label, grid in self.machines.items() if isinstance(grid, GridConfig))
+        return ((label, partition_space(grid)) for label, grid in grids)
 
     def rows(self) -> list[Row]:
         return [

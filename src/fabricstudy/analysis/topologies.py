@@ -32,7 +32,7 @@ def _facts(machine: Machine, with_valiant: bool) -> Row:
 
 
 def _valiant_hops(machine: Machine) -> float | None:
-    """Return the mean hops of Valiant's routing when all routers with nodes send to all others; None for one router."""
+    """Return the mean hops of Valiant's routing for an all-to-all of the nodes; None for one router."""
     nodes = machine.nodes_of_router > 0
     traffic = np.outer(nodes, nodes).astype(np.float64)
     np.fill_diagonal(traffic, 0.0)

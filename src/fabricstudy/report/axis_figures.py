@@ -132,8 +132,8 @@ def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
     ticks = np.log(data.xs) if data.x_log else np.array(data.xs)
     span = ticks[-1] - ticks[0]
     if len(ticks) <= 12 and (len(ticks) == 1 or np.diff(ticks).min() > 0.05 * span):
-        places = 0.9 * width * (ticks - ticks[0]) / max(span, 1e-9)
-        axes.set_xticks(data.xs, figure_style.thin_labels([label_text(x) for x in data.xs], list(places)))
+        centres = 0.9 * width * (ticks - ticks[0]) / max(span, 1e-9)
+        axes.set_xticks(data.xs, figure_style.thin_labels([label_text(x) for x in data.xs], list(centres)))
         axes.xaxis.set_minor_locator(NullLocator())
 
 
@@ -161,13 +161,13 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     positions = order if data.numeric_x else [data.xs.index(x) for x in order]
     low = by_x["low" if figure.interval else "y"].min()[order]
     high = by_x["high" if figure.interval else "y"].max()[order]
-    place = data.hues.index(hue)
-    drawn_as: dict[str, Any] = {"color": figure_style.colour(data.family, hue), "zorder": 2 + place * 0.01}
+    index = data.hues.index(hue)
+    drawn_as: dict[str, Any] = {"color": figure_style.colour(data.family, hue), "zorder": 2 + index * 0.01}
     dashes = None if data.styles == [""] else figure_style.DASHES[data.styles.index(style) % len(figure_style.DASHES)]
     axes.errorbar(
         positions, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
-        markerfacecolor="white" if place == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * place, 1.5),
-        **figure_style.line_style(place, len(data.hues), dashes), **drawn_as,
+        markerfacecolor="white" if index == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * index, 1.5),
+        **figure_style.line_style(index, len(data.hues), dashes), **drawn_as,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].min()[order]
@@ -190,9 +190,9 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
         err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
-    for place, bars in enumerate(axes.containers[-len(data.hues) :]):
+    for index, bars in enumerate(axes.containers[-len(data.hues) :]):
         for bar in bars:
-            bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(place, len(data.hues)))
+            bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(index, len(data.hues)))
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -207,13 +207,13 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     width = 0.7 / len(data.hues)
-    for number, hue in enumerate(data.hues):
+    for hue_index, hue in enumerate(data.hues):
         shade = figure_style.colour(data.family, hue)
-        for place, x in enumerate(data.xs):
+        for tick, x in enumerate(data.xs):
             values = part.loc[(part["hue"] == hue) & (part["x"] == x), "y"]
             if values.empty:
                 continue
-            centre = place + (number - (len(data.hues) - 1) / 2) * width
+            centre = tick + (hue_index - (len(data.hues) - 1) / 2) * width
             axes.boxplot(
                 [values], positions=[centre], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
                 boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE},
@@ -228,21 +228,21 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
     handles: list[Any] = []
     has_styles = data.styles != [""]
     edge: dict[str, Any] = {"edgecolor": "#444444", "linewidth": 0.5}
-    for place, hue in enumerate(data.hues if data.hues != [""] else []):
+    for index, hue in enumerate(data.hues if data.hues != [""] else []):
         shade = figure_style.colour(data.family, hue)
         if figure.kind == "line":
-            look = figure_style.line_style(place, len(data.hues), "-" if has_styles else None)
-            face = "white" if place == 0 else shade
+            look = figure_style.line_style(index, len(data.hues), "-" if has_styles else None)
+            face = "white" if index == 0 else shade
             handles.append(figure_style.legend_line(hue, color=shade, markerfacecolor=face, **look))
         else:
-            hatched = figure_style.hatch(place, len(data.hues)) if figure.kind == "bar" else ""
+            hatched = figure_style.hatch(index, len(data.hues)) if figure.kind == "bar" else ""
             handles.append(Patch(facecolor=shade, label=figure_style.legend_label(hue), hatch=hatched, **edge))
     base = figure_style.colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
     for level, column in reversed(list(enumerate(figure.parts))):
         label = figure_style.legend_label(figure_style.column_text(column))
         handles.append(Patch(facecolor=_shade(base, level, len(figure.parts)), label=label, **edge))
-    for place, style in enumerate(data.styles if has_styles else []):
-        dashes = figure_style.DASHES[place % len(figure_style.DASHES)]
+    for index, style in enumerate(data.styles if has_styles else []):
+        dashes = figure_style.DASHES[index % len(figure_style.DASHES)]
         handles.append(figure_style.legend_line(style, color="#444444", linestyle=dashes))
     if figure.show_bound:
         handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label="lower bound"))

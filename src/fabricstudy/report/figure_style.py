@@ -258,17 +258,17 @@ def dropped_note(values: pd.Series[Any], log: bool) -> list[str]:
     return [f"{count_noun(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
 
 
-def line_style(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
-    """Return marker, dashes and width of the line of hue number `place`; earlier lines are wider, so all are seen."""
-    width = 1.4 + 1.6 * (of - 1 - place) / max(of - 1, 1) if of > 1 else 1.4
-    dashes = DASHES[place % len(DASHES)] if dashes is None else dashes
-    return {"marker": MARKERS[place % len(MARKERS)], "linestyle": dashes, "linewidth": width,
-            "markersize": max(7.5 - 1.5 * place, 3)}  # fmt: skip
+def line_style(index: int, count: int, dashes: str | None = None) -> dict[str, Any]:
+    """Return marker, dashes and width of the line of a hue; earlier lines are wider, so that all are visible."""
+    width = 1.4 + 1.6 * (count - 1 - index) / max(count - 1, 1) if count > 1 else 1.4
+    dashes = DASHES[index % len(DASHES)] if dashes is None else dashes
+    return {"marker": MARKERS[index % len(MARKERS)], "linestyle": dashes, "linewidth": width,
+            "markersize": max(7.5 - 1.5 * index, 3)}  # fmt: skip
 
 
-def hatch(place: int, of: int) -> str:
-    """Return the hatch of the bars of hue number `place`, none if there are few hues."""
-    return HATCHES[place % len(HATCHES)] if of > PLAIN_HUES else ""
+def hatch(index: int, count: int) -> str:
+    """Return the hatch of the bars of a hue, none if there are few hues."""
+    return HATCHES[index % len(HATCHES)] if count > PLAIN_HUES else ""
 
 
 def merged_axes(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
@@ -341,8 +341,8 @@ def log_ticks(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PLAIN_NUMBERS)
 
 
-def thin_labels(labels: list[str], places: list[float]) -> list[str]:
-    """Blank labels that would overlap; `places` are their centres in inches.
+def thin_labels(labels: list[str], centres: list[float]) -> list[str]:
+    """Blank labels that would overlap; `centres` are in inches.
 
     The last label is kept, then the first, then as many as fit, from the last.
 
@@ -354,7 +354,7 @@ def thin_labels(labels: list[str], places: list[float]) -> list[str]:
     ['0', '', '1']
     """
     halves = [CHARACTER_INCHES * (len(label) + 1) / 2 for label in labels]
-    ranges = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
+    ranges = [(centre - half, centre + half) for centre, half in zip(centres, halves, strict=True)]
     last = len(labels) - 1
     shown: list[int] = []
     for i in (last, 0, *range(last - 1, 0, -1)):

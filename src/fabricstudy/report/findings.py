@@ -364,8 +364,8 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     if changes is None or not (changes.axes or changes.growths or changes.unranked):
         return []
     noun, parts = changes.metric.noun, []
-    for place, effect in enumerate(changes.axes[:_MOST_AXES]):
-        largest = "Largest effect: " if place == 0 and len(changes.axes) > 1 else ""
+    for index, effect in enumerate(changes.axes[:_MOST_AXES]):
+        largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
         within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:

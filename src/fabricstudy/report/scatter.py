@@ -117,9 +117,9 @@ def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
     edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
-    for (place, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
+    for (index, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
         marks = part[(part["hue"] == hue) & (part["style"] == style)]
-        mark = _mark(place if styles == [""] else shape, figure_style.colour(family, hue))
+        mark = _mark(index if styles == [""] else shape, figure_style.colour(family, hue))
         axes.plot(marks["x"], marks["y"], **mark, **edge)
     if figure.front:
         front = part[part["front"]].sort_values(["x", "y"])

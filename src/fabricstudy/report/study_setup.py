@@ -217,5 +217,5 @@ def format_value(name: str, value: Any) -> str:
         return f"{value:,}"
     if not units or isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else label_text(value)
-    place = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
-    return f"{value / 1000**place:.6g} {units[place]}"
+    power = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
+    return f"{value / 1000**power:.6g} {units[power]}"

@@ -38,8 +38,8 @@ def summarise(
     >>> summarise(rows, {"engine": "engine"}, [("jobs", len), *min_median_max("ratio")]).rows
     [['sst', '2', '1.25', '1.625', '2']]
     """
-    groups = rows.groupby(list(keys), sort=False)
-    written = [[*map(str, key), *(str(value(part)) for _, value in columns)] for key, part in groups]
+    groups = rows.groupby(list(keys), sort=False, dropna=False)
+    written = [[*map(label_text, key), *(str(value(part)) for _, value in columns)] for key, part in groups]
     head = (*keys.values(), *(name for name, _ in columns))
     return TextTable(head, written, frozenset(range(len(keys), len(head) - texts)))
 

@@ -169,8 +169,8 @@ def _differing_rows(asked: Rows, tables: Tables) -> Measurement:
     extra, lacking = computed - printed, printed - computed
     count = float(max(extra.total(), lacking.total()))
     sides = (("printed", lacking), ("computed", extra))
-    at = "; ".join(f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows)
-    return Measurement(count, count, count, COMPUTED, at, len(asked.rows), 0)
+    labels = [f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows]
+    return Measurement(count, count, count, COMPUTED, "; ".join(labels), len(asked.rows), 0)
 
 
 def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurement:

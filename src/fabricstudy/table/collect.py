@@ -159,7 +159,8 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _links(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame:
-    planned_rows, rows = [], []
+    planned_rows: list[int] = []
+    rows: list[int] = []
     for index, row in enumerate(plan.rows):
         of_point = records.links_of(row.point_id)
         planned_rows += [index] * len(of_point)

@@ -96,6 +96,7 @@ def read_tables(folder: Path) -> Tables:
 def read_table(path: Path) -> pd.DataFrame:
     """Read one table. Raises TableError if it is absent or broken."""
     try:
-        return read_parquet(path, of_users=True).to_pandas()
+        frame: pd.DataFrame = read_parquet(path, of_users=True).to_pandas()
+        return frame
     except (OSError, ValueError) as problem:
         raise TableError(f"{path}: cannot be read ({problem}); make the tables again") from None

@@ -99,9 +99,9 @@ def observe(tables: Tables, selection: Selection, column: str, any_of: Condition
     if selection.schedule is not None:
         return _of_schedule(tables, selection, column, any_of)
     # Conditions on keys of the table, such as the link class, do not select points.
-    own = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
+    of_rows = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
     points = tables.points[tables.points["experiment"] == selection.experiment]
-    points = _fulfilling(points, selection, any_of, leave_out=own)
+    points = _fulfilling(points, selection, any_of, leave_out=of_rows)
     if selection.table == "machines":
         return _of_machines(tables, selection, column, points)
     rows: pd.DataFrame = getattr(tables, selection.table)
@@ -135,8 +135,8 @@ def _absent(points: pd.DataFrame, values: pd.DataFrame, selection: Selection) ->
     """Return the labels of the selected points, on the axes of the selection, that no value has."""
     axes = [axis for axis in points if axis in selection.axes() and axis in values and axis != "seed"]
     labels = {axis: list(dict.fromkeys(points[axis].map(label_text))) for axis in axes}
-    found = {axis: set(values[axis].map(label_text)) for axis in axes}
-    absent = {axis: [label for label in labels[axis] if label not in found[axis]] for axis in axes}
+    present = {axis: set(values[axis].map(label_text)) for axis in axes}
+    absent = {axis: [label for label in labels[axis] if label not in present[axis]] for axis in axes}
     return {axis: missing for axis, missing in absent.items() if missing}
 
 
@@ -186,9 +186,9 @@ def _of_schedule(tables: Tables, selection: Selection, column: str, any_of: Cond
     frame: pd.DataFrame = getattr(tables, selection.table)
     if "schedule" not in frame:
         raise TableError("the tables have no schedules; make them again")
-    own = frame[frame["schedule"] == selection.schedule]
-    axes = [axis for axis in axes_of(own) if own[axis].notna().any()]
-    rows = _fulfilling(own, selection, any_of)
+    frame = frame[frame["schedule"] == selection.schedule]
+    axes = [axis for axis in axes_of(frame) if frame[axis].notna().any()]
+    rows = _fulfilling(frame, selection, any_of)
     keys = [*axes, *KEYS[selection.table]]
     if selection.table == "partition_lists":
         return _of_rows(_valued(rows, column, seed=0), keys, selection)

@@ -20,6 +20,7 @@ from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes, draw_runs
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.stage import run_chunk, run_planned_schedule
+from fabricstudy.study.figures import JobsFigure
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
@@ -117,14 +118,13 @@ def test_a_timeline_covers_its_window(done: History) -> None:
     at = int(np.argmax(np.diff(time_s)))
     window = {"from": f"{time_s[at] + 1:.0f} s", "to": f"{time_s[at + 1] - 1:.0f} s"}
     (figure,) = study_of(kind="timeline", **window).figures
-    canvas, _ = draw_runs(figure, {"": [(SimpleNamespace(), done)]})
-    areas = canvas.axes[0].collections
-    low, high = canvas.axes[0].get_xlim()
-    for area in areas:
-        across = area.get_paths()[0].vertices[:, 0]
-        assert across.min() == pytest.approx(low)
-    top = max(area.get_paths()[0].vertices[:, 1].max() for area in areas)
-    assert low < high and top == done.partitions.machine_nodes
+    assert isinstance(figure, JobsFigure)
+    row: Any = SimpleNamespace()
+    axes = draw_runs(figure, {"": [(row, done)]})[0].axes[0]
+    low, high = axes.get_xlim()
+    areas: list[Any] = [np.asarray(area.get_paths()[0].vertices) for area in axes.collections]
+    assert low < high and [area[:, 0].min() for area in areas] == pytest.approx([low] * len(areas))
+    assert max(area[:, 1].max() for area in areas) == done.partitions.machine_nodes
 
 
 def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:

@@ -36,20 +36,22 @@ def lay_out(machine: Machine) -> Layout | None:
         return None
     routers = np.arange(machine.routers)
     if len(machine.dimensions) == 1 and (machine.dimensions[0].is_closed or machine.dimensions[0].gap == 1):
-        place = on_circle(machine.routers)
+        positions = on_circle(machine.routers)
         radius = min(0.05, 0.8 / machine.routers)
-        return Layout("router", place, radius, routers, *straight(machine, place, routers))
+        return Layout("router", positions, radius, routers, *straight(machine, positions, routers))
     slices = _Slices(tuple(dimension.length for dimension in machine.dimensions))
     coordinates = machine.coordinates.astype(np.int64)
-    place = slices.places(coordinates)
-    line_of_row, paths = _lines(machine, coordinates, place)
+    positions = slices.positions(coordinates)
+    line_of_row, paths = _lines(machine, coordinates, positions)
     closes = any(dimension.is_closed for dimension in machine.dimensions[:2])
     why = " or ".join(["close a ring"] * closes + ["lead to another slice"] * (len(machine.dimensions) > 2))
     notes = [f"stubs: the two ends of cables that {why}"] if why else []
     above = ", ".join(link.name for link in machine.classes[2:])
     notes += [f"above a slice: its {above}"] * (len(machine.dimensions) > 3)
-    words = tuple(slices.words(machine))
-    return Layout("router", place, 0.17, routers, line_of_row, tuple(paths), words, "; ".join(notes), crosses=False)
+    labels = tuple(slices.labels(machine))
+    return Layout(
+        "router", positions, 0.17, routers, line_of_row, tuple(paths), labels, "; ".join(notes), crosses=False
+    )
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class _Slices:
         down, right = np.divmod(number, self.across)
         return np.stack([right * (self.size[0] + GAP), -down * (self.size[1] + GAP)], axis=-1)
 
-    def places(self, coordinates: Ints) -> Floats:
+    def positions(self, coordinates: Ints) -> Floats:
         """Return the centre of each router."""
         weights = np.cumprod([1, *self.lengths[2:]])[: len(self.lengths[2:])]
         number = coordinates[:, 2:] @ weights if len(weights) else np.zeros(len(coordinates), dtype=np.int64)
@@ -88,7 +90,7 @@ class _Slices:
         flat[:, : min(2, coordinates.shape[1])] = coordinates[:, :2]
         return flat + self._corner(number)
 
-    def words(self, machine: Machine) -> Iterator[tuple[float, float, str]]:
+    def labels(self, machine: Machine) -> Iterator[tuple[float, float, str]]:
         """Yield the name of each slice, such as "z 3", above it."""
         others = self.lengths[2:]
         for number in range(prod(others) if others else 0):
@@ -98,7 +100,7 @@ class _Slices:
             yield float(x) + (self.size[0] - 1) / 2, float(y) + self.size[1] - 1 + 0.62, name
 
 
-def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, list[tuple[int, Floats]]]:
+def _lines(machine: Machine, coordinates: Ints, positions: Floats) -> tuple[Ints, list[tuple[int, Floats]]]:
     """Return the line of each row and the strokes of all lines."""
     tail, head = machine.cable_tail, machine.cable_head
     step = coordinates[head] - coordinates[tail]
@@ -108,7 +110,7 @@ def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, li
     for row, (axis, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
         dimension = machine.dimensions[axis]
         closes = dimension.is_closed and abs(hops) == dimension.length - 1
-        ends = place[[tail[row], head[row]]]
+        ends = positions[[tail[row], head[row]]]
         if axis > 1 or closes:
             # On a ring, the next router after the last is the first.
             sign = np.sign(hops) * (-1 if closes else 1)
