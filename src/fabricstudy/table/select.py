@@ -14,7 +14,7 @@ from fabricstudy.core.columns import DONE, KEYS, NAMES
 from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.study.figures import Condition, Selection, fulfils
 
-from .files import TableError, Tables
+from .files import Tables
 from .schemas import axes_of, own_axes
 
 VALUE = "(value)"
@@ -184,8 +184,6 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
 def _of_schedule(tables: Tables, selection: Selection, column: str, any_of: Conditions) -> Observations:
     """Return one observation a run, or a size class of one; a list of partitions has no seeds."""
     frame: pd.DataFrame = getattr(tables, selection.table)
-    if "schedule" not in frame:
-        raise TableError("the tables have no schedules; make them again")
     frame = frame[frame["schedule"] == selection.schedule]
     axes = [axis for axis in axes_of(frame) if frame[axis].notna().any()]
     rows = _fulfilling(frame, selection, any_of)
