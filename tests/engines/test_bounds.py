@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.store import Record
+from fabricstudy.engine.caveats import takes_other_paths
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
-from fabricstudy.engine.records import _takes_other_paths
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
@@ -147,6 +147,6 @@ def test_paths_that_an_engine_has_and_the_routing_has_not(tmp_path: Path) -> Non
     point = point_on(DRAGONFLY | {"links_per_group_pair": 2}, "minimal")
     plain = point_on(DRAGONFLY, "minimal")
     for engine, other in (("codes", True), ("sst", True), ("caminos", False), ("flow", False)):
-        settings = point_on(DRAGONFLY, engine=engine).engine
-        assert _takes_other_paths(point.model_copy(update={"engine": settings})) is other
-        assert not _takes_other_paths(plain.model_copy(update={"engine": settings}))
+        settings, caveats = point_on(DRAGONFLY, engine=engine).engine, engine_named(engine).caveats
+        assert takes_other_paths(caveats, point.model_copy(update={"engine": settings})) is other
+        assert not takes_other_paths(caveats, plain.model_copy(update={"engine": settings}))

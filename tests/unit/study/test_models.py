@@ -106,6 +106,8 @@ def test_dragonfly_counts(
         ({"share": 1 / 3}, 24, 48),
         ({"share": 0.1}, 7, 14),
         ({"nodes": 5, "ranks_per_node": 1}, 5, 5),
+        ({"nodes": 5, "ranks_per_core": 3}, 5, 30),
+        ({"nodes": 5, "ranks_per_node": 4, "ranks_per_core": 3}, 5, 20),
         ({"allocation": {"kind": "explicit", "nodes": [4, 2, 9]}}, 3, 6),
     ],
 )
