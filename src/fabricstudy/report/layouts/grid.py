@@ -104,7 +104,7 @@ def _lines(machine: Machine, coordinates: Ints, positions: Floats) -> tuple[Ints
     """Return the line of each row and the strokes of all lines."""
     tail, head = machine.cable_tail, machine.cable_head
     step = coordinates[head] - coordinates[tail]
-    along = machine.cable_class.astype(np.int64)
+    along = np.argmax(step != 0, axis=1)
     span = step[np.arange(len(step)), along]
     paths: list[tuple[int, Floats]] = []
     for row, (axis, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
