@@ -15,7 +15,7 @@ from .point import Point
 class Caveat:
     """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
 
-    says: str
+    text: str
     applies_to: Callable[[Point], bool] = lambda point: True
     other_paths: bool = False
     """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
