@@ -13,7 +13,8 @@ import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
-from fabricstudy.engine.caminos import channels, phit_bytes
+from fabricstudy.engine.caminos.channels import channels
+from fabricstudy.engine.caminos.clock import phit_bytes
 from fabricstudy.engine.point import (
     baseline_point,
     canonical_json,

@@ -1,4 +1,4 @@
-"""What sets CODES' times apart."""
+"""Reasons why CODES' times differ."""
 
 from collections.abc import Callable
 

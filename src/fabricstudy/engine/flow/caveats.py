@@ -1,4 +1,4 @@
-"""What sets the flow engine's times apart."""
+"""Reasons why the flow engine's times differ."""
 
 from ..caveats import Caveat, uses_ugal
 

@@ -1,4 +1,4 @@
-"""What sets SST's times apart."""
+"""Reasons why SST's times differ."""
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
 
