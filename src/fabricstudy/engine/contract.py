@@ -44,13 +44,13 @@ class Engine(Protocol):
     """A simulator; each has a package in `fabricstudy.engine`, whose adapter derives from this class."""
 
     name: str
-    simulates: bool
+    simulates: bool = True
     """Whether it returns runtimes; comparisons of engines leave others out."""
-    bundled: bool
+    bundled: bool = False
     """Whether the program is part of this repository, and so of an artifact."""
     reading: str
     """The module that reads results; what it imports from the engine's package counts, too."""
-    caveats: tuple[Caveat, ...]
+    caveats: tuple[Caveat, ...] = ()
     """Reasons why its times differ from those of other engines, in the order of the report."""
 
     def probe(self) -> Probe:

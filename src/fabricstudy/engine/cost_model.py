@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import ceil, inf
+from math import ceil
 from typing import NamedTuple
 
 from fabricstudy.core.model import Model
-from fabricstudy.machine.base import EachClass
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
@@ -101,15 +100,3 @@ def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
 def messages_of(point: Point) -> float:
     """Return the number of messages of all jobs."""
     return sum(part.messages for job in traffic_by_job(point) for part in job.classes)
-
-
-def bandwidths(point: Point) -> tuple[float, float]:
-    """Return the bandwidths (B/s) of a node and of the slowest link between routers; 0 and infinite if unstated."""
-    host_Bps, slowest_Bps = 0.0, inf
-    stated = getattr(point.machine, "bandwidth", None)
-    for name, value in stated if isinstance(stated, EachClass) else ():
-        if name == "host_Bps":
-            host_Bps = value
-        else:
-            slowest_Bps = min(slowest_Bps, *(value if isinstance(value, tuple) else (value,)))
-    return host_Bps, slowest_Bps

@@ -78,14 +78,6 @@ def machine_id(machine: Topology) -> str:
     return digest("m", canonical_json(machine.physics()))
 
 
-def baseline_point(point: Point, job: int) -> Point:
-    """Return the point in which only `job` communicates, on the nodes it has in `point`.
-
-    The jobs before it occupy their nodes and are idle; those after it are left out, since they are allocated later.
-    """
-    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
-
-
 def silent(job: Job) -> Job:
     """Return a job that occupies the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}

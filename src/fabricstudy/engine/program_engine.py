@@ -8,7 +8,6 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
-from .caveats import Caveat
 from .contract import Engine, EngineFailure, Unsupported
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .outcome import EngineResult
@@ -45,16 +44,10 @@ def check_network(point: Point, packet_bytes: int) -> None:
 class ProgramEngine(Engine, ABC):
     """An engine whose program runs in a folder; a subclass adds the rest."""
 
-    name: str
     title: str
     """The program's name, for messages."""
-    simulates: bool = True
-    bundled: bool = False
-    reading: str
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
-    caveats: tuple[Caveat, ...] = ()
-
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
 

@@ -16,7 +16,6 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 
-from ..caveats import Caveat
 from ..contract import Engine, Probe
 from ..outcome import EngineResult
 from ..point import Point
@@ -42,7 +41,6 @@ class Analysis(Engine):
     simulates = False
     bundled = True
     reading = __name__
-    caveats: tuple[Caveat, ...] = ()
 
     def probe(self) -> Probe:
         """Return the version of this package."""

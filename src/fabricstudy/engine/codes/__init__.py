@@ -20,8 +20,7 @@ Carothers, Bauer, Pearce: ROSS, a high-performance, low-memory, modular Time War
 doi:10.1016/S0743-7315(02)00004-7.
 """
 
-from .adapter import PROGRAM, Codes
-from .files import HOPS, OUTPUTS
+from .adapter import Codes
 from .settings import CodesSettings
 
-__all__ = ["HOPS", "OUTPUTS", "PROGRAM", "Codes", "CodesSettings"]
+__all__ = ["Codes", "CodesSettings"]

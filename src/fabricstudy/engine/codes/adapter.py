@@ -31,7 +31,7 @@ from .files import (
     OUTPUTS,
     background_end_ns,
     isolated_job_folder,
-    jobs_to_isolate,
+    measured_by_job,
     traced_jobs,
     write_files,
 )  # fmt: skip
@@ -131,11 +131,11 @@ class Codes(ProgramEngine):
         duration_ns = background_end_ns(jobs)
         end = [] if duration_ns is None else [f"--end={duration_ns:.0f}"]
         command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *end, *_seeds(point), "--", CONFIGURATION]
-        isolated = [isolated_job_folder(job) for job in jobs_to_isolate(point, network, jobs, traced)]
+        isolated, _ = measured_by_job(point, network, jobs, traced)
         if not isolated:
             return command
         text = shlex.join(command)
-        return ["sh", "-c", " && ".join([text, *(f"(cd {name} && {text})" for name in isolated)])]
+        return ["sh", "-c", " && ".join([text, *(f"(cd {isolated_job_folder(job)} && {text})" for job in isolated)])]
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Start each run of the program by ``mpirun``, with ROSS' optimistic synchronisation."""

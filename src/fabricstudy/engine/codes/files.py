@@ -1,5 +1,6 @@
 """The files that CODES reads: configuration, wiring or tables, jobs, allocation, traces."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,7 +121,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """Write the input of CODES, and for each job that is also run alone a folder with links to these files."""
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
-    hops = network.hops if lists_hops(point, network, jobs, traced) else None
+    isolated, hops = measured_by_job(point, network, jobs, traced)
     model = model_of(point)
     assert model is not None
     events = events_per_object(point, model.burst_bytes(point), network.packet)
@@ -138,7 +139,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced)
-    for job in jobs_to_isolate(point, network, jobs, traced):
+    for job in isolated:
         run_folder = folder / isolated_job_folder(job)
         run_folder.mkdir()
         for name in shared:
@@ -156,28 +157,23 @@ def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
     (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
 
 
-def jobs_to_isolate(
+def measured_by_job(
     point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]
-) -> list[TracedJob]:
-    """Return the jobs that are also run alone to find the links they use: all where routes are fixed, else none."""
-    able = network.fixed_routes and network.traffic is not None and network.hops is None
-    return traced if able and _links_by_job(point, jobs, traced) else []
+) -> tuple[list[TracedJob], HopList | None]:
+    """Return the jobs that are also run alone, and the list of all hops, if the links of each job are found by these.
 
-
-def lists_hops(point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
-    """Return whether a list of the hops of all packets is written, to find the links that each job uses."""
-    packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
-    able = network.hops is not None and packets <= MAX_LISTED_PACKETS
-    return able and _links_by_job(point, jobs, traced)
-
-
-def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
-    """Return whether the study asks for the links of each job, several jobs communicate, and no two share a node."""
+    They are if the study asks for them, several jobs communicate, none in the background, and no two share a node.
+    """
     asked = isinstance(point.engine, CodesSettings) and point.engine.job_links
+    if not asked or len(traced) < 2 or background_end_ns(jobs) is not None:
+        return [], None
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
-    # The traffic of a background job alone differs from that together with others.
-    asked &= background_end_ns(jobs) is None
-    return asked and len(traced) > 1 and len(np.unique(nodes)) == len(nodes)
+    if len(np.unique(nodes)) < len(nodes):
+        return [], None
+    if network.hops is None:
+        return traced if network.fixed_routes and network.traffic is not None else [], None
+    packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
+    return [], network.hops if packets <= MAX_LISTED_PACKETS else None
 
 
 def isolated_job_folder(job: TracedJob) -> str:
@@ -225,13 +221,7 @@ def configuration(
             "      lps:",
             *(f"        {name}: {count}" for name, count in objects.items()),
             "  params:",
-            *(f"    {name}: {_written(value)}" for name, value in parameters.items()),
+            *(f"    {name}: {json.dumps(value)}" for name, value in parameters.items()),
             "",
         ]
     )
-
-
-def _written(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)

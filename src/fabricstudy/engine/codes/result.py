@@ -13,18 +13,9 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
-from .files import (
-    HOPS,
-    OUTPUTS,
-    TracedJob,
-    background_end_ns,
-    isolated_job_folder,
-    jobs_to_isolate,
-    lists_hops,
-    traced_jobs,
-)
+from .files import HOPS, OUTPUTS, TracedJob, background_end_ns, isolated_job_folder, measured_by_job, traced_jobs
 from .models import network_of
-from .network import HOST, CodesNetwork, PortCounters
+from .network import HOST, HopList, PortCounters
 
 RANKS = "mpi-replay-stats"
 
@@ -58,7 +49,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if all(jobs[job.number].background for job in traced):
         no_traffic = np.zeros(machine.links), None, np.zeros(machine.links, np.int64)
         return EngineResult(tuple(runtime_ns), *no_traffic, job_rank_mean_ns=tuple(rank_mean_ns))
-    isolated = jobs_to_isolate(point, network, jobs, traced)
+    isolated, hops = measured_by_job(point, network, jobs, traced)
     output = (folder / "stdout").read_text(errors="replace")
     runs = re.split(r"^ROSS Version: .*$", output, flags=re.MULTILINE)[1:]
     if len(runs) != 1 + len(isolated):
@@ -83,8 +74,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             alone_bytes[job.number] = _link_bytes(run_folder, network.traffic, machine, jobs)
         _check_sum(alone_bytes, link_bytes, "the traffic of the jobs alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
-    elif lists_hops(point, network, jobs, traced):
-        packets = _listed_hops(folder / HOPS, network, machine, jobs, link_bytes)
+    elif hops is not None:
+        packets = _listed_hops(folder / HOPS, hops, network.traffic, machine, jobs, link_bytes)
         link_packets = packets.sum(axis=0, dtype=np.int64)
     return EngineResult(tuple(runtime_ns), link_bytes, packets, link_packets, job_rank_mean_ns=tuple(rank_mean_ns))
 
@@ -103,7 +94,8 @@ def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] 
 
 def _listed_hops(
     folder: Path,
-    network: CodesNetwork,
+    hops: HopList,
+    traffic: PortCounters | None,
     machine: Machine,
     jobs: list[PlacedJob],
     link_bytes: npt.NDArray[np.float64] | None,
@@ -111,15 +103,15 @@ def _listed_hops(
     """Return the packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
 
-    assert network.hops is not None and network.traffic is not None
-    hops, names = network.hops, [str(number) for number in range(network.hops.columns)]
+    assert traffic is not None
+    names = [str(number) for number in range(hops.columns)]
     wanted = [names[number] for number in (hops.router, hops.port, hops.source, hops.packet)]
     # The first line has the names of the columns, with a mark before the first.
     reading, columns = csv.ReadOptions(column_names=names, skip_rows=1), csv.ConvertOptions(include_columns=wanted)
     try:
         table = csv.read_csv(folder / hops.file, reading, convert_options=columns)
         router, port, source, size = (table[name].to_numpy().astype(np.int64) for name in wanted)
-        link = network.traffic.link_of_port[router, port]
+        link = traffic.link_of_port[router, port]
     except (OSError, ValueError, IndexError) as error:
         raise EngineFailure(f"{hops.file} is no list of hops ({type(error).__name__})") from None
     job_of_node = np.full(machine.nodes, -1)
@@ -137,11 +129,17 @@ def _listed_hops(
 
 def _checked_times(folder: Path, out: str, traced: list[TracedJob], jobs: list[PlacedJob]) -> list[float | None]:
     """Return the time of each job of a successful run; None for background jobs, which are truncated."""
-    background = [jobs[job.number].background for job in traced]
-    _check_output(out, truncated=any(background))
-    times = _job_times(out, traced, background)
-    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced, background)
-    return times
+    foreground = {index for index, job in enumerate(traced) if not jobs[job.number].background}
+    _check_output(out, truncated=len(foreground) < len(traced))
+    ranks = sum(len(traced[index].place_of_rank) for index in foreground)
+    finished = sum(int(job) in foreground for _, job, _ in _FINISHED.findall(out))
+    if finished != ranks:
+        raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
+    times_s = {int(index): float(time) for index, time in _APPLICATION.findall(out)}
+    if len(times_s) != len(traced) + 1 or not all(0 < times_s.get(index, 0.0) < np.inf for index in foreground):
+        raise EngineFailure(f"CODES wrote the times {times_s} of {len(traced)} jobs")
+    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced, foreground)
+    return [times_s[index] if index in foreground else None for index in range(len(traced))]
 
 
 def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], duration_ns: float) -> None:
@@ -190,19 +188,6 @@ def _check_output(text: str, truncated: bool) -> None:
             raise EngineFailure(f"{problem}: {line}")
 
 
-def _job_times(out: str, traced: list[TracedJob], background: list[bool]) -> list[float | None]:
-    """Return the time of each traced job, None for background jobs; all ranks of the others must have finished."""
-    foreground = {number for number, truncated in enumerate(background) if not truncated}
-    ranks = sum(len(traced[number].place_of_rank) for number in foreground)
-    finished = sum(int(job) in foreground for _, job, _ in _FINISHED.findall(out))
-    if finished != ranks:
-        raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
-    times_s = {int(number): float(time) for number, time in _APPLICATION.findall(out)}
-    if len(times_s) != len(traced) + 1 or not all(0 < times_s.get(number, 0.0) < np.inf for number in foreground):
-        raise EngineFailure(f"CODES wrote the times {times_s} of {len(traced)} jobs")
-    return [times_s[number] if number in foreground else None for number in range(len(traced))]
-
-
 def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
     """Return the rows of numbers of an output."""
     try:
@@ -220,20 +205,17 @@ def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
     return numbers
 
 
-def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], background: list[bool]) -> None:
+def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], foreground: set[int]) -> None:
     """Check that each rank of a foreground job has sent and received the bytes of its messages."""
     job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
-    for index, traced_job in enumerate(traced):
-        if background[index]:
-            continue
-        of_job = job == index
+    for index in sorted(foreground):
+        of_job, ranks, messages = job == index, len(traced[index].place_of_rank), traced[index].messages
         order = np.argsort(rank[of_job])
-        ranks, messages = len(traced_job.place_of_rank), traced_job.messages
         for verb, column, end in (("sent", sent, messages.source), ("received", received, messages.destination)):
             expected = np.bincount(end, weights=messages.size_bytes, minlength=ranks)
             if np.count_nonzero(of_job) != ranks or not np.array_equal(column[of_job][order], expected):
                 total = f"{int(column[of_job].sum())} bytes, not {int(expected.sum())}"
-                raise EngineFailure(f"job {traced_job.number} has {verb} {total}")
+                raise EngineFailure(f"job {traced[index].number} has {verb} {total}")
 
 
 def _link_bytes(

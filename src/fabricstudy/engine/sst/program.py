@@ -54,19 +54,9 @@ def find() -> str:
         raise SstNotFound(
             f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}"
         )
-    return version_of(version)
-
-
-def version_of(output: str) -> str:
-    """Return the version in the output of ``sst --version``; a development build has no number.
-
-    Examples
-    --------
-    >>> version_of("SST-Core Version (14.1.0)"), version_of("SST-Core Version (-dev)")
-    ('SST 14.1.0', 'SST -dev')
-    """
-    version = re.search(r"\((.*?)\)", output)
-    return f"SST {version[1] if version else output.strip()}"
+    # "SST-Core Version (14.1.0)", or "(-dev)" for a development build.
+    number = re.search(r"\((.*?)\)", version)
+    return f"SST {number[1] if number else version.strip()}"
 
 
 def _library(program: Path, name: str) -> Path | None:

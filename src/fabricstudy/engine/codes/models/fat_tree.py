@@ -108,15 +108,11 @@ def _tables(config: FatTreeConfig) -> dict[str, bytes]:
             level, port = 1, np.where(pod == (router - pods * half) // half, leaf % half, up[1])
         else:
             level, port = 2, pod
-        files[f"{TABLES}/0x{((level + 1) << 32) + router:016x}.lft"] = _table(node, port)
+        # Nodes count from this identifier, and ports from 1.
+        rows = zip(((64 << 32) + node).tolist(), (port + 1).tolist(), strict=True)
+        table = "".join(f"0x{identifier:016x} {number}\n" for identifier, number in rows)
+        files[f"{TABLES}/0x{((level + 1) << 32) + router:016x}.lft"] = table.encode()
     return files
-
-
-def _table(node: IntArray, port: IntArray) -> bytes:
-    # Ports count from 1, and nodes from this identifier.
-    first = 64 << 32
-    rows = zip((first + node).tolist(), (port + 1).tolist(), strict=True)
-    return "".join(f"0x{identifier:016x} {number}\n" for identifier, number in rows).encode()
 
 
 MODEL = CodesModel(

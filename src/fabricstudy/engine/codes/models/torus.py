@@ -6,12 +6,16 @@ bandwidth is raised so that packets have the right duration. The last packet of 
 one, so messages are cut into equal pieces; the first one of a phase is delayed by 10 ns per byte (`packet`).
 """
 
+from math import inf
+
+import numpy as np
+
+from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
-from ...cost_model import bandwidths
 from ...point import Point
 from ..network import CodesModel, CodesNetwork, gib_per_s, one_of
 from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes
@@ -74,8 +78,10 @@ def _check(point: Point, machine: Machine) -> None:
 
 def _predicted_packet_bytes(point: Point) -> int:
     """Return the size of packets for the cost model, before a machine is built; any if the point is unsupported."""
+    stated = getattr(point.machine, "bandwidth", None)
+    links = [value for name, value in stated if name != "host_Bps"] if isinstance(stated, EachClass) else []
     try:
-        return packet_bytes(point, bandwidths(point)[1])
+        return packet_bytes(point, float(np.hstack([inf, *links]).min()))
     except Unsupported:
         return int(point.network.packet_bytes)
 

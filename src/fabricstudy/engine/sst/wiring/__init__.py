@@ -18,9 +18,7 @@ from ...contract import Unsupported
 from ...detours import check_via, via
 from ...point import Point
 from ..wiring import dragonfly, fat_tree, graph, grid
-from .base import Wiring, cable_ends, link_of_cable
-
-__all__ = ["Unsupported", "Wiring", "cable_ends", "link_of_cable", "wire"]
+from .base import Wiring
 
 
 def wire(point: Point, machine: Machine) -> Wiring:

@@ -97,14 +97,10 @@ class _Ports:
             "num_R2R_ports": int(self.cables[router]),
             "connectivity": ";".join(connections),
             "simple_routing_entry_string": minimal,
-            "endpoint_to_port_map": _map(nodes),
-            "port_to_endpoint_map": _map({port: node for node, port in nodes.items()}),
+            # SST's maps have no blank after a colon.
+            "endpoint_to_port_map": str(nodes).replace(": ", ":"),
+            "port_to_endpoint_map": str({port: node for node, port in nodes.items()}).replace(": ", ":"),
         }
-
-
-def _map(pairs: dict[int, int]) -> str:
-    """Return a map in SST's format."""
-    return "{" + ", ".join(f"{key}:{value}" for key, value in pairs.items()) + "}"
 
 
 def stepwise_table(machine: Machine, routing: Routing) -> Table:
