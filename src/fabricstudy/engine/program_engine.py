@@ -89,13 +89,17 @@ class ProgramEngine(Engine, ABC):
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the engine's test of success, and read its output; raise `EngineFailure` if it is no result."""
+        self.check_exit(folder, exit_code)
+        return self.read_finished(folder, point, machine, jobs)
+
+    def check_exit(self, folder: Path, exit_code: int) -> None:
+        """Raise `EngineFailure` if the exit code is not 0."""
         if exit_code != 0:
             texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
             lines = [line.strip() for text in texts for line in text.splitlines()]
             reasons = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
             reason = next(reasons, lines[-1] if lines else "(no output)")
             raise EngineFailure(f"{self.title} ended with {exit_code}: {reason}")
-        return self.read_finished(folder, point, machine, jobs)
 
     @abstractmethod
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:

@@ -125,6 +125,8 @@ class Codes(ProgramEngine):
                 f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; "
                 "use the engine caminos"
             )
+        if network.whole_packets and any(np.any(job.messages.size_bytes % network.packet) for job in traced):
+            raise WorkloadError(f"CODES needs messages of whole packets of {network.packet} B here; use another engine")
         if all(jobs[job.number].background for job in traced):
             return None
         write_files(folder, point, machine, jobs)

@@ -78,6 +78,8 @@ class CodesNetwork:
     """Whether all packets between two nodes follow one path, whatever the traffic."""
     hops: HopList | None = None
     """Output of the hops of all packets, if any."""
+    whole_packets: bool = False
+    """Whether messages must be multiples of the packet."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ def gib_per_s(bandwidth_Bps: float) -> float:
     return bandwidth_Bps / 2**30
 
 
-def one_of(values: list[float], what: str, model: str) -> float:
+def one_of(values: list[float], what: str, model: str, links: str = "links between routers") -> float:
     """Return the common value of all `values`; raise `Unsupported` if they differ."""
     if len(set(values)) > 1:
-        raise Unsupported(f"CODES' {model} has one {what} for all links between routers; give the same for all classes")
+        raise Unsupported(f"CODES' {model} has one {what} for all {links}; give the same for all classes")
     return values[0]

@@ -33,7 +33,7 @@ def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
         return dragonfly.wire(config, routing, machine)
     if len({link.bandwidth_Bps for link in machine.classes}) > 1:
         bandwidths = ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
-        raise Unsupported(f"SST has one bandwidth for all links of a {machine.kind}, not {bandwidths}")
+        raise Unsupported(f"SST has one bandwidth for all links of {machine.kind} machines, not {bandwidths}")
     if _is_built_by(config, FatTreeConfig):
         return fat_tree.wire(config, routing, machine)
     if _is_built_by(config, GridConfig):

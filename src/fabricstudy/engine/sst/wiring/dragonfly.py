@@ -7,8 +7,9 @@ alternately up and down.
 
 import numpy as np
 
+from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
@@ -80,13 +81,10 @@ def _local_ports(config: DragonflyConfig, machine: Machine) -> Ints:
 
 def _global_ports(config: DragonflyConfig) -> Ints:
     """Return the global ports of the cables between groups, in the order of the machine's rows."""
-    ports, each = config.groups - 1, config.global_ports_per_router
-    group, port = np.divmod(np.arange(config.groups * ports), ports)
-    peer, peer_port = ARRANGEMENTS[config.arrangement](group, port, config.groups)
-    once = np.flatnonzero(group < peer)
-    copy = np.arange(config.links_per_group_pair)[:, None] * ports
-    tail_port, head_port = copy + port[once], copy + peer_port[once]
-    tail = group[once] * config.routers_per_group + tail_port // each
-    head = peer[once] * config.routers_per_group + head_port // each
+    each, copy = config.global_ports_per_router, np.arange(config.links_per_group_pair)[:, None] * (config.groups - 1)
+    group, port, peer, peer_port = group_pairs(config.arrangement, config.groups)
+    tail_port, head_port = copy + port, copy + peer_port
+    tail = group * config.routers_per_group + tail_port // each
+    head = peer * config.routers_per_group + head_port // each
     order = np.lexsort((head.reshape(-1), tail.reshape(-1)))
     return np.stack([tail_port.reshape(-1)[order], head_port.reshape(-1)[order]], axis=1) % each

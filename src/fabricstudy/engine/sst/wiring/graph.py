@@ -35,13 +35,13 @@ def wire(routing: Routing, machine: Machine) -> Wiring:
     """Wire any machine with nodes on all routers."""
     if type(routing) not in AT_SOURCE:
         raise Unsupported(
-            f"on a {machine.kind} SST uses source routing, and {routing.kind} routing decides at each hop; use "
+            f"for {machine.kind} machines SST uses source routing, and {routing.kind} routing decides at each hop; use "
             f"{', '.join(map(kind_of, AT_SOURCE))}"
         )
-    check_via(routing, "router", f"on a {machine.kind} in SST")
+    check_via(routing, "router", f"on {machine.kind} machines in SST")
     if np.any(machine.nodes_of_router == 0):
         raise Unsupported(
-            f"SST's element for any graph needs nodes on each router, and some of this {machine.kind} have none"
+            f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none"
         )
     minimal = stepwise_table(machine, Minimal())
     table, ugal = minimal, isinstance(routing, Ugal)
