@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.point import Point
+from fabricstudy.engine.point import Point, silent
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.base import Routing
@@ -43,6 +43,11 @@ def point_on(
         "seed": seed,
     }
     return Point.model_validate(sections | more)
+
+
+def baseline_point(point: Point, job: int) -> Point:
+    """Return the point in which only `job` communicates, on the nodes it has in `point`."""
+    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
 
 
 def place_jobs(point: Point, machine: Machine) -> list[PlacedJob]:
