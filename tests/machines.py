@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -93,3 +94,13 @@ def ring(routers: int, host_Bps: float = 8e9) -> Machine:
         host=LinkClass("host", host_Bps, 0.0),
         routers=routers,
     )
+
+
+def least_cut_Bps(machine: Machine) -> float:
+    """Least capacity of all cuts into halves as equal as can be; every router has nodes."""
+    capacity = np.zeros((machine.routers, machine.routers))
+    np.add.at(capacity, (machine.link_tail, machine.link_head), machine.link_capacity_Bps)
+    halves = np.array(list(itertools.combinations(range(machine.routers), machine.routers // 2)))
+    inside = np.zeros((len(halves), machine.routers))
+    inside[np.arange(len(halves))[:, None], halves] = 1
+    return float(np.einsum("ij,ij->i", inside @ capacity, 1 - inside).min())

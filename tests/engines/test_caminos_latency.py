@@ -29,6 +29,8 @@ MACHINES: dict[str, dict[str, Any]] = {
         "kind": "megafly", "groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 2,
         "bandwidth": FAST,
     },
+    "aries": {"kind": "aries", "groups": 2, "chassis_per_group": 2, "blades_per_chassis": 6, "bandwidth": FAST},
+    "percs": {"kind": "percs", "supernodes": 3, "hubs_per_drawer": 2, "bandwidth": FAST},
 }  # fmt: skip
 PHIT = 256
 

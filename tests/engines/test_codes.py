@@ -127,6 +127,40 @@ class TestLinks:
         else:
             assert least * (1.2 if kind == "valiant" else 1.0) <= result.link_bytes.sum() <= 2.5 * least
 
+    def test_rows_and_columns_of_a_cray_xc(self, tmp_path: Path) -> None:
+        """A node sends to another one of its row and one of its column."""
+        this = point("aries", "minimal")
+        machine = this.machine.build()
+        jobs = [job_of([0, 4, 8], [(0, 0, 1, 6000), (0, 0, 2, 4000), (0, 2, 0, 2000)])]
+        result = simulate(tmp_path, this, jobs, machine)
+        assert result.link_bytes is not None
+        np.testing.assert_array_equal(result.link_bytes, loads(machine, jobs, this).link_bytes)
+
+    @pytest.mark.parametrize("kind", ["minimal", "valiant", "ugal"])
+    @pytest.mark.parametrize("sizes", [{}, {"cables_per_group_pair": 5, "arrangement": "circulant"}])
+    def test_what_enters_a_router_of_a_cray_xc_leaves_it(
+        self, tmp_path: Path, kind: str, sizes: dict[str, Any]
+    ) -> None:
+        this = point("aries", kind, machine=sizes)
+        machine = this.machine.build()
+        jobs = [all_pairs(list(range(machine.nodes)), 4000)]
+        result = simulate(tmp_path, this, jobs, machine)
+        assert result.link_bytes is not None and machine.group is not None
+        entering, leaving = (
+            np.bincount(ends_of, result.link_bytes, machine.routers)
+            for ends_of in (machine.link_head, machine.link_tail)
+        )
+        np.testing.assert_array_equal(entering, leaving)
+        between = np.zeros((3, 3))
+        np.add.at(between, (machine.group[machine.link_tail], machine.group[machine.link_head]), result.link_bytes)
+        crossing = 16 * 16 * 4000 * (1 - np.eye(3))
+        least = loads(machine, jobs, point("aries", "minimal")).link_bytes.sum()
+        if kind == "minimal":
+            np.testing.assert_array_equal(between * (1 - np.eye(3)), crossing)
+            assert least <= result.link_bytes.sum() <= 1.5 * least
+        else:
+            assert between.sum() - between.trace() >= crossing.sum()
+
     def test_a_torus_does_not_tell(self, tmp_path: Path) -> None:
         this = point("torus")
         result = simulate(tmp_path, this, two_jobs(this.machine.build()))
@@ -384,11 +418,17 @@ class TestTimes:
             ("tree", 1, 2, 140),
             ("tree", 15, 6, 700),
             ("slim fly", 4, 3, 280),
+            ("aries", 1, 2, 140),  # to another node of the router
+            ("aries", 6, 3, 280),  # in the row
+            ("aries", 8, 3, 280),  # in the column
+            ("aries", 14, 4, 420),  # elsewhere in the group
         ],
     )
     @pytest.mark.parametrize("size", [2000, 20_000, 500])
     def test_one_message(self, tmp_path: Path, name: str, to: int, links: int, latencies_ns: float, size: int) -> None:
-        result = simulate(tmp_path, point(name), [job_of([0, to], [(0, 0, 1, size)])])
+        routing = "minimal" if name == "aries" else None
+        this = point(name, routing, message=f"{size} B")
+        result = simulate(tmp_path, this, [job_of([0, to], [(0, 0, 1, size)])])
         expected = size + (links - 1) * min(size, 2000) + latencies_ns
         # It adds up to a nanosecond at random at each step of a packet.
         assert result.job_runtime_ns[0] == pytest.approx(expected, rel=0, abs=2 + 2.0 * links + size / 2000 * 2)

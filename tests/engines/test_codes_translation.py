@@ -15,14 +15,22 @@ from hypothesis import strategies as st
 from fabricstudy.engine.codes.adapter import PROGRAM, Codes
 from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced_jobs
 from fabricstudy.engine.codes.models import network_of
+from fabricstudy.engine.codes.models.aries import whole_packet
 from fabricstudy.engine.codes.network import CodesNetwork
 from fabricstudy.engine.codes.packet import packet_bytes
 from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, traces
 from fabricstudy.engine.point import Point
+from fabricstudy.workload.messages import WorkloadError
 
 from ..machines import DRAGONFLY, job_of, point_on
 from .dumpi_traces import read_trace
 from .run_codes import EVEN, FIXED, MACHINES, TORUS_BANDWIDTH, point, two_jobs
+
+UNEVEN_ROWS: dict[str, Any] = {
+    "bandwidth": {"row": "2 GB/s", "column": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
+    "latency": {"row": "40 ns", "column": "40 ns", "global": "90 ns", "host": "40 ns"},
+}
+PERCS_BANDWIDTH = {"local": "24 GB/s", "remote": "5 GB/s", "global": "10 GB/s", "host": "24 GB/s"}
 
 MESSAGES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.integers(1, 2**31 - 1)), max_size=60
@@ -249,11 +257,35 @@ class TestRefusals:
             ),
             (MACHINES["slim fly"] | {"q": 9}, "minimal", "needs a prime q, not 9"),
             (MACHINES["slim fly"], "adaptive", "has no routing like adaptive"),
+            (MACHINES["aries"], "adaptive", "has no routing like adaptive"),
+            (MACHINES["aries"] | {"groups": 1}, "minimal", "needs two groups"),
+            (MACHINES["aries"] | {"latency": UNEVEN_ROWS["latency"]}, "minimal", "one latency for all"),
+            (
+                MACHINES["aries"] | {"bandwidth": UNEVEN_ROWS["bandwidth"]},
+                "minimal",
+                "one bandwidth for all links of a group",
+            ),
+            (MACHINES["aries"], {"kind": "valiant", "via": "group"}, "routing.via: router"),
+            (MACHINES["percs"] | {"bandwidth": PERCS_BANDWIDTH}, "minimal", "one bandwidth for all links of a group"),
         ],
     )
     def test_what_codes_lacks(self, machine: dict[str, Any], routing: Any, said: str) -> None:
         reason = self.refusal(point_on(machine, routing, engine="codes"))
         assert reason is not None and said in reason
+
+    @pytest.mark.parametrize(
+        ("message", "packet"),
+        [("100 kB", 2000), ("3 kB", 1500), ("500 B", 500), ("2002 B", 1001), ("25 kB", 1250), ("2003 B", None)],
+    )
+    def test_packets_of_a_cray_xc_divide_messages(self, message: str, packet: int | None) -> None:
+        this = point("aries", "minimal", message=message)
+        assert whole_packet(this) == packet
+        assert (self.refusal(this) is None) == (packet is not None)
+
+    def test_a_cray_xc_does_not_get_messages_of_other_sizes(self, tmp_path: Path) -> None:
+        this = point("aries", "minimal", message="2 kB")
+        with pytest.raises(WorkloadError):
+            Codes().prepare(tmp_path, this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])])
 
     def refusal(self, this: Point) -> str | None:
         return Codes().unsupported(this, this.machine.build())

@@ -310,7 +310,9 @@ class TestRunFile:
         assert lines[0] == "[JOB 0 START]" and lines[-1] == "[JOB 0 END]"
         assert [int(line) for line in lines[1:-1]] == rank_layout(job).sst_rank_of_rank.tolist()
 
-    @pytest.mark.parametrize("pattern", ["bisection", {"kind": "stencil", "periodic": True}, "ring"])
+    @pytest.mark.parametrize("pattern", [
+        "bisection", {"kind": "stencil", "periodic": True}, "ring", {"kind": "all-to-all", "sizes": "linear"},
+    ])  # fmt: skip
     def test_patterns_without_a_motif(self, pattern: Any) -> None:
         of_kind = {"kind": pattern} if isinstance(pattern, str) else pattern
         jobs = [{"share": 1.0, "pattern": of_kind | {"message": "1 kB"}}]
@@ -320,6 +322,13 @@ class TestRunFile:
     def test_a_message_longer_than_a_trace_can_say(self) -> None:
         reason = why_not(DRAGONFLY, jobs=[{"share": 1.0, "pattern": {"kind": "ring", "message": "5 GB"}}])
         assert reason is not None and "up to 4,294,967,295 B" in reason
+
+    def test_a_longer_block_than_a_trace_can_say(self, tmp_path: Path) -> None:
+        """A mean of 2 GB is within the limit of 32 bits; the largest of the blocks is not."""
+        pattern = {"kind": "all-gather", "message": "2 GB", "sizes": "power-law"}
+        assert why_not(DRAGONFLY, jobs=[{"share": 1.0, "pattern": pattern}]) is None
+        with pytest.raises(WorkloadError):
+            written(tmp_path, point(jobs=[{"share": 1.0, "pattern": pattern}]))
 
 
 class TestLooking:

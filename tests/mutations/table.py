@@ -65,15 +65,15 @@ MACHINES = (
     Mutation(
         "latency of a grid",
         "machine/grid.py",
-        "len(grid), self.bandwidth, self.latency)",
-        'len(grid), self.bandwidth, GridLatencies.model_validate("120 ns"))',
+        "len(self.class_names), self.bandwidth, self.latency)",
+        'len(self.class_names), self.bandwidth, GridLatencies.model_validate("120 ns"))',
     ),
     known(
-        "weight of a global hop",
-        "machine/dragonfly.py",
-        "hop_weight=(1, 100)",
+        "end of a global cable",
+        "machine/arrangement.py",
+        "(copy + port) // ports_per_router",
         ("machine", "structure", "workload", "simulate", *TABLE),
-        new="hop_weight=(1, 1)",
+        new="routers_per_group - 1 - (copy + port) // ports_per_router",
     ),
     Mutation(
         "latency of a tree",

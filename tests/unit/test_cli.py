@@ -23,6 +23,7 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
+from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 
@@ -154,6 +155,14 @@ def test_published_machine_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "machine", "juqueen-48")
     assert found["nodes"] == 24_576 and found["bisection"]["upper_Bps"] == 3072 * 2e9
     assert "did you mean 'mira'?" in said(capsys, "machine", "mirra", code=1)
+
+
+def test_published_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = {machine["name"]: machine for machine in data(capsys, "machine")["published"]}
+    assert set(listed) == set(INSTANCES)
+    assert (listed["titan"]["kind"], listed["titan"]["nodes"]) == ("gemini", 200 * 96)
+    assert all(name in said(capsys, "machine") for name in ("titan", "mira"))
+    assert cli.main(["machine", "--all"]) != 0
 
 
 def test_slow_cables_of_a_fabric_come_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

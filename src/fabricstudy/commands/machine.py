@@ -23,13 +23,20 @@ _MOST_SLOW = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    source = "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("source", metavar="FILE-or-STUDY", help=source)
+    source = (
+        "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'; "
+        "default: list the published machines"
+    )
+    parser.add_argument("source", metavar="FILE-or-STUDY", nargs="?", help=source)
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
 
 
 def describe_machines(args: argparse.Namespace) -> Any:
     """Describe a machine: slow cables, nodes, routers, cables, radix, diameter, mean hops, bisection, link classes."""
+    if args.source is None and args.all:
+        raise FabricstudyError("--all without a study; name one", "usage")
+    if args.source is None:
+        return {"published": list(map(_published, INSTANCES))}
     configs = list(load_pipeline(args.source).plan.machines.values()) if args.all else [load_named_machine(args.source)]
     with progress_spinner(f"analysing {count_noun(len(configs), 'machine')}"):
         figures = [_figures(config) for config in configs]
@@ -41,6 +48,12 @@ def describe_machines(args: argparse.Namespace) -> Any:
         words = f"the machine as the study writes it, of {distinct} that it builds: --all lists them\n"
         sys.stderr.write(words * (distinct > 1))
     return figures[0]
+
+
+def _published(name: str) -> dict[str, Any]:
+    machine, instance = published_machine(name), INSTANCES[name]
+    sizes = {size: getattr(machine, size) for size in ("nodes", "routers", "cables")}
+    return {"name": name, "kind": machine.kind, **sizes, **vars(instance)}
 
 
 def _figures(config: Topology) -> dict[str, Any]:
@@ -67,8 +80,14 @@ def load_named_machine(source: str) -> Topology:
 
 
 def show_machines(figures: Any) -> None:
-    """Print the result of `describe_machines`: slow cables first, the link classes of a single machine last."""
+    """Print the result of `describe_machines`: a list of names, or slow cables, then machines, then link classes."""
     console = Console(width=160 if not sys.stdout.isatty() else None, highlight=False)
+    if "published" in figures:
+        listed = text_table("name", "kind", "nodes", left=2)
+        listed.add_column("about")
+        for machine in figures["published"]:
+            listed.add_row(machine["name"], machine["kind"], f"{machine['nodes']:,}", machine["about"])
+        return console.print(listed)
     machines = figures if isinstance(figures, list) else [figures]
     for machine in machines:
         slow_cables = machine["slow_cables"]

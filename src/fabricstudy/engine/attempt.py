@@ -13,9 +13,10 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import generate_messages
 
-from .contract import BackgroundMismatch, Engine, EngineFailure
+from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
+from .offered_traffic import attempt_offered
 from .outcome import ARRAYS, read_and_store_result
 from .parallel import ParallelEngine
 from .point import Point
@@ -68,6 +69,10 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
     """Fill `record` step by step, so that it keeps the facts from before a failure."""
     check_supported(point, engine, analysed.machine)
     check_memory(engine.predict_memory_bytes(point), limits)
+    if point.offered is not None:
+        attempt_offered(point, engine, analysed, limits, folder, record)
+        describe_links(folder, analysed.machine, record)
+        return
     # Again while the background has to last longer or shorter.
     for _ in range(MAX_BACKGROUND_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
@@ -129,6 +134,8 @@ def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
     NotDone
         With its reason.
     """
+    if point.offered is not None and engine.simulates and not isinstance(engine, OfferedEngine):
+        raise NotDone("unsupported", f"the engine {engine.name} has no offered traffic; use caminos")
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
         raise NotDone("unsupported", refusal)

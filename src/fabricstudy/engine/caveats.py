@@ -1,6 +1,6 @@
 """Why an engine's times differ from those of others, as each engine's package tells it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
@@ -19,6 +19,11 @@ class Caveat:
     applies_to: Callable[[Point], bool] = lambda point: True
     other_paths: bool = False
     """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
+
+
+def takes_other_paths(caveats: Iterable[Caveat], point: Point) -> bool:
+    """Return whether an engine with these caveats may lead packets along paths that the routing does not have."""
+    return any(caveat.other_paths and caveat.applies_to(point) for caveat in caveats)
 
 
 def has_parallel_global_links(point: Point) -> bool:

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.traffic.base import Destinations
 
 from .caveats import Caveat
 from .outcome import EngineResult
 from .point import Point
 from .settings import EngineSettings
+from .steady_state import SteadyRun
 
 
 @dataclass(frozen=True)
@@ -114,5 +116,26 @@ class Engine(Protocol):
             If the run crashed, did not finish its traffic, or wrote something that is not a result.
         BackgroundMismatch
             If jobs in the background have to last another time; the point is prepared and run again.
+        """
+        ...
+
+
+@runtime_checkable
+class OfferedEngine(Engine, Protocol):
+    """An engine that runs offered traffic."""
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        """Write the input files of a run of offered traffic, and return the command."""
+        ...
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        """Read the output of a run of offered traffic.
+
+        Raises
+        ------
+        EngineFailure
+            If the run failed, or wrote something that is not a result.
         """
         ...

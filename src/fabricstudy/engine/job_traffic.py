@@ -6,6 +6,7 @@ from functools import lru_cache
 from fabricstudy.workload.allocation.random import RandomAllocation
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.random import RandomMapping
+from fabricstudy.workload.offered import SATURATION, Offered
 from fabricstudy.workload.pattern.base import Pattern
 
 from .point import Point
@@ -49,7 +50,12 @@ class JobTraffic:
 
 
 def traffic_by_job(point: Point) -> tuple[JobTraffic, ...]:
-    """Traffic of the jobs that send something; one in the background sends as long as the others do, about."""
+    """Traffic of the jobs that send something; one in the background sends as long as the others do, about.
+
+    Offered traffic counts as one job.
+    """
+    if point.offered is not None:
+        return (_offered_traffic(point.offered, point.machine.nodes),)
     return _traffic_by_job(point.jobs, point.machine.nodes, point.machine.cores_per_node)
 
 
@@ -62,7 +68,7 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
         if pattern.silent or type(pattern).traffic is Pattern.traffic:
             continue
         iterations = getattr(pattern, "iterations", 1)
-        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_per_node or cores
+        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_on_node(cores)
         classes = []
         for part in pattern.traffic(ranks):
             in_phase = part.messages / iterations / part.phases / max(1, ranks)
@@ -79,6 +85,22 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
         _repeated(job, max(1.0, most / sent_bytes)) if repeats and sent_bytes else job
         for job, sent_bytes, repeats in zip(traffic, bytes_of_node, background, strict=True)
     )
+
+
+SEARCH_RUNS = 6
+"""Runs in which the saturation load is mostly found, at loads of about its own."""
+
+TYPICAL_SATURATION = 0.6
+
+WAITING_AT_FULL_LOAD = 15
+"""Messages of a node that wait at the same time when its link is busy, about."""
+
+
+def _offered_traffic(offered: Offered, nodes: int) -> JobTraffic:
+    load, runs = (TYPICAL_SATURATION, SEARCH_RUNS) if offered.load == SATURATION else (float(offered.load), 1)
+    messages = runs * load * nodes * (offered.warmup + offered.measured)
+    waiting = 1.0 + WAITING_AT_FULL_LOAD * load
+    return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, waiting, waiting * offered.message_bytes),))
 
 
 def _repeated(job: JobTraffic, times: float) -> JobTraffic:

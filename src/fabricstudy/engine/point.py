@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fabricstudy.core.model import Model, Whole
+from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.linear import LinearMapping
+from fabricstudy.workload.offered import Offered
 from fabricstudy.workload.pattern.idle import Idle
 
 from .settings import Network
@@ -36,10 +37,19 @@ class Point(Model):
 
     machine: Topology = Field(description="routers, links and nodes")
     routing: Routing = Field(description="how packets find their way")
-    jobs: tuple[Job, ...] = Field(min_length=1, max_length=1000, description="jobs; nodes are given out in this order")
+    jobs: tuple[Job, ...] = Field((), max_length=1000, description="jobs; nodes are given out in this order")
+    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings = Field(description="the simulator")
     seed: Whole = Field(ge=0, lt=2**31)
+
+    @model_validator(mode="after")
+    def _has_traffic(self) -> Point:
+        if bool(self.jobs) == (self.offered is not None):
+            raise ConfigError(
+                "a point has either jobs or offered", "write one of them", ("jobs",), code="conflicting-keys"
+            )
+        return self
 
 
 def canonical_json(value: Any) -> str:

@@ -126,9 +126,13 @@ class ProgramEngine(Engine, ABC):
         EngineFailure
             If the exit code is not 0, or what was written is no result.
         """
+        self.check_exit(folder, exit_code)
+        return self.read_finished(folder, point, machine, jobs)
+
+    def check_exit(self, folder: Path, exit_code: int) -> None:
+        """Raise EngineFailure if the exit code is not 0."""
         if exit_code != 0:
             raise EngineFailure(f"{self.title} ended with {exit_code}: {self._why(folder)}")
-        return self.read_finished(folder, point, machine, jobs)
 
     @abstractmethod
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:

@@ -12,6 +12,7 @@ from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
 
+from .caveats import takes_other_paths
 from .definitions import AnalysedMachine
 from .outcome import JOB_LINKS, LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from .point import Point
@@ -61,7 +62,7 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     ends = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
     known = has_loads(machine, point.routing)
     load_bytes = loads.link_bytes if known else None
-    routing = None if _takes_other_paths(point) else point.routing
+    routing = None if takes_other_paths(engine_named(point.engine.kind).caveats, point) else point.routing
     bound = lower_bound(machine, *ends, messages.size_bytes, analysed.cut_side, routing, load_bytes)
     load_ns = load_time_ns(machine, loads) if known else None
     if job.computing is None:
@@ -70,12 +71,6 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     time_ns = computing_bound_ns(bound.time_ns, *computing_ns)
     method = bound.method if time_ns > computing_ns[1] else "computation"
     return Bound(time_ns, method), None if load_ns is None else computing_bound_ns(load_ns, *computing_ns)
-
-
-def _takes_other_paths(point: Point) -> bool:
-    """Return whether the engine may lead packets along paths that the routing does not have."""
-    caveats = engine_named(point.engine.kind).caveats
-    return any(caveat.other_paths and caveat.applies_to(point) for caveat in caveats)
 
 
 def describe_links(folder: Path, machine: Machine, record: Record) -> None:

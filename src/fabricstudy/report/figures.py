@@ -6,11 +6,19 @@ from dataclasses import dataclass
 import matplotlib as mpl
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.study.figures import AnyFigure, EcdfFigure, HeatmapFigure, JobsFigure, MachineFigure, ScatterFigure
+from fabricstudy.study.figures import (
+    AnyFigure,
+    EcdfFigure,
+    HeatmapFigure,
+    JobsFigure,
+    LoadFigure,
+    MachineFigure,
+    ScatterFigure,
+)
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
 
-from . import axis_figures, ecdf, heatmap, job_figures, machine_figures, machine_picture, scatter
+from . import axis_figures, ecdf, heatmap, job_figures, load_figures, machine_figures, machine_picture, scatter
 from .figure_style import NOTHING_MADE, STYLE, Drawing, Made, NothingToDraw
 
 MAX_SMALL_BYTES = 120_000
@@ -80,4 +88,6 @@ def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, made: Made) -
             return scatter.draw_scatter(figure, tables)
         case HeatmapFigure():
             return heatmap.draw_heatmap(figure, tables)
+        case LoadFigure():
+            return load_figures.draw_load_figure(figure, tables)
     return axis_figures.draw_axis_figure(figure, tables)

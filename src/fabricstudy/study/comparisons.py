@@ -50,6 +50,7 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     """
     first_seeds = {(row.experiment, row.seed) for row in rows}
     first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
+    _check_tables(study, rows, points)
     _check_labels(study, rows)
     _check_across(study, rows)
     _check_job_names(study, rows, points)
@@ -63,6 +64,26 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
     """Yield the path and selection of each figure and measure that reads simulations."""
     return (entry for entry in selections_of(study.figures, study.claims) if entry[1].of_points)
+
+
+_OF_JOBS = ("jobs", "interference", "agreement", "predictors")
+
+
+def _check_tables(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
+    """Refuse tables of jobs for experiments of offered traffic, and the other way round."""
+    offered = {row.experiment for row in rows if points[row.point_id].point.offered is not None}
+    for name in offered:
+        if study.all_experiments[name].slowdown:
+            problem = "offered traffic has no baseline runs"
+            raise _refusal(study, problem, "leave slowdown out", "slowdown", "conflicting-keys")
+    for path, selection in _selections(study):
+        of_jobs = selection.table in _OF_JOBS
+        if (of_jobs and selection.experiment in offered) or (
+            selection.table == "latency" and selection.experiment not in offered
+        ):
+            problem = f"experiment {selection.experiment} has {'offered traffic' if of_jobs else 'jobs'}"
+            remedy = "write table: latency" if of_jobs else "write another table, such as jobs"
+            raise _refusal(study, problem, remedy, f"{path}.table", "conflicting-keys")
 
 
 def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:

@@ -78,10 +78,11 @@ def kind_schema(kind: type[Kind]) -> dict[str, Any]:
 
 
 def _published() -> str:
-    lines = ["## Published machines", "", "| name | what | written in full |", "|---|---|---|"]
+    header = "| name | what | source | not published, or modelled otherwise | written in full |"
+    lines = ["## Published machines", "", header, "|---|---|---|---|---|"]
     for name, instance in INSTANCES.items():
         written = ", ".join(f"{key}: {value}" for key, value in instance.description.items())
-        lines.append(f"| `{name}` | {instance.about} | `{{{written}}}` |")
+        lines.append(f"| `{name}` | {instance.about} | {instance.source} | {instance.assumed} | `{{{written}}}` |")
     return "\n".join(lines) + "\n"
 
 

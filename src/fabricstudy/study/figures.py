@@ -13,8 +13,8 @@ from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "links", "link_loads", "interference", "machines", "agreement", "predictors", "schedules",
-    "size_classes", "partition_lists",
+    "points", "jobs", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors",
+    "schedules", "size_classes", "partition_lists",
 ]  # fmt: skip
 RankCorrelation = Literal["spearman", "kendall"]
 
@@ -464,7 +464,38 @@ class HeatmapFigure(Selection, Panels):
         return self
 
 
-TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure
+class LoadFigure(Selection, Panels):
+    """Latency, or accepted load, against offered load, a line for each `hue`; medians over seeds.
+
+    `load-latency` shows column `y` up to `y_max` times the latency without load (dashed), and the saturation bound as a
+    dotted vertical line. `load-throughput` shows the accepted load beside that of the worst node (thin), with the
+    saturation bound as a dotted horizontal line. Marks of runs that did not sustain their load, or had not settled, are
+    hollow; saturated ones have no latency, and are at the upper edge.
+    """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "columns", "rows")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("y",)
+
+    kind: Literal["load-latency", "load-throughput"] = Field(description="kind of the drawing")
+    table: Literal["latency"] = Field("latency", description="table to read")
+    y: str = Field("latency_mean_ns", description="column of the latency")
+    unit: str | None = Field(None, description="unit of the latency, such as us")
+    y_max: float = Field(5.0, gt=1, le=1000, description="end of the y axis, over the highest latency without load")
+    hue: Names = Field((), description="axes distinguished by colour")
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> LoadFigure:
+        self._refuse({"analysis", "schedule", "reduce_jobs"}, "a load figure shows offered traffic")
+        if self.kind == "load-throughput":
+            self._refuse({"y", "unit", "y_max"}, "load-throughput shows loads")
+        elif not self.y.startswith(("latency_", "network_latency_")):
+            raise ConfigError("not a latency", "use one like latency_p99_ns", ("y",), self.y, "unknown-name")
+        self._check_numbers()
+        check_unit("unit", self.y, self.unit)
+        return self
+
+
+TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure | LoadFigure
 """A figure of rows of tables; the others are of machines and of the jobs of a schedule."""
 
 AnyFigure = Annotated[TableFigure | MachineFigure | JobsFigure, Field(discriminator="kind")]

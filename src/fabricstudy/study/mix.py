@@ -44,6 +44,7 @@ class Mix(Model):
     allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
     mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
+    ranks_per_core: Whole = Field(1, ge=1, le=10_000, description="maximum ranks per core of the jobs drawn")
     compute: Compute | None = Field(None, description="what the ranks of the jobs drawn compute")
     background: Flag = Field(False, description="true: the jobs drawn repeat until those of `first` have ended")
     first: tuple[Job, ...] = Field((), description="jobs at the head of every workload")
@@ -132,7 +133,7 @@ class Mix(Model):
 
     def _job(self, size: int, name: str) -> dict[str, Any]:
         written = self._written
-        keys = ("allocation", "mapping", "ranks_per_node", "compute", "background")
+        keys = ("allocation", "mapping", "ranks_per_node", "ranks_per_core", "compute", "background")
         sizes = {"share": self.shares[size]} if self.shares else {"nodes": self.nodes[size]}
         return {"name": name, **sizes, "pattern": written["patterns"][name]} | {
             key: written[key] for key in keys if key in written

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.core.errors import suggestion
+from fabricstudy.core.errors import Code, suggestion
 from fabricstudy.core.model import ConfigError, Name, check_all
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
@@ -16,6 +16,7 @@ from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 
 from .checks import check_point
 from .claims import Claim, check_names
@@ -33,8 +34,8 @@ StudyName = Annotated[
     str, Name("[a-z0-9][a-z0-9-]{0,63}", "use lower-case letters, digits and '-', with a letter or digit first")
 ]
 
-_OF_A_POINT = ("machine", "routing", "jobs", "engine")
-"""Keys that every point needs."""
+_OF_A_POINT = ("machine", "routing", "engine")
+"""Keys that every point needs, beside jobs or offered."""
 
 
 class Study(Sweep):
@@ -54,6 +55,7 @@ class Study(Sweep):
     jobs: tuple[Job, ...] = Field(
         (), min_length=1, max_length=1000, description="jobs; nodes are allocated in this order"
     )
+    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="limits of one simulation; not part of the point")
@@ -120,8 +122,13 @@ class Study(Sweep):
             if not getattr(self, key):
                 about = type(self).model_fields[key].description
                 raise ConfigError("this key is missing", f"add {key}: ... ({about})", (key,), code="missing-key")
+        if bool(self.jobs) == (self.offered is not None):
+            problem = "a study has jobs or offered traffic" + ", not both" * bool(self.jobs)
+            key = "offered" if self.jobs else "jobs"
+            code: Code = "conflicting-keys" if self.jobs else "missing-key"
+            raise ConfigError(problem, "write either jobs: [...] or offered: {...}", (key,), code=code)
         assert self.machine is not None and self.routing is not None
-        check_point(self.machine, self.routing, self.jobs)
+        check_point(self.machine, self.routing, self.jobs, self.offered)
 
     def _check_size(self) -> None:
         points = sum(experiment.size for experiment in self.all_experiments.values())
@@ -151,13 +158,17 @@ class Study(Sweep):
     @property
     def simulates(self) -> bool:
         """Return whether the study has points; one without any of their keys has analyses or schedules only."""
-        point_keys = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
+        point_keys = {*_OF_A_POINT, "jobs", "offered", "network", "experiments", *Sweep.model_fields}
         return not (self.analyses or self.schedules) or bool(self.model_fields_set & point_keys)
 
     @property
     def report_figures(self) -> tuple[AnyFigure, ...]:
         """The figures of the report: those of the study, or the default ones if it has no key `figures`."""
-        return self.figures if "figures" in self.model_fields_set else default_figures(self.all_experiments)
+        return (
+            self.figures
+            if "figures" in self.model_fields_set
+            else default_figures(self.all_experiments, self.offered is not None)
+        )
 
     @property
     def axes(self) -> tuple[str, ...]:

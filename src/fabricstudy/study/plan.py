@@ -19,6 +19,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 
 from .checks import check_engine, check_point
 from .comparisons import check_comparisons
@@ -162,6 +163,7 @@ _TYPES: dict[str, type[Model]] = {
     "network": Network,
     "engine": EngineSettings,
     "job": Job,
+    "offered": Offered,
 }
 
 
@@ -177,11 +179,13 @@ class _Sections:
 
     def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
         """Check all parts of a point, and that they fit together."""
-        sections = {root: self.sections_at(tree, root) for root in ("machine", "routing", "jobs", "network", "engine")}
-        key = sections["machine"] + sections["routing"] + sections["jobs"]
+        traffic = "offered" if tree.get("offered") is not None else "jobs"
+        sections = {root: self.sections_at(tree, root) for root in ("machine", "routing", traffic, "network", "engine")}
+        key = sections["machine"] + sections["routing"] + sections[traffic]
         if key not in self._fitting:
-            jobs = [job.model for job in sections["jobs"]]
-            check_point(sections["machine"][0].model, sections["routing"][0].model, jobs)
+            models = [part.model for part in sections[traffic]]
+            jobs, offered = (models, None) if traffic == "jobs" else ([], models[0])
+            check_point(sections["machine"][0].model, sections["routing"][0].model, jobs, offered)
             self._fitting.add(key)
         return sections
 
@@ -277,7 +281,7 @@ class _Planner:
             self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
-        jobs = sections["jobs"]
+        jobs = sections.get("jobs", ())
         ids = self._keep(sections, experiment.seeds)
         alone: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
@@ -302,7 +306,9 @@ class _Planner:
     def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Add the point of these parts, with each seed, and return its ids."""
         texts: dict[str, str | list[str]] = {root: parts[0].text for root, parts in sections.items()}
-        ids = ids_of(texts | {"jobs": [job.text for job in sections["jobs"]]}, seeds)
+        if "jobs" in sections:
+            texts["jobs"] = [job.text for job in sections["jobs"]]
+        ids = ids_of(texts, seeds)
         for point_id, seed in zip(ids, seeds, strict=True):
             if point_id not in self.points:
                 self.points[point_id] = PlannedPoint(
@@ -326,7 +332,8 @@ def _point(sections: Sections, seed: int) -> Point:
         _FIELDS,
         machine=sections["machine"][0].model,
         routing=sections["routing"][0].model,
-        jobs=tuple(job.model for job in sections["jobs"]),
+        jobs=tuple(job.model for job in sections.get("jobs", ())),
+        offered=sections["offered"][0].model if "offered" in sections else None,
         network=sections["network"][0].model,
         engine=sections["engine"][0].model,
         seed=seed,

@@ -25,6 +25,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 
 from .model import Study
 from .plan import Plan
@@ -39,7 +40,7 @@ _SECTIONS: dict[str, type[Model]] = {
     "network": Network,
     "engine": EngineSettings,
 }
-"""Parts of a point, each a column ``point.<part>``; its jobs are the column ``point.jobs``."""
+"""Parts of every point, each a column ``point.<part>``, beside ``point.jobs`` and ``point.offered``."""
 
 M = TypeVar("M", bound=Model)
 
@@ -80,6 +81,7 @@ def write_plan(
             "baseline_ids": row.baseline_ids,
             **{f"point.{name}": write(getattr(planned.point, name)) for name in _SECTIONS},
             "point.jobs": [write(job) for job in planned.point.jobs],
+            "point.offered": None if planned.point.offered is None else write(planned.point.offered),
         }
         rows.append(cells)
     write_parquet(pa.Table.from_pylist(rows), folder / POINTS)
@@ -164,8 +166,10 @@ class _Reader:
         sections: dict[str, Any] = {
             name: self._part(model, cells[f"point.{name}"]) for name, model in _SECTIONS.items()
         }
-        jobs = tuple(self._part(Job, text) for text in cells["point.jobs"])
-        return Point.model_construct(set(Point.model_fields), **sections, jobs=jobs, seed=cells["seed"])
+        sections["jobs"] = tuple(self._part(Job, text) for text in cells["point.jobs"])
+        written = cells["point.offered"]
+        sections["offered"] = None if written is None else self._part(Offered, written)
+        return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
 
     def runs(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[RunRow], dict[str, PlannedRun]]:
         """Return rows and runs of schedules."""

@@ -7,6 +7,7 @@ import keyword
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -44,7 +45,34 @@ def _check_label(label: object, path: tuple[str, ...]) -> None:
         raise ConfigError("a label is empty or too long", "use 1 to 100 characters", path, label, "invalid-value")
 
 
+MAX_STEPS = 10_000
+
+
+def _expanded(values: Any) -> Any:
+    """Return the numbers of a range {from, to, step}, both ends included, and other values as they are.
+
+    Examples
+    --------
+    >>> _expanded({"from": 0.1, "to": 0.3, "step": 0.1}), _expanded([1, 2])
+    ([0.1, 0.2, 0.3], [1, 2])
+    """
+    if not isinstance(values, dict) or set(values) != {"from", "to", "step"}:
+        return values
+    for key, value in values.items():
+        if not _is_number(value) or not math.isfinite(value):
+            raise ConfigError("not a number", "write {from: 0.1, to: 0.9, step: 0.1}", (key,), value, "wrong-type")
+    # Decimal digits as written, so that labels are 0.3 and not 0.30000000000000004.
+    start, end, step = (Decimal(str(values[key])) for key in ("from", "to", "step"))
+    if step <= 0 or end < start or (end - start) / step >= MAX_STEPS:
+        problem = f"a range needs a positive step, and 1 to {MAX_STEPS:,} numbers"
+        raise ConfigError(problem, "write {from: 0.1, to: 0.9, step: 0.1}", ("step",), values["step"], "out-of-range")
+    numbers = [start + place * step for place in range(int((end - start) / step) + 1)]
+    whole = all(isinstance(value, int) for value in values.values())
+    return [int(one) if whole else float(one) for one in numbers]
+
+
 def _check_values(values: Any) -> Any:
+    values = _expanded(values)
     if not isinstance(values, list | dict):
         raise ConfigError("not a list of values", "write [a, b] or {label: value}", code="wrong-type")
     if not values:
@@ -92,8 +120,8 @@ class Axis(Model):
         Any,
         BeforeValidator(_check_values),
         WithJsonSchema({"type": ["array", "object"], "minItems": 1}),
-        Written("list, or {label: value}"),
-    ] = Field(None, description="the values of the path; in a list each value is its label")
+        Written("list, {label: value}, or {from, to, step}"),
+    ] = Field(None, description="the values of the path; in a list or range each value is its label")
     mix: Mix | None = Field(None, description="instead of `values`, of `jobs`: random workloads of several jobs")
     settings: Annotated[
         Any,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -59,13 +59,16 @@ def collect(
     axes = list(plan.axes)
     keys = _keys(plan)
     in_records = {
-        table: tuple(name for name in names_of(table) if name not in _COMPUTED and name not in keys)
-        for table in ("points", "jobs", "links")
+        table: tuple(
+            name for name in names_of(table) if name not in keys and (table == "latency" or name not in _COMPUTED)
+        )
+        for table in ("points", "jobs", "links", "latency")
     }
     found = PointRecords(records, plan.points, **in_records)
     frames = {
         "points": pd.concat([keys, found.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, found),
+        "latency": _rows_of(plan, keys, "latency", found.latency_of, found.latency),
         "links": _links(plan, keys, found),
         "machines": _machines(plan, keys, structures),
     }
@@ -162,14 +165,21 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
     return of.astype(float) / against.astype(float).where(against > 0, np.nan)
 
 
-def _links(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
+def _rows_of(
+    plan: Plan, keys: pd.DataFrame, table: str, rows_of: Callable[[str], range], facts: ColumnBuilder
+) -> pd.DataFrame:
+    """Return the rows of the points of a plan in a table that has any number of them a point."""
     at: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
-        own = found.links_of(row.point_id)
-        at += [index] * len(own)
-        rows += own
-    links = _numeric("links", _expand(keys, at, found.links.frame(rows)))
+        of_point = rows_of(row.point_id)
+        at += [index] * len(of_point)
+        rows += of_point
+    return _numeric(table, _expand(keys, at, facts.frame(rows)))
+
+
+def _links(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
+    links = _rows_of(plan, keys, "links", found.links_of, found.links)
     return links.assign(
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
         imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),

@@ -27,6 +27,7 @@ class Tables:
     points: pd.DataFrame
     jobs: pd.DataFrame
     links: pd.DataFrame
+    latency: pd.DataFrame
     interference: pd.DataFrame
     machines: pd.DataFrame
     agreement: pd.DataFrame

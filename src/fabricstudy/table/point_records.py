@@ -56,10 +56,10 @@ class ColumnBuilder:
 
 
 class PointRecords:
-    """Facts of the points of a plan, and of the jobs and link classes of those that are done.
+    """Facts of the points of a plan, and of the jobs, link classes and latencies of those that are done.
 
-    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs` and `links`
-    are the names of the facts to keep.
+    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs`, `links` and
+    `latency` are the names of the facts to keep.
     """
 
     def __init__(
@@ -69,11 +69,12 @@ class PointRecords:
         points: Iterable[str],
         jobs: Iterable[str],
         links: Iterable[str],
+        latency: Iterable[str] = (),
     ) -> None:
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
-        self.links = ColumnBuilder(links)
+        self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)
         self._row = dict.fromkeys(point_ids, 0)
-        self._job_start, self._link_start = array("q", [0]), array("q", [0])
+        self._job_start, self._link_start, self._latency_start = (array("q", [0]) for _ in range(3))
         self._add({"status": "missing", "reason": "no record"})
         for record in records:
             row = self._row.get(record["point_id"])
@@ -89,8 +90,11 @@ class PointRecords:
                 self.jobs.add({**job, **_shares(record, job["job"])})
             for links in record.get("links") or ():
                 self.links.add(links)
+            if "latency" in record:
+                self.latency.add(record["latency"])
         self._job_start.append(self.jobs.rows)
         self._link_start.append(self.links.rows)
+        self._latency_start.append(self.latency.rows)
 
     def is_done(self, point_id: str) -> bool:
         """Return whether the point is done."""
@@ -109,6 +113,11 @@ class PointRecords:
         """Return the rows of a point's link classes in `links`; none unless it is done."""
         row = self._row[point_id]
         return range(self._link_start[row], self._link_start[row + 1])
+
+    def latency_of(self, point_id: str) -> range:
+        """Return the row of a point with offered traffic in `latency`, as a range; empty unless it is done."""
+        row = self._row[point_id]
+        return range(self._latency_start[row], self._latency_start[row + 1])
 
 
 def _shares(record: Record, job: int) -> dict[str, float]:

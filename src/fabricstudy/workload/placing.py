@@ -137,10 +137,11 @@ def _grants(point: HasJobs, machine: Machine, jobs: Sequence[Job]) -> Iterator[t
 
 
 def _ranks_per_node(job: Job, machine: Machine) -> int:
-    ranks_per_node = job.ranks_per_node or machine.cores_per_node
-    if ranks_per_node > machine.cores_per_node:
+    ranks_per_node = job.ranks_on_node(machine.cores_per_node)
+    if ranks_per_node > machine.cores_per_node * job.ranks_per_core:
         raise WorkloadError(
-            f"{ranks_per_node} ranks per node, but {machine.cores_per_node} cores; lower ranks_per_node"
+            f"{ranks_per_node} ranks per node, but {machine.cores_per_node} cores of {job.ranks_per_core}; "
+            "lower ranks_per_node"
         )
     return ranks_per_node
 

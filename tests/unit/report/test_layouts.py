@@ -34,7 +34,13 @@ def around(layout: Layout) -> np.ndarray:
     return np.argsort(np.arctan2(x, y) % (2 * np.pi - 1e-9), kind="stable")
 
 
-@pytest.mark.parametrize("written", [DRAGONFLY, MEGAFLY, {"kind": "slim-fly", "q": 5, "nodes_per_router": 4}])
+ARIES = {"kind": "aries", "groups": 4, "chassis_per_group": 3, "blades_per_chassis": 4}
+PERCS = {"kind": "percs", "supernodes": 5, "drawers_per_supernode": 2, "hubs_per_drawer": 4}
+
+
+@pytest.mark.parametrize(
+    "written", [DRAGONFLY, MEGAFLY, {"kind": "slim-fly", "q": 5, "nodes_per_router": 4}, ARIES, PERCS]
+)
 def test_routers_of_a_group_are_neighbours_on_the_circle(written: dict[str, Any]) -> None:
     machine, layout = drawn(written)
     assert machine.group is not None
@@ -57,6 +63,13 @@ def test_leaves_of_a_megafly_stand_outside_its_spines() -> None:
         # 100 groups: too many cables, so one line for each two of them
         ({**DRAGONFLY, "groups": 100, "routers_per_group": 16}, 100, 100 * 99 // 2, 1),
         ({**DRAGONFLY, "groups": 60, "routers_per_group": 16, "links_per_group_pair": 3}, 60, 60 * 59 // 2, 3),
+        # 4 groups: 3 rows of cliques of 4, 4 columns of cliques of 3, and two pairs of routers for each cable
+        (ARIES, 48, 4 * (3 * 6 + 4 * 3) + 6 * 2, None),
+        # one group: a grid
+        ({**ARIES, "groups": 1}, 12, 3 * 6 + 4 * 3, None),
+        # 15 groups with 24 links between each two, as on Edison
+        ({"kind": "aries", "groups": 15, "cables_per_group_pair": 6}, 15, 15 * 14 // 2, 24),
+        (PERCS, 40, 5 * 28 + 10, 1),
         # 8 pods of 4 leaves and 4 aggregation routers, all joined, and as many cables again to the core
         (FAT_TREE, 80, 128 + 128, 1),
         # 24 pods of 12 + 12 routers and a core of 144: leaves to aggregation, and that to the core

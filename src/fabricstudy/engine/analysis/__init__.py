@@ -59,6 +59,8 @@ class Analysis(Engine):
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point from its messages."""
         nodes, cores = point.machine.nodes, point.machine.cores_per_node
+        if point.offered is not None:
+            return _START_CPU_S + _CPU_S_OF_A_MESSAGE * point.machine.routers**2
         messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
         return _START_CPU_S + _CPU_S_OF_A_MESSAGE * messages
 

@@ -13,18 +13,20 @@ from fabricstudy.routing.table import Table
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import BundledEngine
 from ..contract import Unsupported
 from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
+from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .channels import channels, channels_of
 from .clock import clock
 from .cost import work
-from .files import CONFIGURATION, write_files
-from .result import RESULT, read_result
+from .files import CONFIGURATION, write_files, write_offered
+from .result import RESULT, read_offered_result, read_result
 from .settings import CaminosSettings
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)
@@ -85,3 +87,15 @@ class Caminos(BundledEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived."""
         return read_result(folder, point, machine, jobs)
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        """Write configuration, machine and destinations; return the command."""
+        write_offered(folder, point, machine, destinations, load)
+        return self.command(CONFIGURATION, RESULT)
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        """Read the counts of a run of offered traffic."""
+        self.check_exit(folder, exit_code)
+        return read_offered_result(folder, point, machine)

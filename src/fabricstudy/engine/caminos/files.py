@@ -1,7 +1,7 @@
 """The files that the front end reads: configuration, machine, messages."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..detours import via
 from ..point import Point
@@ -16,16 +17,74 @@ from ..settings import Network
 from .channels import arbitration, channels, policies, routes, table_routes
 from .clock import Clock, clock, cycles_of, phits_of
 
-CONFIGURATION, MACHINE, MESSAGES = "caminos.cfg", "machine.graph", "jobs.messages"
+CONFIGURATION, MACHINE, MESSAGES, OFFERED = "caminos.cfg", "machine.graph", "jobs.messages", "offered.destinations"
+
+MAX_DRAIN = 20
+"""Windows after the measured one in which measured messages may arrive."""
+
+FULL_WEIGHT = 2**30
+"""Weight of all messages of a node in the file of destinations."""
 
 _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write all that the front end reads."""
-    (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
+    units = clock(point, machine)
+    traffic = f"""MessageList {{
+    filename: "{MESSAGES}",
+    injection: {point.network.injected_messages},
+    packet: {units.packet_phits},
+  }}"""
+    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, _cycle_limit(units, machine, jobs)))
     write_machine(folder / MACHINE, machine, point)
-    write_messages(folder / MESSAGES, jobs, clock(point, machine), point.network)
+    write_messages(folder / MESSAGES, jobs, units, point.network)
+
+
+def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
+    """Write all that the front end reads for a run of offered traffic."""
+    units, window = clock(point, machine), offered_window(point, machine)
+    offered = point.offered
+    assert offered is not None
+    traffic = f"""Offered {{
+    filename: "{OFFERED}",
+    seed: {point.seed},
+    arrivals: "{offered.arrivals}",
+    burst: {offered.burst or 1},
+    load: {load!r},
+    message: {window.message_phits},
+    period: {units.divisors[-1]},
+    warmup: {offered.warmup * window.message_cycles},
+    batch: {window.batch_cycles},
+    batches: {offered.batches},
+    drain: {MAX_DRAIN},
+  }}"""
+    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, 0))
+    write_machine(folder / MACHINE, machine, point)
+    weight = np.rint(destinations.share * FULL_WEIGHT).astype(np.int64)
+    sent = weight > 0
+    with (folder / OFFERED).open("wb") as file:
+        file.write(f"offered 1\nnodes {machine.nodes}\nrows {np.count_nonzero(sent)}\n".encode())
+        _write_rows(
+            file, *(column[sent] for column in (destinations.node, weight, destinations.first, destinations.last))
+        )
+
+
+class OfferedWindow(NamedTuple):
+    """Size of messages, their transmission time on the link of a node, and length of a batch, in CAMINOS' units."""
+
+    message_phits: int
+    message_cycles: int
+    batch_cycles: int
+
+
+def offered_window(point: Point, machine: Machine) -> OfferedWindow:
+    """Return the lengths of a run of offered traffic."""
+    assert point.offered is not None
+    units = clock(point, machine)
+    phits = -(-point.offered.message_bytes // units.phit_bytes)
+    cycles = phits * units.divisors[-1]
+    return OfferedWindow(phits, cycles, round(point.offered.measured * cycles / point.offered.batches))
 
 
 def write_machine(path: Path, machine: Machine, point: Point) -> None:
@@ -88,8 +147,8 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
     csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))
 
 
-def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
-    """Return the CAMINOS configuration of a point, as text."""
+def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> str:
+    """Return the CAMINOS configuration of a point with this traffic, and at most so many cycles, as text."""
     units = clock(point, machine)
     links = ", ".join(
         f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"
@@ -98,13 +157,9 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     return f"""Configuration {{
   random_seed: {point.seed},
   warmup: 0,
-  measured: {_cycle_limit(units, machine, jobs)},
+  measured: {cycles},
   topology: Graph {{ filename: "{MACHINE}" }},
-  traffic: MessageList {{
-    filename: "{MESSAGES}",
-    injection: {point.network.injected_messages},
-    packet: {units.packet_phits},
-  }},
+  traffic: {traffic},
   server_queue_size: 1,
   maximum_packet_size: {units.packet_phits},
   router: Switch {{

@@ -13,7 +13,9 @@ from fabricstudy.workload.messages import PlacedJob
 from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
-from .clock import clock, phits_of
+from ..steady_state import SteadyRun
+from .clock import Clock, clock, phits_of
+from .files import offered_window
 
 RESULT = "result.json"
 """The file that the program writes."""
@@ -97,3 +99,58 @@ def _by_job(rows: npt.NDArray[np.int64], link_phits: npt.NDArray[Any], jobs: lis
     ):
         raise EngineFailure(f"{RESULT} is not a result: links and jobs contradict each other")
     return packets
+
+
+def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
+    """Read the result of a run of offered traffic.
+
+    Raises
+    ------
+    EngineFailure
+        If it is not one, or does not fit the machine.
+    """
+    units, window = clock(point, machine), offered_window(point, machine)
+    try:
+        result = json.loads((folder / RESULT).read_bytes())
+        counts = {name: np.array(result[name], dtype=np.int64) for name in _OFFERED_COUNTS}
+        listed = [np.array(batch, dtype=np.int64).reshape(-1, 2) for batch in result["twice_latency_counts"]]
+        lost, backlog = int(result["awaited"]), (int(result["backlog"][0]), int(result["backlog"][1]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
+    if len(counts["node_created"]) != machine.nodes or len(counts["link_phits"]) != machine.links:
+        raise EngineFailure(f"{RESULT} is of another machine")
+    if counts["measured"].sum() + lost != counts["created"].sum():
+        raise EngineFailure(f"{RESULT} is not a result: messages are missing")
+    cycle_ns = units.cycle_ns
+    doubled, number = np.unique(np.concatenate([one[:, 0] for one in listed]), return_inverse=True)
+    return SteadyRun(
+        window_ns=window.batch_cycles * len(listed) * cycle_ns,
+        message_ns=window.message_cycles * cycle_ns,
+        node_created=counts["node_created"],
+        node_arrived=counts["node_arrived"],
+        measured=counts["measured"],
+        latency_sum_ns=_to_ns(counts["latency_cycles"], units),
+        network_sum_ns=_to_ns(counts["in_network_cycles"] + counts["measured"] * units.delays[-1], units),
+        max_ns=float(counts["longest_cycles"].max(initial=0)) * cycle_ns,
+        created=counts["created"],
+        arrived=counts["arrived"],
+        backlog=backlog,
+        mean_backlog=counts["backlog_cycles"] / window.batch_cycles,
+        lost=lost,
+        histogram=(
+            doubled / 2 * cycle_ns,
+            np.bincount(number, weights=np.concatenate([one[:, 1] for one in listed])).astype(np.int64),
+        ),
+        hops=counts["packets_by_hops"],
+        link_bytes=counts["link_phits"].astype(np.float64) * units.phit_bytes,
+    )
+
+
+def _to_ns(cycles: npt.NDArray[np.int64], units: Clock) -> npt.NDArray[np.float64]:
+    return cycles.astype(np.float64) * units.cycle_ns
+
+
+_OFFERED_COUNTS = (
+    "node_created", "node_arrived", "created", "arrived", "measured", "latency_cycles", "in_network_cycles",
+    "longest_cycles", "backlog_cycles", "packets_by_hops", "link_phits",
+)  # fmt: skip

@@ -129,6 +129,8 @@ class Codes(ProgramEngine):
         jobs = [repeat_background(job, machine) for job in jobs]
         traced = traced_jobs(machine, network, jobs)
         _check_traced(jobs, traced)
+        if network.whole_packets and any(np.any(one.messages.size_bytes % network.packet) for one in traced):
+            raise WorkloadError(f"CODES needs messages of whole packets of {network.packet} B here; use another engine")
         if all(jobs[one.number].background for one in traced):
             return None
         write_files(folder, point, machine, jobs)

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
+from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.grid import GridConfig
+from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
 from ..caveats import Caveat, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..point import Point
-from .models import dragonfly, model_of, slim_fly
+from .models import aries, dragonfly, model_of, slim_fly
 from .network import CodesModel
 
 
@@ -19,6 +21,12 @@ def _valiant_on(model: CodesModel) -> Callable[[Point], bool]:
 def _over_long_links(point: Point) -> bool:
     grid = point.machine.grid if isinstance(point.machine, GridConfig) else ()
     return any((dimension.gap or 0) > 1 for dimension in grid) and isinstance(point.routing, DimensionOrder)
+
+
+def _draws_global_links(point: Point) -> bool:
+    machine = point.machine
+    parallel = isinstance(machine, PercsConfig) and machine.links_per_supernode_pair > 1
+    return parallel or isinstance(machine, AriesConfig) or has_parallel_global_links(point)
 
 
 CAVEATS: tuple[Caveat, ...] = (
@@ -45,9 +53,15 @@ CAVEATS: tuple[Caveat, ...] = (
         _valiant_on(slim_fly.MODEL),
     ),
     Caveat(
+        "On a Cray XC Valiant leads through a random router outside the sender's group, between routers of a group "
+        "through one of it.",
+        _valiant_on(aries.MODEL),
+    ),
+    Caveat(
         "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, through groups that "
         "they have links to, which fills the links of an empty one; it counts the queue of a detour twice, and stays "
-        "minimal with 16 kB or less at the port. On a Slim Fly it compares several detours.",
+        "minimal with 16 kB or less at the port. On a Slim Fly it compares several detours, on a Cray XC two minimal "
+        "paths with two detours, whose queues count twice.",
         uses_ugal,
     ),
     Caveat(
@@ -63,7 +77,7 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
-        has_parallel_global_links,
+        _draws_global_links,
         other_paths=True,
     ),
     Caveat(

@@ -52,4 +52,4 @@ def objects(point: Point) -> int:
 
 
 def _ranks_per_node(point: Point) -> int:
-    return max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
+    return max((job.ranks_on_node(point.machine.cores_per_node) for job in point.jobs), default=1)

@@ -95,6 +95,8 @@ class CodesNetwork:
         Whether all packets between two nodes take one path, whatever else is under way.
     hops : HopList, optional
         How to get a list of the hops of all packets, if the model can write one.
+    whole_packets : bool, optional
+        Whether messages must be multiples of the packet.
     """
 
     terminal: str
@@ -108,6 +110,7 @@ class CodesNetwork:
     traffic: PortCounters | None = None
     fixed_routes: bool = False
     hops: HopList | None = None
+    whole_packets: bool = False
 
 
 def _nothing(point: Point) -> float:
@@ -170,7 +173,7 @@ def gib_per_s(bandwidth_Bps: float) -> float:
     return bandwidth_Bps / GIBI
 
 
-def one_of(values: list[float], what: str, model: str) -> float:
+def one_of(values: list[float], what: str, model: str, links: str = "links between routers") -> float:
     """Return the value that all `values` have.
 
     Raises
@@ -179,5 +182,5 @@ def one_of(values: list[float], what: str, model: str) -> float:
         If they differ.
     """
     if len(set(values)) > 1:
-        raise Unsupported(f"CODES' {model} has one {what} for all links between routers; give the same for all classes")
+        raise Unsupported(f"CODES' {model} has one {what} for all {links}; give the same for all classes")
     return values[0]

@@ -39,7 +39,7 @@ def native_motif(job: Job, ranks: int) -> str:
     True
     """
     pattern = job.pattern
-    if isinstance(pattern, AllToAll):
+    if isinstance(pattern, AllToAll) and pattern.sizes is None:
         return f"Alltoall bytes={int(pattern.message_bytes)} iterations={pattern.iterations} compute=0"
     if isinstance(pattern, Stencil) and not pattern.periodic and len(pattern.grid(ranks)) <= 3:
         # Ember's x goes fastest, as our last dimension does.
@@ -48,7 +48,7 @@ def native_motif(job: Job, ranks: int) -> str:
             f"Halo3D pex={x} pey={y} pez={z} nx=1 ny=1 nz=1 fields_per_cell={int(pattern.message_bytes)} "
             f"datatype_width=1 computetime=0 iterations={pattern.iterations} doreduce=0"
         )
-    what = f"{pattern.kind} with these settings" if isinstance(pattern, Stencil) else pattern.kind
+    what = f"{pattern.kind} with these settings" if isinstance(pattern, Stencil | AllToAll) else pattern.kind
     raise Unsupported(
         f"Ember has no motif of its own for {what}; leave engine.motifs out to run it from the message list"
     )

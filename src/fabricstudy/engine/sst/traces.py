@@ -80,9 +80,14 @@ def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
     Raises
     ------
     WorkloadError
-        If a rank computes beside messages of its last phase that it does not wait for.
+        If a message is too long, or a rank computes beside messages of its last phase that it does not wait for.
     """
     messages = job.messages
+    longest = int(messages.size_bytes.max(initial=0))
+    if longest > MAX_MESSAGE_BYTES:  # forecasts have the mean of some patterns only
+        raise WorkloadError(
+            f"SST's traces hold messages up to {MAX_MESSAGE_BYTES:,} B, not {longest:,} B; send several"
+        )
     source, destination = seats.sst_rank_of_rank[messages.source], seats.sst_rank_of_rank[messages.destination]
     tag = messages.phase % _TAGS
     sends = _calls(_SEND_CALL, _SEND, messages.size_bytes, destination, tag)

@@ -101,7 +101,7 @@ def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, li
     """Return the line of each row and the strokes of all lines."""
     tail, head = machine.cable_tail, machine.cable_head
     step = coordinates[head] - coordinates[tail]
-    along = machine.cable_class.astype(np.int64)
+    along = np.argmax(step != 0, axis=1)
     span = step[np.arange(len(step)), along]
     paths: list[tuple[int, Floats]] = []
     for row, (one, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):

@@ -7,6 +7,7 @@ minimal.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -17,7 +18,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to
+from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
@@ -28,7 +29,6 @@ THRESHOLD_BYTES = 16_384
 Its queues hold what is not acknowledged yet, so a link that nothing waits for seems to have some packets.
 """
 
-LOCAL, GLOBAL = 0, 1
 INTRA, INTER = "intra", "inter"
 
 
@@ -41,10 +41,15 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     check_via(point.routing, "group", "on CODES' dragonfly")
     routers = machine.routers // groups
     nodes = machine.nodes // machine.routers
-    local, between = _pairs(machine, LOCAL), _pairs(machine, GLOBAL)
+    # The last class is the global one; a PERCS machine has two others.
+    is_global = machine.cable_class == len(machine.classes) - 1
+    local, between = _pairs(machine, ~is_global), _pairs(machine, is_global)
     first_group = local[local[:, 0] < routers]
     ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())
-    classes, latency_ns = machine.classes, point.network.router_latency_ns
+    *local_classes, global_class = machine.classes
+    local_Bps = one_of([link.bandwidth_Bps for link in local_classes], "bandwidth", "dragonfly", "links of a group")
+    local_ns = one_of([link.latency_ns for link in local_classes], "latency", "dragonfly", "links of a group")
+    latency_ns = point.network.router_latency_ns
     buffer = int(point.network.buffer_bytes)
     return CodesNetwork(
         terminal="modelnet_dragonfly_dally",
@@ -63,13 +68,13 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "routing": routing_name(point, ROUTINGS, "dragonfly"),
             "route_scoring_metric": "delta",
             "adaptive_threshold": THRESHOLD_BYTES,
-            "local_bandwidth": gib_per_s(classes[LOCAL].bandwidth_Bps),
-            "global_bandwidth": gib_per_s(classes[GLOBAL].bandwidth_Bps),
+            "local_bandwidth": gib_per_s(local_Bps),
+            "global_bandwidth": gib_per_s(global_class.bandwidth_Bps),
             "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
             # The router's own delay would keep the link busy, so its latency is that of the links.
             "router_delay": 0,
-            "local_delay": classes[LOCAL].latency_ns + latency_ns,
-            "global_delay": classes[GLOBAL].latency_ns + latency_ns,
+            "local_delay": local_ns + latency_ns,
+            "global_delay": global_class.latency_ns + latency_ns,
             "cn_delay": machine.host.latency_ns + latency_ns / 2,
             "local_vc_size": buffer,
             "global_vc_size": buffer,
@@ -106,9 +111,9 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _pairs(machine: Machine, link_class: int) -> IntArray:
-    """Router pairs of all cables of a class, in both directions and by the router they leave, [pairs, 2]."""
-    rows = np.flatnonzero(machine.cable_class == link_class)
+def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
+    """Router pairs of all cables of the rows `chosen`, in both directions and by the router they leave, [pairs, 2]."""
+    rows = np.flatnonzero(chosen)
     ends = np.stack([machine.cable_tail[rows], machine.cable_head[rows]], axis=1)
     pairs = np.concatenate([ends, ends[:, ::-1]])
     pairs = np.repeat(pairs, np.tile(machine.cable_count[rows], 2), axis=0)

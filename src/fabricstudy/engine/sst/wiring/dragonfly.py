@@ -8,8 +8,9 @@ relative with a list in which the distances go up and down in turn.
 import numpy as np
 
 from fabricstudy.core.kinds import kind_of
+from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
@@ -86,13 +87,10 @@ def _local_ports(config: DragonflyConfig, machine: Machine) -> Ints:
 
 def _global_ports(config: DragonflyConfig) -> Ints:
     """Global ports of the cables between groups, in the order of the machine's rows."""
-    ports, each = config.groups - 1, config.global_ports_per_router
-    group, port = np.divmod(np.arange(config.groups * ports), ports)
-    peer, peer_port = ARRANGEMENTS[config.arrangement](group, port, config.groups)
-    once = np.flatnonzero(group < peer)
-    copy = np.arange(config.links_per_group_pair)[:, None] * ports
-    router, place = _router_and_place(group[once], copy + port[once], config, each)
-    peer_router, peer_place = _router_and_place(peer[once], copy + peer_port[once], config, each)
+    each, copy = config.global_ports_per_router, np.arange(config.links_per_group_pair)[:, None] * (config.groups - 1)
+    group, port, peer, peer_port = group_pairs(config.arrangement, config.groups)
+    router, place = _router_and_place(group, copy + port, config, each)
+    peer_router, peer_place = _router_and_place(peer, copy + peer_port, config, each)
     order = np.lexsort((peer_router, router))
     return np.stack([place[order], peer_place[order]], axis=1)
 

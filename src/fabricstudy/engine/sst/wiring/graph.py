@@ -36,10 +36,10 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire any machine with nodes on all routers."""
     if type(routing) not in AT_SOURCE:
         raise Unsupported(
-            f"on a {machine.kind} SST takes routes that are chosen at the source, and {routing.kind} chooses on the "
-            f"way; take {', '.join(map(kind_of, AT_SOURCE))}"
+            f"for {machine.kind} machines SST needs routes that are chosen at the source, and {routing.kind} "
+            f"chooses on the way; use {', '.join(map(kind_of, AT_SOURCE))}"
         )
-    check_via(routing, "router", f"on a {machine.kind} in SST")
+    check_via(routing, "router", f"on {machine.kind} machines in SST")
     if np.any(machine.nodes_of_router == 0):
         raise Unsupported(
             f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none"
@@ -47,7 +47,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     bandwidths = {link.bandwidth_Bps for link in machine.classes}
     if len(bandwidths) > 1:
         raise Unsupported(
-            f"SST has one bandwidth for all links of a {machine.kind}, not "
+            f"SST has one bandwidth for all links of {machine.kind} machines, not "
             + ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
         )
     minimal = stepwise_table(machine, Minimal())
