@@ -68,9 +68,9 @@ RECORDED_NAMES = ("dragonfly", "torus", "hyperx", "tree", "slim fly")
 
 
 def point(name: str, routing: str | dict[str, Any] | None = None, **more: Any) -> Point:
-    """Point on one of `MACHINES`, with the routing of fixed paths unless another is asked for."""
+    """Point on one of `MACHINES`, with the routing of fixed paths, or minimal, unless another is asked for."""
     machine = MACHINES[name] | more.pop("machine", {})
-    return point_on(machine, routing or FIXED[name], **({"engine": "codes"} | more))
+    return point_on(machine, routing or FIXED.get(name, "minimal"), **({"engine": "codes"} | more))
 
 
 def two_jobs(machine: Machine) -> list[PlacedJob]:

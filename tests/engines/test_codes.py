@@ -129,7 +129,7 @@ class TestLinks:
 
     def test_rows_and_columns_of_a_cray_xc(self, tmp_path: Path) -> None:
         """A node sends to another one of its row and one of its column."""
-        this = point("aries", "minimal")
+        this = point("aries")
         machine = this.machine.build()
         jobs = [job_of([0, 4, 8], [(0, 0, 1, 6000), (0, 0, 2, 4000), (0, 2, 0, 2000)])]
         result = simulate(tmp_path, this, jobs, machine)
@@ -154,7 +154,7 @@ class TestLinks:
         between = np.zeros((3, 3))
         np.add.at(between, (machine.group[machine.link_tail], machine.group[machine.link_head]), result.link_bytes)
         crossing = 16 * 16 * 4000 * (1 - np.eye(3))
-        least = loads(machine, jobs, point("aries", "minimal")).link_bytes.sum()
+        least = loads(machine, jobs, point("aries")).link_bytes.sum()
         if kind == "minimal":
             np.testing.assert_array_equal(between * (1 - np.eye(3)), crossing)
             assert least <= result.link_bytes.sum() <= 1.5 * least
@@ -426,8 +426,7 @@ class TestTimes:
     )
     @pytest.mark.parametrize("size", [2000, 20_000, 500])
     def test_one_message(self, tmp_path: Path, name: str, to: int, links: int, latencies_ns: float, size: int) -> None:
-        routing = "minimal" if name == "aries" else None
-        this = point(name, routing, message=f"{size} B")
+        this = point(name, message=f"{size} B")
         result = simulate(tmp_path, this, [job_of([0, to], [(0, 0, 1, size)])])
         expected = size + (links - 1) * min(size, 2000) + latencies_ns
         # It adds up to a nanosecond at random at each step of a packet.
@@ -688,4 +687,4 @@ class TestWrongThoughItEndsWell:
 
 
 def test_machines_are_all_tried() -> None:
-    assert set(MACHINES) == {*FIXED, "express"} and shutil.which("sh")
+    assert set(MACHINES) == {*FIXED, "express", "aries"} and shutil.which("sh")

@@ -30,6 +30,7 @@ UNEVEN_ROWS: dict[str, Any] = {
     "bandwidth": {"row": "2 GB/s", "column": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
     "latency": {"row": "40 ns", "column": "40 ns", "global": "90 ns", "host": "40 ns"},
 }
+XC = {"chassis_per_group": 6, "blades_per_chassis": 16, "nodes_per_router": 4, "cables_per_group_pair": 6}
 PERCS_BANDWIDTH = {"local": "24 GB/s", "remote": "5 GB/s", "global": "10 GB/s", "host": "24 GB/s"}
 
 MESSAGES = st.lists(
@@ -282,12 +283,12 @@ class TestRefusals:
         [("100 kB", 2000), ("3 kB", 1500), ("500 B", 500), ("2002 B", 1001), ("25 kB", 1250), ("2003 B", None)],
     )
     def test_packets_of_a_cray_xc_divide_messages(self, message: str, packet: int | None) -> None:
-        this = point("aries", "minimal", message=message)
+        this = point("aries", message=message)
         assert whole_packet(this) == packet
         assert (self.refusal(this) is None) == (packet is not None)
 
     def test_a_cray_xc_does_not_get_messages_of_other_sizes(self, tmp_path: Path) -> None:
-        this = point("aries", "minimal", message="2 kB")
+        this = point("aries", message="2 kB")
         with pytest.raises(WorkloadError):
             Codes().prepare(tmp_path, this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])])
 
@@ -403,6 +404,7 @@ class TestPrediction:
             ("hyperx", {"shape": [8, 6, 4]}, 887e6, 0.1),
             ("tree", {"radix": 24}, 1235e6, 0.1),
             ("slim fly", {"q": 11, "nodes_per_router": 5}, 1614e6, 0.1),
+            ("aries", XC | {"groups": 4}, 561e6, 0.1),
         ],
     )
     def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float, off: float) -> None:

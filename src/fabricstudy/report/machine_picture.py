@@ -295,7 +295,11 @@ def _load_within(scene: Scene) -> Floats | None:
 
 
 def _handles(scenes: Sequence[Scene], inks: tuple[dict[str, Any], list[Any]]) -> list[Any]:
-    handles = [_class_handle(scenes, name, ink) for name, ink in inks[0].items()]
+    # A group of a machine of groups has no global cables.
+    joining = {
+        scene.machine.classes[number].name for scene in scenes for number in np.unique(scene.machine.cable_class)
+    }
+    handles = [_class_handle(scenes, name, ink) for name, ink in inks[0].items() if name in joining]
     jobs = max((scene.jobs for scene in scenes), key=len)
     spots = [(legend_label(name), ink) for ink, name in zip(inks[1], jobs, strict=True)]
     bare = any((scene.job_nodes.sum(axis=1) == 0).any() for scene in scenes)

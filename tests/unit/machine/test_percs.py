@@ -55,6 +55,8 @@ def test_the_published_counts() -> None:
     assert (config.group_nodes, config.nodes * config.cores_per_node) == (32, 524_288)
     assert config.supernodes * config.drawers_per_supernode == 2048
     assert set(links_of_hubs(machine, LOCAL)) == {7} and set(links_of_hubs(machine, REMOTE)) == {24}
+    # 47 copper and optical links a hub (Rajamony et al., ICS 2013), and a node.
+    assert machine.radix == 47 + 1
     # One supernode has 511 others, so one of its hubs has a D link less.
     assert links_of_hubs(machine, D) == ([16] * 31 + [15]) * 512
 
