@@ -45,17 +45,15 @@ class AnnealingMapping(Refinement):
 
     def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
+        from .kernel_inputs import mapping_state, route_table
         from .kernels import anneal, anneal_link_load, near_changes
 
-        graph, topology, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
-        moves, seeds = self.moves_per_task * slots.ranks, [int(seed) for seed in rng.integers(2**31, size=2)]
+        state, moves = mapping_state(slots, tasks.graph, seat), self.moves_per_task * slots.ranks
+        draw_seed, seed = (int(seed) for seed in rng.integers(2**31, size=2))
         if self.objective == "link-load":
-            routes = route_table(slots.machine, self.routing.tie)
-            anneal_link_load(graph, topology, routes, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
+            anneal_link_load(state, route_table(slots.machine, self.routing.tie), moves, HOT_LOAD, COLD_LOAD, seed)
         else:
-            hot, cold = temperatures(near_changes(graph, topology, seat, task, DRAWS, seeds[0]))
-            anneal(graph, topology, seat, task, moves, hot, cold, seeds[1])
+            anneal(state, moves, *temperatures(near_changes(state, DRAWS, draw_seed)), seed)
 
 
 def temperatures(changes: npt.NDArray[np.float64]) -> tuple[float, float]:
