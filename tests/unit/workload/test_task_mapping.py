@@ -23,7 +23,7 @@ from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, TaskGraph, Tasks
 from fabricstudy.workload.mapping.annealing import temperatures
 from fabricstudy.workload.mapping.curve import hilbert, morton
-from fabricstudy.workload.mapping.kernel_inputs import graph_arrays, mapping_state, route_table, slot_topology
+from fabricstudy.workload.mapping.kernel_inputs import mapping_state, route_table, slot_topology
 from fabricstudy.workload.mapping.kernels import (
     anneal_link_load,
     mapping_link_loads,
@@ -230,7 +230,7 @@ def test_refinement_is_never_worse_than_its_start(seed: int, start: str) -> None
 def test_the_cost_of_a_swap_is_the_difference_of_two_sums(seed: int) -> None:
     rng = np.random.default_rng(seed)
     slots, tasks = slots_on(MACHINES["mesh"]), random_tasks(40, seed)
-    graph, ground, seat = graph_arrays(tasks.graph), slot_topology(slots), rng.permutation(40)
+    graph, ground, seat = tasks.graph, slot_topology(slots), rng.permutation(40)
     one, other = rng.choice(40, 2, replace=False)
     swapped = seat.copy()
     swapped[[one, other]] = seat[[other, one]]

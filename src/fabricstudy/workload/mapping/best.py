@@ -62,10 +62,10 @@ class BestMapping(TrafficMapping):
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, slot_topology
+        from .kernel_inputs import slot_topology
         from .kernels import mapping_hop_bytes
 
-        graph, topology, exchange = graph_arrays(tasks.graph), slot_topology(slots), ExchangeMapping()
+        graph, topology, exchange = tasks.graph, slot_topology(slots), ExchangeMapping()
         starts = self._starts(tasks.places is not None)
         # One stream per start, so that starts are independent.
         streams = rng.spawn(len(starts))

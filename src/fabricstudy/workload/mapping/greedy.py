@@ -38,12 +38,12 @@ class GreedyMapping(TrafficMapping):
 
     def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, slot_topology
+        from .kernel_inputs import slot_topology
         from .kernels import grow, mapping_hop_bytes
 
-        graph, topology = graph_arrays(tasks.graph), slot_topology(slots)
+        graph, topology = tasks.graph, slot_topology(slots)
         best, least = np.arange(slots.ranks), np.inf
-        bytes_of_rank = tasks.graph.bytes_of_rank
+        bytes_of_rank = graph.bytes_of_rank
         lightest = np.flatnonzero(bytes_of_rank == bytes_of_rank.min())
         for start in range(self.starts):
             task_tie, router_tie = rng.random(slots.ranks), rng.random(slots.machine.routers)

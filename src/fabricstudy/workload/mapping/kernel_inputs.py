@@ -13,16 +13,11 @@ from fabricstudy.routing.grid import dimension_order_steps, link_tables
 
 from ..messages import WorkloadError
 from . import kernels
-from .kernels import GraphArrays, MappingState, RouteTable, SlotTopology, nearest_routers_with_slots
+from .kernels import MappingState, RouteTable, SlotTopology, nearest_routers_with_slots
 from .slots import Slots
 from .tasks import TaskGraph
 
 Ints = npt.NDArray[np.int64]
-
-
-def graph_arrays(graph: TaskGraph) -> GraphArrays:
-    """Return the graph of the ranks as plain arrays."""
-    return GraphArrays(graph.first, graph.partner, graph.size_bytes, graph.sent_bytes)
 
 
 def slot_topology(slots: Slots) -> SlotTopology:
@@ -38,7 +33,7 @@ def slot_topology(slots: Slots) -> SlotTopology:
 
 def mapping_state(slots: Slots, graph: TaskGraph, seat: Ints) -> MappingState:
     """Return the state of a mapping, whose loops change `seat` in place."""
-    return MappingState(graph_arrays(graph), slot_topology(slots), seat, np.argsort(seat))
+    return MappingState(graph, slot_topology(slots), seat, np.argsort(seat))
 
 
 def route_table(machine: Machine, tie: str) -> RouteTable:

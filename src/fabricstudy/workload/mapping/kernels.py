@@ -12,17 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-
-class GraphArrays(NamedTuple):
-    """A `TaskGraph` as plain arrays."""
-
-    first: Ints
-    partner: Ints
-    size: Floats
-    sent: Floats
+from .tasks import Floats, Ints, TaskGraph
 
 
 class SlotTopology(NamedTuple):
@@ -51,7 +41,7 @@ class SlotTopology(NamedTuple):
 class MappingState(NamedTuple):
     """Traffic and machine, and the current mapping."""
 
-    graph: GraphArrays
+    graph: TaskGraph
     topology: SlotTopology
     seat: Ints
     task: Ints
@@ -97,14 +87,16 @@ def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: In
 
 
 @njit(cache=True)
-def mapping_hop_bytes(graph: GraphArrays, topology: SlotTopology, seat: Ints) -> float:
+def mapping_hop_bytes(graph: TaskGraph, topology: SlotTopology, seat: Ints) -> float:
     """Return the bytes times hops of all edges, each once."""
     total = 0.0
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
             if partner > task:
-                total += graph.size[i] * hops(topology, topology.router[seat[task]], topology.router[seat[partner]])
+                total += graph.size_bytes[i] * hops(
+                    topology, topology.router[seat[task]], topology.router[seat[partner]]
+                )
     return total
 
 
@@ -123,7 +115,7 @@ def move_cost(state: MappingState, task: int, to: int, left_out: int) -> float:
             partner = graph.partner[i]
             if partner != left_out:
                 there = topology.seat_place[seat[partner], k]
-                total += graph.size[i] * (topology.table[after + there] - topology.table[before + there])
+                total += graph.size_bytes[i] * (topology.table[after + there] - topology.table[before + there])
     return total
 
 
@@ -189,11 +181,11 @@ def exchange_near(state: MappingState, order: Ints) -> None:
 
 
 @njit(cache=True)
-def edge(graph: GraphArrays, task_a: int, task_b: int) -> float:
+def edge(graph: TaskGraph, task_a: int, task_b: int) -> float:
     """Return the bytes between two tasks; partners are in ascending order."""
     begin, end = graph.first[task_a], graph.first[task_a + 1]
     index = begin + np.searchsorted(graph.partner[begin:end], task_b)
-    return float(graph.size[index]) if index < end and graph.partner[index] == task_b else 0.0
+    return float(graph.size_bytes[index]) if index < end and graph.partner[index] == task_b else 0.0
 
 
 @njit(cache=True)
@@ -280,7 +272,7 @@ def anneal(state: MappingState, moves: int, hot: float, cold: float, seed: int) 
 
 
 @njit(cache=True)
-def lookahead_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, free: Ints, task: int, centre: int) -> float:
+def lookahead_cost(graph: TaskGraph, topology: SlotTopology, seat: Ints, free: Ints, task: int, centre: int) -> float:
     """Return a lower bound of the bytes times hops added by unplaced partners of `task` next to `centre`.
 
     Only partners with other placed partners count.
@@ -294,23 +286,23 @@ def lookahead_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, free:
         for router in topology.near[topology.near_first[centre] : topology.near_first[centre + 1]]:
             if free[router] <= (router == centre):
                 continue
-            cost = graph.size[i] * hops(topology, centre, router)
+            cost = graph.size_bytes[i] * hops(topology, centre, router)
             for k in range(graph.first[later], graph.first[later + 1]):
                 if seat[graph.partner[k]] >= 0:
-                    cost += graph.size[k] * hops(topology, router, topology.router[seat[graph.partner[k]]])
+                    cost += graph.size_bytes[k] * hops(topology, router, topology.router[seat[graph.partner[k]]])
                     if cost >= least:
                         break
             least = min(least, cost)
         if least < np.inf:
             total += least
         else:
-            total += 4 * graph.size[i]
+            total += 4 * graph.size_bytes[i]
     return total
 
 
 @njit(cache=True)
 def grow(
-    graph: GraphArrays, topology: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
+    graph: TaskGraph, topology: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
 ) -> Ints:
     """Place the tasks one by one, the most connected to placed ones first, where they add least; return the seats.
 
@@ -364,7 +356,7 @@ def grow(
                 for i in range(graph.first[current], graph.first[current + 1]):
                     partner = graph.partner[i]
                     if seat[partner] >= 0:
-                        cost += graph.size[i] * hops(topology, router, topology.router[seat[partner]])
+                        cost += graph.size_bytes[i] * hops(topology, router, topology.router[seat[partner]])
                         if cost > best:
                             break
                 if cost > best:
@@ -388,7 +380,7 @@ def grow(
         for i in range(graph.first[current], graph.first[current + 1]):
             partner = graph.partner[i]
             if seat[partner] < 0:
-                bound[partner] += graph.size[i]
+                bound[partner] += graph.size_bytes[i]
                 heapq.heappush(heap, (-bound[partner], turn + task_tie[partner], partner))
     return seat
 
@@ -409,7 +401,7 @@ class RouteTable(NamedTuple):
     scale: Floats
 
 
-class LinkLoads(NamedTuple):
+class SwapLoads(NamedTuple):
     """Bytes on each link, and the turn of its last change; the links that a swap changed, and their bytes before it."""
 
     load: Floats
@@ -420,7 +412,7 @@ class LinkLoads(NamedTuple):
 
 @njit(cache=True)
 def add_route_load(
-    routes: RouteTable, topology: SlotTopology, source: int, goal: int, size: float, links: LinkLoads, turn: int, n: int
+    routes: RouteTable, topology: SlotTopology, source: int, goal: int, size: float, links: SwapLoads, turn: int, n: int
 ) -> int:
     """Add bytes to the links from one router to another; return the number of links changed in this turn so far."""
     current = source
@@ -455,7 +447,7 @@ def add_route_load(
 
 @njit(cache=True)
 def add_pair_load(
-    state: MappingState, routes: RouteTable, task_a: int, task_b: int, sign: float, links: LinkLoads, turn: int, n: int
+    state: MappingState, routes: RouteTable, task_a: int, task_b: int, sign: float, links: SwapLoads, turn: int, n: int
 ) -> int:
     """Add the traffic of two tasks, times `sign`; return the number of links changed in this turn so far."""
     graph, topology, seat, _ = state
@@ -466,7 +458,7 @@ def add_pair_load(
             there = topology.router[seat[partner]]
             if here == there or (task == task_b and partner == task_a):
                 continue
-            sent, got = graph.sent[i], graph.size[i] - graph.sent[i]
+            sent, got = graph.sent_bytes[i], graph.size_bytes[i] - graph.sent_bytes[i]
             if sent > 0:
                 n = add_route_load(routes, topology, here, there, sign * sent, links, turn, n)
             if got > 0:
@@ -475,16 +467,16 @@ def add_pair_load(
 
 
 @njit(cache=True)
-def mapping_link_loads(state: MappingState, routes: RouteTable) -> LinkLoads:
+def mapping_link_loads(state: MappingState, routes: RouteTable) -> SwapLoads:
     """Return the bytes on each link."""
     graph, topology, seat, _ = state
     count = len(routes.head)
-    links = LinkLoads(np.zeros(count), np.empty(count, np.int64), np.empty(count), np.full(count, -1, np.int64))
+    links = SwapLoads(np.zeros(count), np.empty(count, np.int64), np.empty(count), np.full(count, -1, np.int64))
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             here, there = topology.router[seat[task]], topology.router[seat[graph.partner[i]]]
-            if here != there and graph.sent[i] > 0:
-                add_route_load(routes, topology, here, there, graph.sent[i], links, i, 0)
+            if here != there and graph.sent_bytes[i] > 0:
+                add_route_load(routes, topology, here, there, graph.sent_bytes[i], links, i, 0)
     links.turn[:] = -1
     return links
 
