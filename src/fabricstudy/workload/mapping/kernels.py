@@ -6,7 +6,7 @@ below 2**53, so no rounding accumulates.
 """
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: In
     """Return the start of each router's row, and the rows: a router with seats, then the nearest others with seats."""
     routers = len(joined_first) - 1
     first = np.zeros(routers + 1, np.int64)
-    nearest = [np.int64(0) for _ in range(0)]
+    nearest: list[Any] = [0 for _ in range(0)]
     seen = np.full(routers, -1, np.int64)
     queue = np.empty(routers, np.int64)
     for router in range(routers):
@@ -89,14 +89,12 @@ def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: In
 @njit(cache=True)
 def mapping_hop_bytes(graph: TaskGraph, topology: SlotTopology, seat: Ints) -> float:
     """Return the bytes times hops of all edges, each once."""
-    total = 0.0
+    total, router = 0.0, topology.router
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
             if partner > task:
-                total += graph.size_bytes[i] * hops(
-                    topology, topology.router[seat[task]], topology.router[seat[partner]]
-                )
+                total += graph.size_bytes[i] * hops(topology, router[seat[task]], router[seat[partner]])
     return total
 
 
