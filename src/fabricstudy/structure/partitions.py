@@ -179,7 +179,6 @@ def _choice(space: PartitionSpace, geometries: Sequence[Geometry], listed: Seque
         return (space.bisection_Bps(geometry), -space.longest(geometry), *(-side for side in geometry))
 
     most = max(map(space.bisection_Bps, geometries))
-
     return SizeChoice(
         blocks=math.prod(geometries[0]),
         nodes=space.nodes(geometries[0]),

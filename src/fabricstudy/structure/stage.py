@@ -32,14 +32,13 @@ def structure_record(machine_id: str, machine: Machine, machine_code: str, resul
     with store.lock(machine_id):
         stored = store.finished(machine_id, mark)
         if stored is not None:
-            stored = {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
-        else:
-            _LOG.info("computing the bisection of machine %s", machine_id)
-            store.sweep(machine_id)
-            stored = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
-            with store.workspace(machine_id) as folder:
-                store.keep(folder, stored)
-    return stored
+            return {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
+        _LOG.info("computing the bisection of machine %s", machine_id)
+        store.sweep(machine_id)
+        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
+        with store.workspace(machine_id) as folder:
+            store.keep(folder, record)
+        return record
 
 
 def described(machine: Machine) -> dict[str, Any]:

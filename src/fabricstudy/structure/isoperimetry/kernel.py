@@ -19,9 +19,7 @@ def search_all_subsets(weights: Floats) -> tuple[Floats, Floats]:
     inside = np.zeros(vertices, np.bool_)
     # towards[v]: weight of the links from v into the set
     towards = np.zeros(vertices)
-    size = 0
-    cut = 0.0
-    degrees = 0.0
+    size, cut, degrees = 0, 0.0, 0.0
     for step in range(1, 1 << (vertices - 1)):
         vertex = 0
         while not (step >> vertex) & 1:
@@ -32,8 +30,8 @@ def search_all_subsets(weights: Floats) -> tuple[Floats, Floats]:
         degrees += sign * degree[vertex]
         size += 1 if sign > 0 else -1
         inside[vertex] = not inside[vertex]
-        for other in range(vertices):
-            towards[other] += sign * weights[vertex, other]
+        for neighbour in range(vertices):
+            towards[neighbour] += sign * weights[vertex, neighbour]
         if cut < best[size]:
             best[size] = cut
         # interior + cut = (sum of degrees + cut) / 2

@@ -37,9 +37,9 @@ def _clique(length: int) -> Weights:
 
 
 def _ring(length: int, pair_cables: int) -> Weights:
-    if length == 2:
-        return pair_cables * _clique(2)
-    forward = np.roll(np.eye(length), 1, axis=1) if length > 1 else np.zeros((1, 1))
+    if length < 3:
+        return pair_cables * _clique(length)
+    forward = np.roll(np.eye(length), 1, axis=1)
     return forward + forward.T
 
 
