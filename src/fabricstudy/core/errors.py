@@ -122,7 +122,7 @@ def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
     a; b
     c; d
     """
-    first, *others = [one for error in mistakes for one in error.each()]
+    first, *others = [mistake for error in mistakes for mistake in error.each()]
     return StudyError(**vars(first) | {"others": others})
 
 

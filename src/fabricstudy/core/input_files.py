@@ -73,7 +73,7 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise InputFileError("a pipe or a device", "give a regular file")
             if status.st_size > most:
-                raise InputFileError(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
+                raise InputFileError(f"more than {most:,} bytes", "use a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
     except IsADirectoryError:
         raise InputFileError("a folder, not a file", "give a file") from None
@@ -92,8 +92,8 @@ def text_of(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = position_text(data.count(b"\n", 0, error.start) + 1)
-        raise InputFileError("not UTF-8", "save it as UTF-8 text", place, code="file-unreadable") from None
+        position = position_text(data.count(b"\n", 0, error.start) + 1)
+        raise InputFileError("not UTF-8", "save it as UTF-8 text", position) from None
 
 
 def split_lines(text: str) -> Iterator[str]:
@@ -119,12 +119,9 @@ def numbered_lines(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def numbered_csv_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
-    """Give the rows of a CSV file with the numbers of their lines; empty lines and comments (``#``) are left out.
+    """Yield the rows of a CSV file with the numbers of their lines; empty lines and comments (``#``) are left out.
 
-    Raises
-    ------
-    InputFileError
-        If the file is no text.
+    Raises InputFileError if the file is not text.
 
     Examples
     --------
@@ -153,20 +150,20 @@ Where = str | tuple[int] | tuple[int, int, str]
 
 def whole(text: object, least: int, most: int, where: Where) -> int:
     """Return a whole number in decimal digits. Raises InputFileError if it is none, or out of range."""
-    words = str(text).strip() if isinstance(text, str | int) else ""
-    if _WHOLE.fullmatch(words) is None or not least <= int(words) <= most:
-        raise InputFileError("not a whole number in range", f"write one from {least} to {most}", _words(where), text)
-    return int(words)
+    digits = str(text).strip() if isinstance(text, str | int) else ""
+    if _WHOLE.fullmatch(digits) is None or not least <= int(digits) <= most:
+        raise InputFileError("not a whole number in range", f"write one from {least} to {most}", _text(where), text)
+    return int(digits)
 
 
 def number(text: str, least: float, most: float, where: Where) -> float:
     """Return a finite number. Raises InputFileError if it is none, or out of range."""
     if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
-        raise InputFileError("not a number in range", f"write one from {least:g} to {most:g}", _words(where), text)
+        raise InputFileError("not a number in range", f"write one from {least:g} to {most:g}", _text(where), text)
     return float(text)
 
 
-def _words(where: Where) -> str:
+def _text(where: Where) -> str:
     return where if isinstance(where, str) else position_text(*where)
 
 
