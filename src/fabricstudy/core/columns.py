@@ -78,7 +78,6 @@ class Column:
 
     @property
     def unit(self) -> str | None:
-        """Unit of its numbers, if they have one."""
         return None if self.type == "text" else column_unit(self.name)
 
 

@@ -46,7 +46,6 @@ class FabricstudyError(Exception):
         return (self,)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the error as a JSON object."""
         return {"code": self.code, "message": str(self)}
 
 

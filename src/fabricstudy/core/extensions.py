@@ -191,7 +191,6 @@ def _reader(frame: FrameType | None) -> str:
 
 
 def unload_extensions(package: str) -> None:
-    """Remove a package of extensions."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "package", None) != package]
     for module in [name for name in sys.modules if extension_package(name) == package]:
         del sys.modules[module]

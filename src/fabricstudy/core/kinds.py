@@ -101,7 +101,6 @@ class Family:
         return sorted(self._modules.keys() | self._known())
 
     def _known(self) -> dict[str, type[Kind]]:
-        """Return the members registered so far."""
         in_use = _in_use.get()
         extensions = self._of_extensions.values() if in_use is None else [self.extensions(in_use)]
         return self._ours | {kind: member for kinds in extensions for kind, member in kinds.items()}
@@ -119,7 +118,6 @@ class Kind(Model):
 
     @classmethod
     def is_family(cls) -> bool:
-        """Return whether this class represents its family."""
         return "FAMILY" in cls.__dict__
 
     @classmethod

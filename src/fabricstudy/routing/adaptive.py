@@ -21,8 +21,6 @@ from .path_graph import PathGraph
 class AdaptiveGridRoutes(MemorylessRoutes):
     """Candidate links in a grid."""
 
-    kind = "adaptive"
-
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         assert machine.coordinates is not None
@@ -44,8 +42,6 @@ class AdaptiveGridRoutes(MemorylessRoutes):
 
 class AdaptiveMinimalRoutes(MemorylessRoutes):
     """Candidate links on any other machine."""
-
-    kind = "adaptive"
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)

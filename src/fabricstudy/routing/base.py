@@ -71,9 +71,6 @@ class NextHops(NamedTuple):
 class Routes(ABC):
     """Routes of a routing on a machine."""
 
-    kind: ClassVar[str]
-    """Kind of the routing."""
-
     oblivious: ClassVar[bool] = False
     """True if loads follow from the messages alone, and paths do not depend on other packets."""
 
@@ -87,11 +84,8 @@ class Routes(ABC):
         self.machine = machine
 
     def loads(self, flows: Flows) -> Floats:
-        """Return the bytes on each directed link, float64 [links]: the expectation for randomised paths.
-
-        Raises ValueError if the routing is not oblivious.
-        """
-        raise ValueError(f"{self.kind} routing is not oblivious: its link loads depend on the simulation")
+        """Return the bytes on each directed link if `oblivious`, float64 [links]: expectations for randomised paths."""
+        raise NotImplementedError
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
         """Return `loads` for bytes [from, to] between routers; the diagonal is ignored."""

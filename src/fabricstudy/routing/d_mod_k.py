@@ -22,7 +22,6 @@ NO_LINK = -1
 class DModKRoutes(ObliviousMemorylessRoutes):
     """Routes of D-mod-k on a tree."""
 
-    kind = "d-mod-k"
     by_destination_node = True
     single_path = True
 

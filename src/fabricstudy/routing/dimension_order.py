@@ -26,8 +26,6 @@ from .grid import dimension_order_steps, link_tables
 class DimensionOrderRoutes(ObliviousMemorylessRoutes):
     """Routes of dimension order on a grid."""
 
-    kind = "dimension-order"
-
     def __init__(self, machine: Machine, tie: str) -> None:
         super().__init__(machine)
         if machine.coordinates is None or not machine.dimensions:

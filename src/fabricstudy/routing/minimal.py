@@ -19,8 +19,6 @@ MAX_PATH_STATES = 1 << 25
 class MinimalRoutes(ObliviousMemorylessRoutes):
     """Minimal routes on any machine."""
 
-    kind = "minimal"
-
     def loads(self, flows: Flows) -> Floats:
         from .kernels import group_by_destination, minimal_loads
 
@@ -48,7 +46,6 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
         return PathGraph(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Return all links of minimal paths."""
         links, distance = self.links, self.distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])
         packet = np.repeat(np.arange(len(at)), count)

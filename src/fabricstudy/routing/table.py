@@ -31,7 +31,6 @@ class TableRoutes(ObliviousMemorylessRoutes):
     Raises InputFileError if the table does not fit the machine, or has loops or dead ends.
     """
 
-    kind = "table"
     by_destination_node = True
 
     def __init__(self, machine: Machine, entries: list[ForwardingEntry]) -> None:
@@ -154,7 +153,6 @@ class _Names:
             self._links.setdefault((tail, head), []).append(link)
 
     def router(self, name: str, where: str) -> int:
-        """Return the number of a router."""
         if name not in self._routers:
             raise InputFileError("the machine has no such router", _REMEDY, where, name)
         return self._routers[name]
@@ -170,7 +168,6 @@ class _Names:
         return np.empty(0, dtype=np.int64)
 
     def way(self, router: int, entry: ForwardingEntry) -> tuple[int, ...]:
-        """Return the links of the next hop."""
         if entry.next_router is not None:
             links = self._links.get((router, self.router(entry.next_router, entry.where)))
             if links is None:
@@ -184,7 +181,6 @@ class _Names:
         return (self._ports[port],)
 
     def check_ports(self, where: str) -> None:
-        """Reject machines without port numbers."""
         if not self._ports:
             remedy = "use a machine from the output of ibnetdiscover, or a CSV table"
             raise InputFileError("the machine's ports have no numbers", remedy, where)

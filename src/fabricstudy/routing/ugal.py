@@ -28,8 +28,6 @@ from .valiant import valiant_routes
 class UgalRoutes(Routes):
     """UGAL's routes on any machine."""
 
-    kind = "ugal"
-
     def __init__(self, machine: Machine, routing: Ugal | None = None) -> None:
         super().__init__(machine)
         self._valiant = valiant_routes(machine, routing)

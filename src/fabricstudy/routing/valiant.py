@@ -36,7 +36,6 @@ def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -
 class DetourRoutes(Routes):
     """Two minimal legs, the first one to a random intermediate."""
 
-    kind = "valiant"
     oblivious = True
 
     def __init__(self, machine: Machine) -> None:

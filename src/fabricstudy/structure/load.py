@@ -28,6 +28,12 @@ def has_loads(machine: Machine, routing: Routing) -> bool:
     return cached_routes(machine, routing).oblivious
 
 
+def _oblivious_routes(machine: Machine, routing: Routing) -> Routes:
+    if not has_loads(machine, routing):
+        raise ValueError(f"{routing.kind} routing is not oblivious: its link loads depend on the simulation")
+    return cached_routes(machine, routing)
+
+
 def link_loads(
     machine: Machine, source_node: Nodes, destination_node: Nodes, size_bytes: npt.NDArray[np.number], routing: Routing
 ) -> LinkLoads:
@@ -39,7 +45,7 @@ def link_loads(
     outside = np.asarray(source_node) != np.asarray(destination_node)
     source, destination = np.asarray(source_node)[outside], np.asarray(destination_node)[outside]
     size = np.asarray(size_bytes)[outside].astype(np.float64)
-    routes = cached_routes(machine, routing)
+    routes = _oblivious_routes(machine, routing)
     return LinkLoads(
         link_bytes=routes.loads(router_flows(machine, routes, source, destination, size)),
         injection_bytes=sum_by_index(source, size, machine.nodes),
@@ -64,7 +70,7 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
 
     The diagonal uses no cable. Raises ValueError as `link_loads`, and for routings by destination node (d-mod-k).
     """
-    routes = cached_routes(machine, routing)
+    routes = _oblivious_routes(machine, routing)
     if routes.by_destination_node:
         raise ValueError(f"{routing.kind} routing needs destination nodes; traffic between routers has none")
     return routes.loads_between(traffic_bytes)

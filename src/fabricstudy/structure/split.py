@@ -65,7 +65,6 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
 
 
 def _by_programs(capacity_Bps: Floats, ways: PathGraph, splits: list[Floats], bound_s: float) -> float:
-    """Return an improved bound from linear programs over mixtures of splits."""
     from scipy.optimize import linprog
 
     for _ in range(MAX_LP_SOLVES):

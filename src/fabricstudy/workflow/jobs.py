@@ -85,12 +85,10 @@ class Jobs(BaseModel):
 
     @property
     def digest(self) -> str:
-        """Digest of all of them."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
 def jobs_of(pipeline: Pipeline) -> Jobs:
-    """Return the jobs of a planned study."""
     machines = {
         name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
         for name, chunk in pipeline.machine_chunks.items()

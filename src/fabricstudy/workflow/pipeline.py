@@ -84,7 +84,6 @@ class RunChunk:
 
     @property
     def points(self) -> set[str]:
-        """Ids of the points that they need."""
         return {point for run in self.runs for point in run.points}
 
     @property
@@ -120,7 +119,6 @@ class Pipeline:
 
     @cached_property
     def machine_chunks(self) -> dict[str, Chunk]:
-        """Chunks of machine ids by name."""
         keys = [machine_id[1:] for machine_id in self.plan.machines]
         chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_PER_CHUNK, MAX_MACHINE_CHUNKS)
         return {chunk.name: chunk for chunk in chunks}
@@ -133,7 +131,6 @@ class Pipeline:
 
     @cached_property
     def workloads(self) -> dict[str, Workload]:
-        """Distinct workloads by id."""
         workloads: dict[str, Workload] = {}
         for name, planned in self.plan.points.items():
             for job, identity in enumerate(self.workloads_of[name]):
@@ -143,7 +140,6 @@ class Pipeline:
 
     @cached_property
     def workload_chunks(self) -> dict[str, tuple[Workload, ...]]:
-        """Workloads of each chunk, by its name."""
         by_key = {workload.key: workload for workload in self.workloads.values()}
         costs = [workload.cpu_s for workload in by_key.values()]
         target = min(2 * self.batch_cpu_s, max(sum(costs) / MIN_RUN_CHUNKS, MIN_RUN_CHUNK_CPU_S))
@@ -177,7 +173,6 @@ class Pipeline:
         return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:
-        """Digest of an analysis and of its code."""
         analysis = self.plan.study.analyses[name]
         kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
         modules = sorted({kind.__module__ for kind in kinds})
@@ -224,7 +219,6 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def bundled_studies(configs: Path = CONFIGS) -> list[str]:
-    """Return the names of the bundled studies."""
     return sorted(file.stem for file in configs.glob("*.yaml"))
 
 

@@ -104,7 +104,6 @@ class Inputs:
         return str(self._studies[wildcards.study].file)
 
     def plan(self, wildcards: Any) -> str:
-        """Return the plan of a study."""
         return f"results/{wildcards.study}/{POINTS}"
 
     def plan_digest(self, wildcards: Any) -> str:
@@ -151,15 +150,12 @@ class Inputs:
         return [f"results/{wildcards.study}/tables/analysis-{name}.parquet" for name in analyses]
 
     def drawn_machines(self, wildcards: Any) -> list[str]:
-        """Return the definitions of machines that the figures of a study read."""
         return self._definitions(wildcards.study, self._studies[wildcards.study].report.machines)
 
     def drawn_workloads(self, wildcards: Any) -> list[str]:
-        """Return the workloads that the figures of a study read."""
         return self._named(wildcards.study, "workload", self._studies[wildcards.study].report.workloads, ".parquet")
 
     def drawn_runs(self, wildcards: Any) -> list[str]:
-        """Return the histories of scheduled runs that the figures of a study read."""
         runs = self._studies[wildcards.study].report.schedules
         return self._named(wildcards.study, "schedule", runs, ".history.parquet")
 

@@ -55,7 +55,6 @@ class GraphFile:
 
     @property
     def tasks(self) -> int:
-        """Number of tasks."""
         return len(self.work)
 
 

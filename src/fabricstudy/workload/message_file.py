@@ -32,7 +32,7 @@ COLUMNS = ("phase", "source", "destination", "bytes")
 _LARGEST = {"phase": 2**31 - 2, "source": MAX_RANKS - 1, "destination": MAX_RANKS - 1, "bytes": MAX_TRAFFIC_BYTES}
 
 MAX_ROWS = 50_000_000
-"""Maximum line of messages in a Parquet file, where equal rows take almost no space."""
+"""Maximum number of messages in a Parquet file, where equal rows take almost no space."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class MessageFile:
 
     @property
     def ranks(self) -> int:
-        """Ranks of the job: one more than the largest line."""
+        """Ranks of the job: one more than the largest number."""
         return 1 + int(max(self.source.max(), self.destination.max()))
 
     @property

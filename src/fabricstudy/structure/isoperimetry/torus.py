@@ -29,7 +29,6 @@ def torus_bound(lengths: Sequence[int], size: int) -> float:
 
 
 def _terms(lengths: Sequence[int], size: int) -> list[float]:
-    """Return the terms of the bound, one per r."""
     if not 1 <= size <= math.prod(lengths) // 2:
         raise ValueError(f"a set of {size} vertices: the bound holds from 1 to half of the torus")
     ascending = sorted(lengths)

@@ -31,16 +31,14 @@ class WeightedGraph:
     """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
 
     @staticmethod
-    def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> WeightedGraph:
-        """Build a graph from edges in any order; weights of edges between the same two vertices are summed."""
-        graph = TaskGraph.of_edges(tail, head, edge, len(weight))
+    def of_graph(graph: TaskGraph, weight: npt.NDArray[np.int64]) -> WeightedGraph:
+        """Return the graph with these weights of its vertices, int64 [vertices]."""
         scale = min(1.0, MAX_GRAPH_WEIGHT / max(graph.size_bytes.sum(), 1.0))
         edges = np.maximum(1, graph.size_bytes * scale).astype(np.int64)
         return WeightedGraph(np.arange(len(weight)), weight, graph.first, graph.partner, edges)
 
     @property
     def total(self) -> int:
-        """Weight of all vertices."""
         return int(self.weight.sum())
 
     @property
@@ -49,7 +47,6 @@ class WeightedGraph:
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
     def part(self, chosen: Mask) -> WeightedGraph:
-        """Return the subgraph of the chosen vertices."""
         row = self.row
         inside = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1

@@ -129,7 +129,6 @@ def swap_cost(state: MappingState, task_a: int, task_b: int) -> float:
 
 @njit(cache=True)
 def swap(state: MappingState, task_a: int, task_b: int) -> None:
-    """Swap the seats of two tasks."""
     seat, task = state.seat, state.task
     seat[task_a], seat[task_b] = seat[task_b], seat[task_a]
     task[seat[task_a]], task[seat[task_b]] = task_a, task_b
@@ -241,7 +240,6 @@ def save_if_better(cost: float, best: float, seat: Ints, best_seat: Ints) -> flo
 
 @njit(cache=True)
 def restore(best_seat: Ints, state: MappingState) -> None:
-    """Restore the best seats."""
     state.seat[:] = best_seat
     for index in range(len(best_seat)):
         state.task[best_seat[index]] = index

@@ -48,7 +48,6 @@ class TaskGraph(NamedTuple):
 
     @property
     def ranks(self) -> int:
-        """Number of ranks."""
         return len(self.first) - 1
 
     @property
