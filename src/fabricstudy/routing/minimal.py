@@ -20,10 +20,13 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
     """Minimal routes on any machine."""
 
     def loads(self, flows: Flows) -> Floats:
-        from .kernels import group_by_destination, minimal_loads
+        from scipy.sparse import csc_array
 
-        messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)
-        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), *messages)
+        from .kernels import minimal_loads
+
+        shape = self.machine.routers, self.machine.routers
+        flow = csc_array((flows.size_bytes, (flows.source, flows.goal)), shape=shape)
+        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), flow.indptr, flow.indices, flow.data)
         return connected(load)
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
