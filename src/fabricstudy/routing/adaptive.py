@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, Ints, MemorylessRoutes, NextHops, Routes, Routing
+from .base import Flows, MemorylessRoutes, NextHops, Routes, Routing
 from .grid import adaptive_steps, link_tables
 from .minimal import MinimalRoutes
 from .path_graph import PathGraph

@@ -10,19 +10,14 @@ from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Bools, Floats, Integers, Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from .path_graph import PathGraph
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-
 
 # Limit the memory of traversals: packets, and pairs of router and goal, at a time.
 PACKETS_AT_ONCE = 1 << 20
@@ -170,7 +165,7 @@ class ObliviousMemorylessRoutes(MemorylessRoutes):
         return load
 
 
-def sum_by_index(index: npt.NDArray[np.integer], size_bytes: Floats, length: int) -> Floats:
+def sum_by_index(index: Integers, size_bytes: Floats, length: int) -> Floats:
     """Return the sum of bytes per index, float64 [length]."""
     # For empty input bincount returns integers.
     return np.bincount(index, weights=size_bytes, minlength=length).astype(np.float64, copy=False)

@@ -8,15 +8,10 @@ of the same class, so a search from a destination finds the paths to it.
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.machine.distances import Adjacency
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Int32s = npt.NDArray[np.int32]
 
 
 @njit(cache=True)

@@ -5,11 +5,12 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Floats, Flows, Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .path_graph import PathGraph
 
 MAX_PATH_STATES = 1 << 25

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import FromFile, InputFileError, read
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 
-from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes
+from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes
 from .forwarding import ForwardingEntry, read_entries
 
 NO_ROUTE = -1

@@ -16,12 +16,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Flag, Number, Whole
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, NonMinimalRouting, Routes
+from .base import Flows, NonMinimalRouting, Routes
 from .valiant import valiant_routes
 
 

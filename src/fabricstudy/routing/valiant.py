@@ -17,11 +17,12 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
-from .base import Bools, Floats, Flows, Ints, NonMinimalRouting, Routes, sum_by_index
+from .base import Flows, NonMinimalRouting, Routes, sum_by_index
 from .minimal import MinimalRoutes, connected, weight_of_class
 
 # A smaller share of a link's bytes is a rounding error.

@@ -8,12 +8,10 @@ use channel k for hop k: dependencies then lead to the next channel, without cyc
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
-
-Ints = npt.NDArray[np.int64]
 
 
 def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: bool = False) -> Ints:

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Integers, Numbers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes, sum_by_index
-
-Floats = npt.NDArray[np.float64]
-Nodes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ def _oblivious_routes(machine: Machine, routing: Routing) -> Routes:
 
 
 def link_loads(
-    machine: Machine, source_node: Nodes, destination_node: Nodes, size_bytes: npt.NDArray[np.number], routing: Routing
+    machine: Machine, source_node: Integers, destination_node: Integers, size_bytes: Numbers, routing: Routing
 ) -> LinkLoads:
     """Return the loads of messages, arrays [messages]: exact where paths are unique, else expectations.
 
@@ -53,9 +50,7 @@ def link_loads(
     )
 
 
-def link_support(
-    machine: Machine, source_node: Nodes, destination_node: Nodes, routing: Routing
-) -> npt.NDArray[np.bool_]:
+def link_support(machine: Machine, source_node: Integers, destination_node: Integers, routing: Routing) -> Bools:
     """Return the directed links between routers that messages, arrays [messages], may use, bool [links].
 
     Raises ValueError if the machine is not connected or does not fit the routing.
@@ -76,7 +71,7 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
     return routes.loads_between(traffic_bytes)
 
 
-def router_flows(machine: Machine, routes: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
+def router_flows(machine: Machine, routes: Routes, source: Integers, destination: Integers, size: Floats) -> Flows:
     """Return the flows between different routers, summed per pair."""
     router = machine.node_router.astype(np.int64)
     apart = router[source] != router[destination]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import digest_of, imported
 from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store, read_checksummed
@@ -56,7 +56,7 @@ def read_structures(path: Path) -> Iterator[Record]:
         yield record
 
 
-def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> npt.NDArray[np.bool_]:
+def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> Bools:
     """Return one half of a machine's best cut, bool [routers], from files of structures.
 
     Raises FabricstudyError if no file has the machine, or a structure is damaged.

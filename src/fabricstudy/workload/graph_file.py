@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints, Numbers
 from fabricstudy.core.input_files import (
     MAX_RANKS,
     MAX_TRAFFIC_BYTES,
@@ -31,9 +31,6 @@ from fabricstudy.core.input_files import (
 from fabricstudy.core.model import ConfigError
 
 from .matrix_file import check_entries, read_entries, read_matrix_market
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MIN_WEIGHT_SUM = 1e-18
 """Minimum sum of the weights of a graph."""
@@ -222,7 +219,7 @@ def group_tasks(graph: GraphFile, ranks: int, how: str) -> Ints:
     return part
 
 
-def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
+def _in_32_bits(weights: Numbers) -> Ints:
     """Weights for METIS: integers from 1, with a sum of 32 bits."""
     rounded: Floats = np.rint(weights * nearest_power_of_ten(float(weights.sum()), 3e8))
     return np.maximum(1, rounded).astype(np.int64)

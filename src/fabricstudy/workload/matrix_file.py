@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import (
     MAX_BYTES,
     MAX_RANKS,
@@ -32,9 +32,6 @@ from fabricstudy.core.input_files import (
     reader_for_suffix,
     whole,
 )
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 HEAD = ["source", "destination", "bytes"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import (
     MAX_RANKS,
@@ -22,8 +22,6 @@ from fabricstudy.core.input_files import (
     reader_for_suffix,
     whole,
 )
-
-Ints = npt.NDArray[np.int64]
 
 Positions = Callable[[int], str]
 """Returns the line or row of a message in its file."""

@@ -1,10 +1,9 @@
 """Search over all sets of vertices, compiled by numba on first use and cached."""
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float64]
+from fabricstudy.core.arrays import Floats
 
 
 @njit(cache=True)

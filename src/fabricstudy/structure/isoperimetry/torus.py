@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Floats
 
 
 def torus_bound(lengths: Sequence[int], size: int) -> float:
@@ -92,7 +93,7 @@ def best_cuboid_cuts(
     graph: Literal["torus", "hyperx"] = "torus",
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the minimum cut of cuboids of each size, float64 [vertices + 1]; infinite if there is no such cuboid.
 
     Examples

@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
@@ -43,7 +43,7 @@ class AnnealingMapping(Refinement):
         move_cpu_s = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
         return move_cpu_s * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
 
-    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
         from .kernel_inputs import mapping_state, route_table
         from .kernels import anneal, anneal_link_load, near_changes
@@ -56,7 +56,7 @@ class AnnealingMapping(Refinement):
             anneal(state, moves, *temperatures(near_changes(state, DRAWS, draw_seed)), seed)
 
 
-def temperatures(changes: npt.NDArray[np.float64]) -> tuple[float, float]:
+def temperatures(changes: Floats) -> tuple[float, float]:
     """Return the first and the last temperature, from the changes in cost by random swaps at the start.
 
     A state is in equilibrium at the temperature at which the expected change of a swap is zero: gains, which are

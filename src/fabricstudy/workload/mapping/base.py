@@ -3,9 +3,9 @@
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
@@ -131,6 +131,6 @@ class Refinement(Mapping):
         self.refine(seat, slots, tasks, rng)
         return MappingResult(seat, start)
 
-    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         """Swap ranks in place; `seat` (int64 [ranks]) is the core of each rank."""
         raise NotImplementedError

@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
@@ -42,7 +42,7 @@ class ExchangeMapping(Refinement):
             exchange_cpu_s = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
         return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
-    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
         from .kernel_inputs import mapping_state, route_table
         from .kernels import anneal_link_load, exchange_all, exchange_near

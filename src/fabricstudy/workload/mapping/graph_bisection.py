@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.structure.metis import two_parts
 
 from ..messages import Indices, Mask
@@ -22,16 +22,16 @@ class WeightedGraph:
 
     label: Indices
     """Number of each vertex in the original graph; integers [vertices]."""
-    weight: npt.NDArray[np.int64]
+    weight: Ints
     """Weight of each vertex, 0 or 1; int64 [vertices]."""
-    start: npt.NDArray[np.int64]
+    start: Ints
     """Start of the row of each vertex; int64 [vertices + 1]."""
-    neighbour: npt.NDArray[np.int64]
-    edge: npt.NDArray[np.int64]
+    neighbour: Ints
+    edge: Ints
     """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
 
     @staticmethod
-    def of_graph(graph: TaskGraph, weight: npt.NDArray[np.int64]) -> WeightedGraph:
+    def of_graph(graph: TaskGraph, weight: Ints) -> WeightedGraph:
         """Return the graph with these weights of its vertices, int64 [vertices]."""
         scale = min(1.0, MAX_GRAPH_WEIGHT / max(graph.size_bytes.sum(), 1.0))
         edges = np.maximum(1, graph.size_bytes * scale).astype(np.int64)
@@ -42,7 +42,7 @@ class WeightedGraph:
         return int(self.weight.sum())
 
     @property
-    def row(self) -> npt.NDArray[np.int64]:
+    def row(self) -> Ints:
         """Vertex to whose row each entry belongs, int64 [2 * edges]."""
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 

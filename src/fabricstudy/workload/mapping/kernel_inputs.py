@@ -3,8 +3,8 @@
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import LinkClass, Machine
@@ -16,8 +16,6 @@ from . import kernels
 from .kernels import MappingState, RouteTable, SlotTopology, nearest_routers_with_slots
 from .slots import Slots
 from .tasks import TaskGraph
-
-Ints = npt.NDArray[np.int64]
 
 
 def slot_topology(slots: Slots) -> SlotTopology:

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from .tasks import Floats, Ints, TaskGraph
+from fabricstudy.core.arrays import Floats, Int32s, Ints
+
+from .tasks import TaskGraph
 
 
 class SlotTopology(NamedTuple):
@@ -24,8 +26,8 @@ class SlotTopology(NamedTuple):
     others with seats at ``near_first[r]`` in `near`.
     """
 
-    place: npt.NDArray[np.int32]
-    seat_place: npt.NDArray[np.int32]
+    place: Int32s
+    seat_place: Int32s
     table: npt.NDArray[np.int16]
     table_first: Ints
     length: Ints
@@ -389,11 +391,11 @@ class RouteTable(NamedTuple):
     dimension k; `head` [links] its end, and `scale` [links] the factor of its bytes in the objective.
     """
 
-    to: npt.NDArray[np.int64]
-    share: npt.NDArray[np.float64]
+    to: Ints
+    share: Floats
     link_first: Ints
-    link: npt.NDArray[np.int32]
-    head: npt.NDArray[np.int32]
+    link: Int32s
+    head: Int32s
     scale: Floats
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
@@ -21,8 +21,6 @@ from . import scotch_process
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
-
-Ints = npt.NDArray[np.int64]
 
 PACKAGE = "scotchpy64"
 SCRIPT = Path(scotch_process.__file__)
