@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -216,10 +216,10 @@ def folder_to_read(value: Any, info: ValidationInfo, derived: tuple[str, ...]) -
 
 
 class FromFile(Model):
-    """Base of kinds with an input file: its path, which is not part of a point, and its digest, which is.
+    """Base of kinds with an input file: its path, which is not part of a point, and its digest, which is."""
 
-    A kind implements `_read_file`, and `_facts` for the fields that follow from the content.
-    """
+    READER: ClassVar[Any]
+    """Static function that parses the path and the bytes of a file; raises InputFileError."""
 
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
     # A record does not show where a user's studies are.
@@ -228,13 +228,12 @@ class FromFile(Model):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        """Return the content of the file, and its digest: a call of `read`."""
-        raise NotImplementedError
+        return read(path, cls.READER, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields that follow from the content and from the other keys as written."""
-        raise NotImplementedError
+        """Return the fields that follow from the content and from the other keys as written; default: none."""
+        return {}
 
     @model_validator(mode="before")
     @classmethod
@@ -246,7 +245,7 @@ class FromFile(Model):
         if folder is None:
             return value
         content, sha256 = cls._read_file(folder / value["file"])
-        facts = cls._facts(content, value, info.context or {})
+        facts = cls._facts(content, value, context)
         folder_to_read(value, info, tuple(facts))
         return {**value, **facts, "folder": str(folder.resolve()), "sha256": sha256}
 

@@ -7,13 +7,12 @@ selects the cables of its link class. Parallel cables of a class are one link, s
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.input_files import FromFile, InputFileError, read
+from fabricstudy.core.input_files import FromFile, InputFileError
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -201,15 +200,9 @@ class Table(FromFile, Routing):
     loads are available with any engine. The point includes the digest of the file.
     """
 
+    READER: ClassVar[Any] = staticmethod(read_entries)
+
     kind: Literal["table"] = "table"
-
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_entries, "invalid-data-file")
-
-    @classmethod
-    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        return {}
 
     def check_machine(self, machine: Topology) -> None:
         _checked(self, machine)
