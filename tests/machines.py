@@ -25,6 +25,22 @@ DRAGONFLY: dict[str, Any] = {
 """The small machine of the dragonfly studies: 36 routers, 72 nodes."""
 
 
+class FourRouters(Topology):
+    """Base of topologies that tests register: four routers with a node each, and four cables."""
+
+    @property
+    def routers(self) -> int:
+        return 4
+
+    @property
+    def nodes(self) -> int:
+        return 4
+
+    @property
+    def cables(self) -> int:
+        return 4
+
+
 def point_on(
     machine: dict[str, Any] | Topology,
     routing: str | dict[str, Any] | Routing = "minimal",

@@ -243,9 +243,9 @@ WORKLOADS = (
     known(
         "reader of graphs",
         "workload/graph_file.py",
-        "np.array(units, dtype=np.float64), None)",
+        "if of_edges else 1.0)",
         ("workload", "simulate", *TABLE),
-        new="2 * np.array(units, dtype=np.float64), None)",
+        new="if of_edges else 2.0)",
     ),
     known(
         "random mapping",

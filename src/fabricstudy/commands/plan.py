@@ -47,7 +47,7 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
         "machines": len(pipeline.plan.machines), "batches": len(pipeline.batches),
-        "analyses": len(pipeline.analyses), "schedules": len(pipeline.plan.study.schedules),
+        "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "cpu_s": round(sum(cpu_s), 3), "cores": max((point.engine.processes for point in new), default=1),
