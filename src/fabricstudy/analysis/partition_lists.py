@@ -113,7 +113,9 @@ class PartitionLists(Analysis):
         """Return the geometries of the named lists that have sizes of the mix."""
         space = self._space
         return {
-            label: {geometry for geometry in canonical(space, listed, "named", label) if space.nodes(geometry) in self.sizes}
+            label: {one for one in canonical(space, listed, "named", label) if space.nodes(one) in self.sizes}
+                geometry for geometry in canonical(space, listed, "named", label) if space.nodes(geometry) in self.sizes
+            }
             for label, listed in self.named.items()
         }
 
