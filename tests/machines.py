@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.point import Point
+from fabricstudy.engine.point import Point, silent
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.base import Routing
@@ -23,6 +23,22 @@ DRAGONFLY: dict[str, Any] = {
     "bandwidth": {"local": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
 }
 """The small machine of the dragonfly studies: 36 routers, 72 nodes."""
+
+
+class FourRouters(Topology):
+    """Base of topologies that tests register: four routers with a node each, and four cables."""
+
+    @property
+    def routers(self) -> int:
+        return 4
+
+    @property
+    def nodes(self) -> int:
+        return 4
+
+    @property
+    def cables(self) -> int:
+        return 4
 
 
 def point_on(
@@ -43,6 +59,11 @@ def point_on(
         "seed": seed,
     }
     return Point.model_validate(sections | more)
+
+
+def baseline_point(point: Point, job: int) -> Point:
+    """Return the point in which only `job` communicates, on the nodes it has in `point`."""
+    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
 
 
 def place_jobs(point: Point, machine: Machine) -> list[PlacedJob]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.caminos import clock
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.machine.hops import hop_distances
 
 from ..machines import DRAGONFLY, job_of, point_on

@@ -364,7 +364,7 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
     at = command.index("snakemake")
     assert command[:at] == [sys.executable, "-P", "-m"]
     assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
-    assert command[at + 3 :] == ["--cores", "2", "--config", "study=small.yaml", "batch_cpu_s=600", "--dry-run"]
+    assert command[at + 3 :] == ["--cores", "2", "--dry-run", "--config", "study=small.yaml", "batch_cpu_s=600"]
 
 
 def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:
@@ -385,7 +385,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     named = capsys.readouterr().out
-    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})
+    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common"})
 
 
 def test_a_list_of_points_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
@@ -41,7 +41,7 @@ class BisectionBounds:
     exact: bool
     """True if both are proven equal; to one part in 100,000 where cuts have no common step."""
     method: str
-    cut_side: npt.NDArray[np.bool_]
+    cut_side: Bools
     """The half with fewer nodes of the cut of capacity `upper_Bps`; bool [routers]."""
 
     def to_json(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _second_eigenvalue(machine: Machine) -> float:
     return _second_eigenvalue_by_lanczos(laplacian, root)
 
 
-def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.float64]) -> float:
+def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: Floats) -> float:
     """Return the second eigenvalue minus its residual, a lower bound; `first_vector` has the eigenvalue 0."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -154,8 +154,8 @@ def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.f
     # Shifting the first eigenvalue makes the second one the smallest.
     lift = 2.0 * laplacian.diagonal().max() * first_vector / np.mean(first_vector**2)
 
-    def lifted(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        product: npt.NDArray[np.float64] = laplacian @ vector + lift * np.mean(first_vector * vector)
+    def lifted(vector: Floats) -> Floats:
+        product: Floats = laplacian @ vector + lift * np.mean(first_vector * vector)
         return product
 
     operator = LinearOperator((routers, routers), matvec=lifted, dtype=np.float64)

@@ -28,15 +28,13 @@ is even, (L/2) C_l / L_l.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 
 from .cut import cut_capacity_Bps, weight_per_side
-
-CutSide = npt.NDArray[np.bool_]
 
 TREES = ("fat-tree", "xgft")
 """Kinds that satisfy the assumptions of the theorem on trees."""
@@ -48,7 +46,7 @@ class ClosedForm:
 
     name: str
     lower_Bps: float
-    cut_side: CutSide | None
+    cut_side: Bools | None
 
 
 def closed_form(machine: Machine) -> ClosedForm | None:
@@ -117,11 +115,11 @@ def _tree(machine: Machine) -> ClosedForm:
     return ClosedForm("any exchange of a tree", lower_Bps, None)
 
 
-def _subtrees(machine: Machine, height: int) -> npt.NDArray[np.int64]:
+def _subtrees(machine: Machine, height: int) -> Ints:
     """Return the subtree up to this level of each router, numbered by leaves; -1 above the level."""
     assert machine.level is not None
     within = np.maximum(machine.level[machine.cable_tail], machine.level[machine.cable_head]) <= height
     part = component_labels(machine.cable_tail[within], machine.cable_head[within], machine.routers)
     _, first, number = np.unique(part, return_index=True, return_inverse=True)
-    rank: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[number]
+    rank: Ints = np.argsort(np.argsort(first))[number]
     return np.where(machine.level <= height, rank, -1)

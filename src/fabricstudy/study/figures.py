@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.core.columns import LINK_LOAD_TABLE, METRICS, SCHEDULE_TABLES, column_unit
-from fabricstudy.core.errors import Code, suggestion
+from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
 
@@ -19,9 +19,6 @@ TableName = Literal[
 RankCorrelation = Literal["spearman", "kendall"]
 
 Label = bool | int | float | str
-
-
-_NO_SCHEDULE: Code = "unknown-name"
 
 
 class LabelRange(Model):
@@ -96,7 +93,7 @@ class Selection(Model):
     def _one_source(self) -> Selection:
         if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
             remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
-            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
+            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code="unknown-name")
         unused = self.model_fields_set & {"analysis", "experiment", "reduce_jobs"}
         if self.schedule is not None and unused:
             raise ValueError(f"`{min(unused)}` has no effect with a schedule; leave one of them out")
@@ -195,7 +192,7 @@ def as_tuple(value: Any) -> Any:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 FigureId = Annotated[
-    str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
+    str, Name("[a-z0-9][a-z0-9-]{0,63}", "use lower-case letters, digits and '-', with a letter or digit first")
 ]
 
 
@@ -231,7 +228,7 @@ class JobsFigure(Selection, Picture):
     def _is_of_a_schedule(self) -> JobsFigure:
         if self.schedule is None:
             problem = "this kind draws the jobs of a schedule"
-            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code=_NO_SCHEDULE)
+            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code="unknown-name")
         return self
 
     @property

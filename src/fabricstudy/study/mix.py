@@ -50,14 +50,6 @@ class Mix(Model):
     first: tuple[Job, ...] = Field((), description="jobs at the head of every workload")
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _drawn: list[list[tuple[int, str]]] = PrivateAttr(default_factory=list)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Mix]) -> Mix:
-        mix = handler(data)
-        mix._written = dict(data) if isinstance(data, dict) else {}
-        return mix
 
     @model_validator(mode="after")
     def _one_unit(self) -> Mix:
@@ -80,6 +72,14 @@ class Mix(Model):
             raise ConfigError("no size fits", remedy, path, code="does-not-fit")
         return self
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _draw_all(cls, data: Any, handler: ModelWrapValidatorHandler[Mix]) -> Mix:
+        mix = handler(data)
+        mix._written = dict(data) if isinstance(data, dict) else {}
+        assert mix.workloads  # drawn now, for mistakes
+        return mix
+
     @property
     def _sizes(self) -> list[Fraction]:
         return [_exact(size) for size in self.shares or self.nodes]
@@ -100,18 +100,12 @@ class Mix(Model):
     @cached_property
     def workloads(self) -> dict[str, list[dict[str, Any]]]:
         """The workloads by label, each a list of jobs as in a study file."""
-        digits = max(2, len(str(self.count)))
+        digits, rng = max(2, len(str(self.count))), random.Random(self.seed)
         first = self._written.get("first", [])
         return {
-            f"w{number:0{digits}d}": [*first, *(self._job(size, name) for size, name in jobs)]
-            for number, jobs in enumerate(self._drawn, 1)
+            f"w{number:0{digits}d}": [*first, *(self._job(size, name) for size, name in self._draw(rng))]
+            for number in range(1, self.count + 1)
         }
-
-    @model_validator(mode="after")
-    def _draw_all(self) -> Mix:
-        rng = random.Random(self.seed)
-        self._drawn = [self._draw(rng) for _ in range(self.count)]
-        return self
 
     def _draw(self, rng: random.Random) -> list[tuple[int, str]]:
         """Draw sizes (as positions) and patterns until nothing fits."""

@@ -85,9 +85,6 @@ class HasJobs(Protocol):
     """A point, as far as the placement of its jobs depends on it."""
 
     @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The jobs, in the order of their allocation."""
-
+    def jobs(self) -> tuple[Job, ...]: ...
     @property
-    def seed(self) -> int:
-        """Seed of all random choices."""
+    def seed(self) -> int: ...

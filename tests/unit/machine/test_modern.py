@@ -15,7 +15,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.jellyfish import random_regular
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure import is_deadlock_free
+from fabricstudy.structure.deadlock import is_deadlock_free
 from fabricstudy.structure.load import router_link_loads
 from fabricstudy.structure.summary import hop_figures
 

@@ -22,26 +22,16 @@ from fabricstudy.study.file import load_machine
 from fabricstudy.study.model import Study
 from fabricstudy.workload.job import Job
 
+from ...machines import FourRouters
+
 
 def test_a_kind_is_registered_where_it_stands_and_known_from_then_on() -> None:
     """A second member needs no other change, and the single one behaves as one of several."""
 
-    class Wheel(Topology):
+    class Wheel(FourRouters):
         """A second machine."""
 
         kind: Literal["wheel"] = "wheel"
-
-        @property
-        def routers(self) -> int:
-            return 4
-
-        @property
-        def nodes(self) -> int:
-            return 4
-
-        @property
-        def cables(self) -> int:
-            return 4
 
     with pytest.raises(ValidationError):
         Topology.model_validate({"kind": "wheel"})

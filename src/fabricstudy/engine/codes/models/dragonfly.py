@@ -1,9 +1,8 @@
-"""Dragonfly: CODES' dragonfly-dally, wired by our machine.
+"""Dragonfly: CODES' dragonfly-dally with the links of the machine.
 
-Valiant goes through a random group, not a random router; UGAL is its progressive form, which may still leave the
-minimal path at the other routers of the source group (PAR: Jiang, Kim and Dally, ISCA 2009,
-doi:10.1145/1555754.1555783), and counts what waits for a port, twice as much for a detour; up to 16 kB it stays
-minimal.
+Valiant leads through a random group, not a random router. UGAL is progressive adaptive routing, which may leave the
+minimal path at other routers of the source group, too (PAR: Jiang, Kim and Dally, ISCA 2009,
+doi:10.1145/1555754.1555783); it compares the bytes queued at ports, doubled for a detour, and is minimal up to 16 kB.
 """
 
 import numpy as np
@@ -24,20 +23,20 @@ from .routing import routing_name
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
 
 THRESHOLD_BYTES = 16_384
-"""Bytes at a port up to which UGAL stays minimal, as in CODES' own network dfdally_8k.
+"""Bytes at a port up to which UGAL is minimal, as in CODES' network dfdally_8k.
 
-Its queues hold what is not acknowledged yet, so a link that nothing waits for seems to have some packets.
+Queues include packets that are not yet acknowledged, so the queue of an idle link is not empty.
 """
 
 INTRA, INTER = "intra", "inter"
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
-    """Translate a dragonfly; its links stand in wiring files."""
+    """Translate a dragonfly; its links are in wiring files."""
     assert machine.group is not None
     groups = int(machine.group.max()) + 1
     if groups < 3:
-        raise Unsupported("CODES' dragonfly crashes with two groups; take three or more, or another engine")
+        raise Unsupported("CODES' dragonfly crashes with two groups; use three or more, or another engine")
     check_via(point.routing, "group", "on CODES' dragonfly")
     routers = machine.routers // groups
     nodes = machine.nodes // machine.routers
@@ -71,7 +70,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "local_bandwidth": gib_per_s(local_Bps),
             "global_bandwidth": gib_per_s(global_class.bandwidth_Bps),
             "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
-            # The router's own delay would keep the link busy, so its latency is that of the links.
+            # The model's router delay would occupy the link, so it is added to the latency of the links.
             "router_delay": 0,
             "local_delay": local_ns + latency_ns,
             "global_delay": global_class.latency_ns + latency_ns,
@@ -85,7 +84,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "notification_on_hops_greater_than": 2**31 - 1,
             "credit_size": 8,
             "auto_credit_delay": 1,
-            # The window that counts bytes: all of an hour, in microseconds.
+            # The window in which bytes are counted: several hours, in microseconds.
             "counting_bool": 1,
             "counting_start": 0,
             "counting_windows": 1,
@@ -103,7 +102,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             link_of_port=_ports(machine, local, between, routers - 1, ports, nodes),
             bits=32,
         ),
-        # With several cables between two groups it draws one.
+        # Packets draw one of several cables between two groups.
         fixed_routes=isinstance(point.routing, Minimal) and len(between) == groups * (groups - 1),
         hops=HopList(
             "save_router_timing_trace_path", "router-timing-gid=0.txt", 21, router=0, port=2, source=18, packet=6
@@ -112,7 +111,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 
 def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
-    """Router pairs of all cables of the rows `chosen`, in both directions and by the router they leave, [pairs, 2]."""
+    """Return the router pairs of all cables of the rows `chosen`, in both directions and sorted, [pairs, 2]."""
     rows = np.flatnonzero(chosen)
     ends = np.stack([machine.cable_tail[rows], machine.cable_head[rows]], axis=1)
     pairs = np.concatenate([ends, ends[:, ::-1]])
@@ -121,7 +120,7 @@ def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
 
 
 def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, inter: int, nodes: int) -> IntArray:
-    """Link of each port: those of the group in the order of the wiring file, then global ones, then nodes."""
+    """Return the link of each port: in the group by the order of the wiring file, then global ones, then nodes."""
     link = np.full((machine.routers, intra + inter + nodes), HOST)
     for pairs, first in ((local, 0), (between, intra)):
         router = pairs[:, 0]
