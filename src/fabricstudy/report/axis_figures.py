@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from fabricstudy.study.figures import Figure, suits_log_scale
+from fabricstudy.study.figures import BOUND_OF, Figure, suits_log_scale
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
 
@@ -70,7 +70,7 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     )
     further = dict(zip(("low", "high"), figure.interval or (), strict=False))
     further |= {str(level): column for level, column in enumerate(figure.parts)}
-    further |= {"bound": "bound_ns"} if figure.show_bound else {}
+    further |= {"bound": BOUND_OF[figure.y]} if figure.show_bound else {}
     for name, column in further.items():
         observed = observe(tables, figure, column)
         keys = [*observed.keys, "seed"]
@@ -100,7 +100,7 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         parts.append(f"median over {' and '.join(over)}, whiskers: min to max")
     if figure.show_bound:
         seeds = " (min over seeds)" * bool((drawn.groupby(marks, dropna=False)["bound"].nunique() > 1).any())
-        parts.append(f"dotted: lower bound on the runtime{seeds}")
+        parts.append(f"dotted: {_bound_text(figure)}{seeds}")
     parts += figure_style.dropped_note(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
     return figure_style.footnote(figure, seen, frame, parts)
@@ -174,6 +174,10 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
         axes.plot(positions, bound, linestyle=_DOTTED, linewidth=1.3, **drawn_as)
 
 
+def _bound_text(figure: Figure) -> str:
+    return "lower bound on the runtime" if figure.y == "runtime_ns" else "saturation bound"
+
+
 def _shade(base: Any, level: int, parts: int) -> Any:
     """Lighten the colour of a bar for its upper parts."""
     white = 0.65 * level / max(1, parts - 1)
@@ -245,7 +249,7 @@ def _handles(figure: Figure, data: _Data) -> list[Any]:
         dashes = figure_style.DASHES[index % len(figure_style.DASHES)]
         handles.append(figure_style.legend_line(style, color="#444444", linestyle=dashes))
     if figure.show_bound:
-        handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label="lower bound"))
+        handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label=_bound_text(figure)))
     return handles
 
 

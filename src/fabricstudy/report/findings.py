@@ -326,10 +326,12 @@ def sentences(
 ) -> list[str]:
     """Return the key findings; `meanings` maps axes to the keys that they set."""
     return [sentence for sentence in (
-        _claim_sentence(tables), *fronts, *_effect_sentences(changes, meanings), _computing_sentence(tables.jobs),
+        _claim_sentence(tables), _saturation_sentence(tables), *fronts, *_effect_sentences(changes, meanings), _computing_sentence(tables.jobs),
         _slowdown_sentence(tables.interference), _engine_sentence(tables), _basis(tables),
     ) if sentence]  # fmt: skip
 
+
+_MOST_LOADS = 12
 
 _VERDICT_WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -338,6 +340,20 @@ _VERDICT_WORDS = {
     DIFFERS: ("differs", "differ"),
     NOT_RUN: ("could not be tested", "could not be tested"),
 }
+
+
+def _saturation_sentence(tables: Tables) -> str:
+    """Return the saturation loads that were searched, with their bounds."""
+    searched = tables.latency[tables.latency["saturation_load"].notna()]
+    if searched.empty:
+        return ""
+    axes = [axis for axis in axes_of(searched) if searched[axis].nunique() > 1]
+    parts = []
+    for labels, rows in searched.groupby(axes, sort=False) if axes else [((), searched)]:
+        load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
+        parts.append(f"{', '.join(map(label_text, labels))} {load} (bound {bound})".strip())
+    shown = parts[:_MOST_LOADS] + [f"{len(parts) - _MOST_LOADS} more"] * (len(parts) > _MOST_LOADS)
+    return f"Saturation load, as a share of the bandwidth of a node's link: {'; '.join(shown)}."
 
 
 def _claim_sentence(tables: Tables) -> str:

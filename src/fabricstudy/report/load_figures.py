@@ -77,10 +77,10 @@ def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, loo
     axes.plot(hollow["offered_load"], hollow["y"], **{**look, "linestyle": "", "markerfacecolor": "white"})
     saturated = rows[rows["state"] == "saturated"]
     if len(saturated) and len(carried):
-        ends = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=top)])
+        ends = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=0.98 * top)])
         axes.plot(ends["offered_load"], ends["y"], **{**look, "marker": "", "linewidth": 0.7})
-    at_edge = {**look, "linestyle": "", "markerfacecolor": "white", "clip_on": False}
-    axes.plot(saturated["offered_load"], [top] * len(saturated), **at_edge)
+    at_edge = {**look, "linestyle": "", "markerfacecolor": "white"}
+    axes.plot(saturated["offered_load"], [0.98 * top] * len(saturated), **at_edge)
     axes.axvline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
     axes.axhline(rows["zero_load_ns"].median() * factor, color=look["color"], linestyle="--", linewidth=0.7)
     hue = f"{rows['hue'].iloc[0]}: " if rows["hue"].iloc[0] else ""

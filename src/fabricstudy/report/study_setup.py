@@ -20,7 +20,7 @@ from fabricstudy.table.select import label_text
 from .figure_style import column_text, truncate_label
 from .text import TextTable, VaryingAxis, named, varying_axes
 
-SECTIONS = ("network", "engine", "routing", "machine")
+SECTIONS = ("offered", "network", "engine", "routing", "machine")
 """Parts of a point with parameters; jobs are in another table."""
 
 _MOST_VALUES, _MOST_JOBS = 5, 4
@@ -146,7 +146,7 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
     sections = {section: [getattr(point.point, section) for point in planned.points.values()] for section in SECTIONS}
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
-        for model in {id(model): model for model in models}.values():  # points share their parts
+        for model in {id(model): model for model in models if model is not None}.values():  # points share parts
             for keys, text, is_given in _leaves(model):
                 kind = f" ({model.kind})" if several and keys else ""
                 path = ".".join([f"{section}{kind}", *keys])

@@ -296,6 +296,10 @@ class MachineFigure(Selection, Picture):
         return self.load is not None
 
 
+BOUND_OF = {"runtime_ns": "bound_ns", "saturation_load": "saturation_bound"}
+"""Columns that have a bound, each with the column of the bound."""
+
+
 class Figure(Selection, Panels):
     """Column `y` against the axis `x`, coloured by `hue`, with a panel for each value of `columns` and `rows`.
 
@@ -319,7 +323,9 @@ class Figure(Selection, Panels):
         default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
     )
     parts: Names = Field((), description="of bars: columns that add up to y, stacked in the order of the list")
-    show_bound: bool = Field(False, description="also draw the lower bound on the runtime, from the links")
+    show_bound: bool = Field(
+        False, description="also draw the lower bound on the runtime, or the upper bound of the saturation load"
+    )
     x_log: bool | None = Field(
         None,
         description="logarithmic x axis of lines; default: if the labels are numbers above 0 and the largest is at "
@@ -338,7 +344,7 @@ class Figure(Selection, Panels):
         of_slowest = self.table == "jobs" and self.reduce_jobs == "max"
         different_jobs = "the largest parts may be those of different jobs, and do not add up"
         for key, is_wrong, problem, remedy in (
-            ("show_bound", self.y != "runtime_ns", "only runtimes have a lower bound", "write y: runtime_ns"),
+            ("show_bound", self.y not in BOUND_OF, "this column has no bound", f"write y: {' or '.join(BOUND_OF)}"),
             ("show_bound", kind == "box", "box figures show no lower bound", "write kind: line"),
             ("show_bound", self.normalise_to, "a normalised time has no lower bound", "leave one out"),
             ("parts", kind != "bar", f"{kind} figures have no parts", "write kind: bar"),
