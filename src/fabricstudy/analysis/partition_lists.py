@@ -113,7 +113,7 @@ class PartitionLists(Analysis):
         """Return the geometries of the named lists that have sizes of the mix."""
         space = self._space
         return {
-            label: {one for one in canonical(space, listed, "named", label) if space.nodes(one) in self.sizes}
+            label: {
                 geometry for geometry in canonical(space, listed, "named", label) if space.nodes(geometry) in self.sizes
             }
             for label, listed in self.named.items()
