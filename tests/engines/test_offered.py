@@ -119,7 +119,7 @@ def test_messages_and_bytes_are_conserved(tmp_path: Path) -> None:
     run = run_of(point_of(DRAGONFLY, "minimal", "uniform", 0.5), tmp_path, 0.5)
     assert run.created is not None and run.arrived is not None and run.backlog is not None
     assert run.created.sum() == run.node_created.sum() == run.measured.sum() + run.lost
-    assert run.arrived.sum() == run.node_arrived.sum() == run.created.sum() + run.backlog[0] - run.backlog[1]
+    assert run.arrived.sum() == run.node_arrived.sum() == run.created.sum() + run.backlog[0] - run.backlog[2]
     assert run.lost == 0 and run.link_bytes is not None and run.hops is not None
     mean_hops = run.hops @ np.arange(len(run.hops)) / run.hops.sum()
     assert run.link_bytes.sum() == pytest.approx(256 * run.arrived.sum() * mean_hops, rel=0.02)

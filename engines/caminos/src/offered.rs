@@ -13,7 +13,7 @@
 //!
 //! After `warmup` cycles follow `batches` of `batch` cycles each. Messages due in a batch are measured; load goes on
 //! until all of them have arrived, for as many measured windows as `drain` at most; not at all if the backlog has grown
-//! by more than 1 % of the messages created.
+//! by more than 1 % of the messages created in the second half of the window.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -55,6 +55,11 @@ struct Window {
 impl Window {
     fn end(&self) -> Time {
         self.warmup + self.batch * self.batches
+    }
+
+    /// The beginning, the middle and the end; the middle is the end of a batch.
+    fn moments(&self) -> [Time; 3] {
+        [self.warmup, self.warmup + self.batch * (self.batches / 2), self.end()]
     }
 
     /// The batch of a cycle; none before and behind the window.
@@ -148,9 +153,9 @@ pub struct Offered {
     window: Window,
     drain: Time,
     batches: Vec<Batch>,
-    /// Messages due and not arrived: now, and at the beginning and the end of the window.
+    /// Messages due and not arrived: now, and at the beginning, in the middle and at the end of the window.
     backlog: u64,
-    backlog_at: [u64; 2],
+    backlog_at: [u64; 3],
     /// Measured messages that have not arrived.
     awaited: u64,
     now: Time,
@@ -204,7 +209,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
         drain: fields.count("drain") as Time,
         batches: vec![Batch::default(); window.batches as usize],
         backlog: 0,
-        backlog_at: [0; 2],
+        backlog_at: [0; 3],
         awaited: 0,
         now: 0,
     };
@@ -289,8 +294,8 @@ impl Offered {
                 self.batches[batch].backlog += self.backlog;
             }
             self.now += 1;
-            for (at, end) in [self.window.warmup, self.window.end()].into_iter().enumerate() {
-                if self.now == end {
+            for (at, moment) in self.window.moments().into_iter().enumerate() {
+                if self.now == moment {
                     self.backlog_at[at] = self.backlog;
                 }
             }
@@ -316,10 +321,10 @@ impl Offered {
         !node.due.is_empty()
     }
 
-    /// Whether the backlog has grown by more than 1 % of what was created in the window.
+    /// Whether the backlog has grown by more than 1 % of what was created in the second half of the window.
     fn is_growing(&self) -> bool {
-        let created: u64 = self.batches.iter().map(|batch| batch.created).sum();
-        100 * self.backlog_at[1].saturating_sub(self.backlog_at[0]) > created
+        let created: u64 = self.batches[self.batches.len() / 2..].iter().map(|batch| batch.created).sum();
+        100 * self.backlog_at[2].saturating_sub(self.backlog_at[1]) > created
     }
 
     fn send(&mut self, origin: usize, cycle: Time) -> Option<Message> {

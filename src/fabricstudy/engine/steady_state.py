@@ -59,8 +59,8 @@ class SteadyRun:
     created: Ints | None = None
     arrived: Ints | None = None
     """Messages created, and arrived, in each batch; int64 [batches]."""
-    backlog: tuple[int, int] | None = None
-    """Messages created and not arrived, at the begin and at the end of the window."""
+    backlog: tuple[int, int, int] | None = None
+    """Messages created and not arrived, at the begin, in the middle (between batches) and at the end of the window."""
     mean_backlog: Floats | None = None
     """The same, mean over the time of each batch; float64 [batches]."""
     lost: int = 0
@@ -76,7 +76,8 @@ class SteadyRun:
 def state_of(run: SteadyRun) -> State:
     """Return whether the run sustained its load and had settled.
 
-    *saturated*: the backlog grew by more than 1 % of the messages created, or measured messages did not arrive.
+    *saturated*: the backlog grew by more than 1 % of the messages created, in the second half of the window, or measured
+    messages did not arrive.
     *unsteady*: the mean latencies of the first quarter and of the rest differ by more than 1 % and than their 99.9 %
     interval, or joined batches are too few.
     """
@@ -95,11 +96,15 @@ def state_of(run: SteadyRun) -> State:
 
 
 def growth(run: SteadyRun) -> float:
-    """Return the growth of the backlog in the window, over the messages created in it."""
-    created = int(run.node_created.sum())
-    if run.backlog is not None:
-        return (run.backlog[1] - run.backlog[0]) / max(1, created)
-    return 1.0 - int(run.node_arrived.sum()) / max(1, created)
+    """Return the growth of the backlog in the second half of the window, over the messages created in it.
+
+    In the first half a network may still fill: adaptive routing spreads its packets only once queues have built up. An
+    engine without batches counts the whole window.
+    """
+    if run.backlog is not None and run.created is not None:
+        created = int(run.created[len(run.created) // 2 :].sum())
+        return (run.backlog[2] - run.backlog[1]) / max(1, created)
+    return 1.0 - int(run.node_arrived.sum()) / max(1, int(run.node_created.sum()))
 
 
 def joined_batches(sums: Floats, counts: Ints) -> Floats:

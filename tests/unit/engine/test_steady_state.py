@@ -32,7 +32,7 @@ def run_of(latency: np.ndarray, batches: int = 20, growth: int = 0) -> SteadyRun
     return SteadyRun(
         window_ns=2.0 * len(latency), message_ns=1.0, node_created=np.array([len(latency) + growth]),
         node_arrived=np.array([len(latency)]), measured=measured, latency_sum_ns=np.array([p.sum() for p in parts]),
-        created=measured, arrived=measured, backlog=(0, growth), histogram=(values, counts),
+        created=measured, arrived=measured, backlog=(0, 0, growth), histogram=(values, counts),
         max_ns=float(latency.max()),
     )  # fmt: skip
 

@@ -44,6 +44,8 @@ def work(point: Point) -> WorkCounts:
             "phit in a router, in a crowd": phits.crowded_in_routers,
         },
         memory=counts
+        # Of offered traffic only messages under way are kept.
+        | ({} if point.offered is None else {"message": float(WAITING_PHITS * machine.nodes)})
         | {
             "node": float(machine.nodes * point.network.ports_per_node),
             "waiting phit": float(min(phits.units, WAITING_PHITS * machine.cables)),

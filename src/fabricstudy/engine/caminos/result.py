@@ -107,7 +107,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         result = json.loads((folder / RESULT).read_bytes())
         counts = {name: np.array(result[name], dtype=np.int64) for name in _OFFERED_COUNTS}
         listed = [np.array(batch, dtype=np.int64).reshape(-1, 2) for batch in result["twice_latency_counts"]]
-        lost, backlog = int(result["awaited"]), (int(result["backlog"][0]), int(result["backlog"][1]))
+        lost, (start, middle, end) = int(result["awaited"]), map(int, result["backlog"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     if len(counts["node_created"]) != machine.nodes or len(counts["link_phits"]) != machine.links:
@@ -127,7 +127,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         max_ns=float(counts["longest_cycles"].max(initial=0)) * cycle_ns,
         created=counts["created"],
         arrived=counts["arrived"],
-        backlog=backlog,
+        backlog=(start, middle, end),
         mean_backlog=counts["backlog_cycles"] / window.batch_cycles,
         lost=lost,
         histogram=(
