@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.point import Point
+from fabricstudy.engine.point import Point, silent
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.base import Routing
@@ -60,6 +61,11 @@ def point_on(
     return Point.model_validate(sections | more)
 
 
+def baseline_point(point: Point, job: int) -> Point:
+    """Return the point in which only `job` communicates, on the nodes it has in `point`."""
+    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
+
+
 def place_jobs(point: Point, machine: Machine) -> list[PlacedJob]:
     """Place the jobs of a point; the first routers are one half of the machine."""
     return place(point, machine, np.arange(machine.routers) < machine.routers // 2)
@@ -109,3 +115,13 @@ def ring(routers: int, host_Bps: float = 8e9) -> Machine:
         host=LinkClass("host", host_Bps, 0.0),
         routers=routers,
     )
+
+
+def least_cut_Bps(machine: Machine) -> float:
+    """Least capacity of all cuts into halves as equal as can be; every router has nodes."""
+    capacity = np.zeros((machine.routers, machine.routers))
+    np.add.at(capacity, (machine.link_tail, machine.link_head), machine.link_capacity_Bps)
+    halves = np.array(list(itertools.combinations(range(machine.routers), machine.routers // 2)))
+    inside = np.zeros((len(halves), machine.routers))
+    inside[np.arange(len(halves))[:, None], halves] = 1
+    return float(np.einsum("ij,ij->i", inside @ capacity, 1 - inside).min())

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.store import Record
+from fabricstudy.engine.caveats import takes_other_paths
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
-from fabricstudy.engine.records import _takes_other_paths
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
@@ -32,16 +32,19 @@ def engines(*names: str) -> list[Any]:
 OURS = engines("caminos", "flow")
 """Of the others, none simulates links of one class that differ in bandwidth."""
 FAMILIES: dict[str, dict[str, Any]] = {
+    "aries": {"groups": 3, "chassis_per_group": 2, "blades_per_chassis": 2, "nodes_per_router": 2},
     "bluegene-p": {"midplanes": [1, 1, 1]},
     "bluegene-q": {"midplanes": [1, 1, 1, 1]},
     "dragonfly": {"groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "links_per_group_pair": 2},
     "express-mesh": {"shape": [8, 4], "gap": 2},
     "fat-tree": {"radix": 4},
+    "gemini": {"shape": [3, 2, 2]},
     "hypercube": {"dimensions": 4},
     "hyperx": {"shape": [3, 4], "nodes_per_router": 2},
     "jellyfish": {"routers": 12, "degree": 4, "nodes_per_router": 2},
     "megafly": {"groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 3},
     "mesh": {"shape": [3, 4]},
+    "percs": {"supernodes": 3, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "nodes_per_router": 2},
     "polarfly": {"q": 3, "nodes_per_router": 2},
     "slim-fly": {"q": 5, "nodes_per_router": 1},
     "tofu-d": {"units": [2, 2, 2]},
@@ -118,6 +121,13 @@ def test_no_unequal_cables_are_faster_than_their_bounds(tmp_path: Path, seed: in
 
 
 @pytest.mark.parametrize("engine", OURS)
+def test_links_that_differ_within_a_dimension(tmp_path: Path, engine: str) -> None:
+    machine = Topology.model_validate({"kind": "gemini", "shape": [2, 4, 2]})
+    for routing in ("dimension-order", "minimal", "ugal"):
+        bounded(record_of(machine, routing, engine, tmp_path / routing))
+
+
+@pytest.mark.parametrize("engine", OURS)
 def test_a_slow_cable_among_fast_ones_is_no_bottleneck(tmp_path: Path, engine: str) -> None:
     """Five cables of 10 GB/s and one of 1 GB/s: an even split takes nearly nine times as long as the cut."""
     (tmp_path / "f.csv").write_text("from,to,class,count,bandwidth\na,b,fast,5,10 GB/s\na,b,slow,1,1 GB/s\n")
@@ -147,6 +157,6 @@ def test_paths_that_an_engine_has_and_the_routing_has_not(tmp_path: Path) -> Non
     point = point_on(DRAGONFLY | {"links_per_group_pair": 2}, "minimal")
     plain = point_on(DRAGONFLY, "minimal")
     for engine, other in (("codes", True), ("sst", True), ("caminos", False), ("flow", False)):
-        settings = point_on(DRAGONFLY, engine=engine).engine
-        assert _takes_other_paths(point.model_copy(update={"engine": settings})) is other
-        assert not _takes_other_paths(plain.model_copy(update={"engine": settings}))
+        settings, caveats = point_on(DRAGONFLY, engine=engine).engine, engine_named(engine).caveats
+        assert takes_other_paths(caveats, point.model_copy(update={"engine": settings})) is other
+        assert not takes_other_paths(caveats, plain.model_copy(update={"engine": settings}))

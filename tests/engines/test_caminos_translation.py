@@ -201,7 +201,7 @@ class TestFiles:
 
     def test_configuration(self) -> None:
         this = point("2 GB/s", routing="valiant")
-        text = configuration(this, this.machine.build(), [self.job()])
+        text = configuration(this, this.machine.build(), "MessageList {}", 1000)
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
@@ -214,7 +214,7 @@ class TestFiles:
         ):
             assert part in text
         assert "[Ugal { bias: 1.0, threshold: 0.0 }]" in configuration(
-            point(routing="ugal"), this.machine.build(), [self.job()]
+            point(routing="ugal"), this.machine.build(), "MessageList {}", 1000
         )
 
 

@@ -1,7 +1,7 @@
-//! CAMINOS with four plugs of ours: topology `Graph`, router `Switch`, routing `Routes`, traffic `MessageList`.
+//! CAMINOS with five plugs: topology `Graph`, router `Switch`, routing `Routes`, traffic `MessageList` and `Offered`.
 //!
 //! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON.
-//! Exit codes: 0 all jobs finished, and the result is written; 1 the result cannot be written; 2 a file is bad (or the
+//! Exit codes: 0 the result is written; 1 the result cannot be written; 2 a file is bad (or the
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
 mod configuration;
@@ -17,6 +17,7 @@ mod layout;
 mod message_file;
 mod messages;
 mod next_hops;
+mod offered;
 mod result;
 mod routes;
 mod session;
@@ -73,11 +74,21 @@ fn simulate(configuration: &str, result: &Path) -> i32 {
         }
     };
     switch::find_periods(&mut simulation, &session);
-    if let Err(reason) = run(&mut simulation, &session) {
-        eprintln!("{}", reason);
-        return NOT_FINISHED;
-    }
-    if let Err(error) = result::write(&simulation, &session, result) {
+    let offered = session.offered.borrow().clone();
+    let json = match offered {
+        Some(offered) => {
+            let phits = offered::run(&mut simulation, &session, &offered);
+            offered::to_json(&simulation, &offered.borrow(), &phits)
+        }
+        None => match run(&mut simulation, &session) {
+            Ok(()) => result::to_json(&simulation, &session),
+            Err(reason) => {
+                eprintln!("{}", reason);
+                return NOT_FINISHED;
+            }
+        },
+    };
+    if let Err(error) = result::write(&json, result) {
         eprintln!("{}: cannot be written: {}", result.display(), error);
         return 1;
     }
@@ -90,6 +101,7 @@ fn plugs() -> Plugs {
     plugs.add_router("Switch".to_string(), switch::build);
     plugs.add_routing("Routes".to_string(), routes::build);
     plugs.add_traffic("MessageList".to_string(), messages::build);
+    plugs.add_traffic("Offered".to_string(), offered::build);
     plugs
 }
 

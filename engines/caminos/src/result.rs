@@ -10,10 +10,10 @@ use caminos_lib::{get_version_number, Simulation, Time};
 
 use crate::session::Session;
 
-/// Write the result of a finished simulation under a temporary name, then give it its own.
-pub fn write(simulation: &Simulation, session: &Session, path: &Path) -> io::Result<()> {
+/// Write the result of a simulation under a temporary name, then rename it.
+pub fn write(json: &str, path: &Path) -> io::Result<()> {
     let partial = path.with_extension("partial");
-    fs::write(&partial, to_json(simulation, session))?;
+    fs::write(&partial, json)?;
     fs::rename(&partial, path)
 }
 
@@ -42,7 +42,7 @@ fn or_null(cycles: &[Option<Time>]) -> Vec<String> {
 }
 
 /// Phits that crossed each directed link between routers, all its parallel cables together.
-fn link_phits(simulation: &Simulation, session: &Session) -> Vec<u64> {
+pub fn link_phits(simulation: &Simulation, session: &Session) -> Vec<u64> {
     let layout = session.layout();
     let mut phits = vec![0; layout.links()];
     for (router_links, router_statistics) in layout.entering.iter().zip(&simulation.statistics.link_statistics) {
@@ -55,11 +55,11 @@ fn link_phits(simulation: &Simulation, session: &Session) -> Vec<u64> {
     phits
 }
 
-fn add_number(text: &mut String, name: &str, value: u64) {
+pub fn add_number(text: &mut String, name: &str, value: u64) {
     write!(text, ", \"{}\": {}", name, value).expect("text takes everything");
 }
 
-fn add_list(text: &mut String, name: &str, values: &[impl ToString]) {
+pub fn add_list(text: &mut String, name: &str, values: &[impl ToString]) {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     write!(text, ", \"{}\": [{}]", name, values.join(", ")).expect("text takes everything");
 }

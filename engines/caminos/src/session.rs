@@ -13,6 +13,7 @@ use caminos_lib::Time;
 
 use crate::job_link_packets::JobLinkPackets;
 use crate::layout::Layout;
+use crate::offered::Offered;
 
 #[derive(Debug, Default)]
 pub struct Session {
@@ -31,6 +32,8 @@ pub struct Session {
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,
     pub job_link_packets: RefCell<JobLinkPackets>,
+    /// The traffic that never ends, if it is that.
+    pub offered: RefCell<Option<Rc<RefCell<Offered>>>>,
     /// For each class of links, and of those to nodes, the cycles from one phit to the next.
     pub link_periods: RefCell<Vec<Time>>,
 }

@@ -607,6 +607,11 @@ impl Router for Switch {
         let channel = phit.virtual_channel.borrow().expect("who sends a phit chooses its channel");
         let lane = self.lane(port, channel);
         let (begins, ends, node) = (phit.is_begin(), phit.is_end(), phit.packet.message.destination as u32);
+        if begins && self.ports[port].leads_to_node {
+            if let Some(offered) = &*self.session.offered.borrow() {
+                offered.borrow_mut().enter(&phit.packet.message, cycle);
+            }
+        }
         self.inputs[lane].push_back(Queued { phit, begins, ends, node });
         if self.output_of[lane].is_none() {
             self.waiting.insert(lane);

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath
@@ -139,6 +140,15 @@ class ConfigError(ValueError):
         """Return the same mistakes as those of a study file."""
         others = [error.in_study(file) for error in self.others]
         return StudyError(**vars(self) | {"file": file, "path": ".".join(self.path) or None, "others": others})
+
+
+@contextmanager
+def at_path(*keys: str) -> Iterator[None]:
+    """Prepend `keys` to the path of a ConfigError that is raised in this context."""
+    try:
+        yield
+    except ConfigError as error:
+        raise error.below(*keys) from None
 
 
 def check_all(checks: Iterable[Callable[[], object]]) -> None:

@@ -107,10 +107,11 @@ def spectral_bound_Bps(machine: Machine) -> float:
 def _second_eigenvalue(machine: Machine) -> float:
     """Return the second eigenvalue of the Laplacian, reduced to the routers with nodes by a Schur complement.
 
-    The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973).
+    The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973), where capacities within a
+    dimension differ at least those of its least capacity.
     """
-    capacity_Bps = dimension_capacities_Bps(machine) if machine.dimensions else None
-    if capacity_Bps is not None and machine.nodes_of_router.all():
+    if machine.dimensions and machine.nodes_of_router.all():
+        capacity_Bps = dimension_capacities_Bps(machine)
         joined = [dimension.joined().astype(np.float64) for dimension in machine.dimensions]
         second = [float(np.linalg.eigvalsh(np.diag(line.sum(axis=1)) - line)[1]) for line in joined]
         return min(capacity * eigenvalue for capacity, eigenvalue in zip(capacity_Bps, second, strict=True))

@@ -12,17 +12,21 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 from fabricstudy.workload.pattern.base import Pattern
 
 
-def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job]) -> None:
-    """Refuse routings that the machine cannot have, and jobs that cannot run together on it.
+def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offered: Offered | None = None) -> None:
+    """Refuse routings and offered traffic that the machine cannot have, and jobs that cannot run together on it.
 
     Raises ConfigError with the path below the point.
     """
     _check_trait(machine, routing, "routing", ("routing", "kind"))
     with _below("routing"):
         routing.check_machine(machine)
+    if offered is not None:
+        with _below("offered", "traffic"):
+            offered.traffic.check_on(machine)
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
     _check_foreground(jobs)
@@ -113,9 +117,9 @@ def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
 
 def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
     ranks = job.rank_count(machine.nodes, machine.cores_per_node)
-    if job.ranks_per_node is not None and job.ranks_per_node > machine.cores_per_node:
-        problem = f"more ranks than the {machine.cores_per_node} cores of a node"
-        remedy, path = "lower it, or raise machine.cores_per_node", (*path, "ranks_per_node")
+    if job.ranks_on_node(machine.cores_per_node) > machine.cores_per_node * job.ranks_per_core:
+        problem = f"more ranks than {job.ranks_per_core} for each of the {machine.cores_per_node} cores of a node"
+        remedy, path = "lower it, or raise ranks_per_core or machine.cores_per_node", (*path, "ranks_per_node")
         raise ConfigError(problem, remedy, path, job.ranks_per_node, code="does-not-fit")
     if job.pattern.silent:
         return

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from .figures import Figure
+from .figures import Figure, LoadFigure
 from .sweep import Axis, Experiment
 
 _MOST_HUES, _MOST_PANELS = 10, 4
 _FAR_APART = 10
 
 
-def default_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]:
+def default_figures(experiments: Mapping[str, Experiment], offered: bool = False) -> tuple[Figure | LoadFigure, ...]:
     """Return one figure for each experiment that varies something.
 
     A line figure has the axis with the most sizes along x; without sizes, a bar figure has the longest axis.
@@ -24,7 +24,21 @@ def default_figures(experiments: Mapping[str, Experiment]) -> tuple[Figure, ...]
         name: {label: axis for label, axis in experiment.sweep.items() if len(axis) > 1}
         for name, experiment in experiments.items()
     }
-    return tuple(_usual(name, axes, f" ({name})" * (len(experiments) > 1)) for name, axes in varied.items() if axes)
+    draw = _of_loads if offered else _usual
+    return tuple(draw(name, axes, f" ({name})" * (len(experiments) > 1)) for name, axes in varied.items() if axes)
+
+
+def _of_loads(name: str, axes: Mapping[str, Axis], which: str) -> LoadFigure:
+    others = [axis for axis in axes if axes[axis].of != "offered.load" and len(axes[axis]) <= _MOST_HUES]
+    return LoadFigure(
+        id=name,
+        kind="load-latency",
+        title=f"Latency against offered load{which}",
+        caption="Default figure: the mean latency.",
+        experiment=name,
+        hue=tuple(others[:1]),
+        columns=next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None),
+    )
 
 
 def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:

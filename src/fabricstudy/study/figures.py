@@ -8,20 +8,17 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.core.columns import LINK_LOAD_TABLE, METRICS, SCHEDULE_TABLES, column_unit
-from fabricstudy.core.errors import Code, suggestion
+from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "links", "link_loads", "interference", "machines", "agreement", "predictors", "schedules",
-    "size_classes", "partition_lists",
+    "points", "jobs", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors",
+    "schedules", "size_classes", "partition_lists",
 ]  # fmt: skip
 RankCorrelation = Literal["spearman", "kendall"]
 
 Label = bool | int | float | str
-
-
-_NO_SCHEDULE: Code = "unknown-name"
 
 
 class LabelRange(Model):
@@ -96,7 +93,7 @@ class Selection(Model):
     def _one_source(self) -> Selection:
         if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
             remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
-            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
+            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code="unknown-name")
         unused = self.model_fields_set & {"analysis", "experiment", "reduce_jobs"}
         if self.schedule is not None and unused:
             raise ValueError(f"`{min(unused)}` has no effect with a schedule; leave one of them out")
@@ -195,7 +192,7 @@ def as_tuple(value: Any) -> Any:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 FigureId = Annotated[
-    str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
+    str, Name("[a-z0-9][a-z0-9-]{0,63}", "use lower-case letters, digits and '-', with a letter or digit first")
 ]
 
 
@@ -231,7 +228,7 @@ class JobsFigure(Selection, Picture):
     def _is_of_a_schedule(self) -> JobsFigure:
         if self.schedule is None:
             problem = "this kind draws the jobs of a schedule"
-            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code=_NO_SCHEDULE)
+            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code="unknown-name")
         return self
 
     @property
@@ -299,6 +296,10 @@ class MachineFigure(Selection, Picture):
         return self.load is not None
 
 
+BOUND_OF = {"runtime_ns": "bound_ns", "saturation_load": "saturation_bound"}
+"""Columns that have a bound, each with the column of the bound."""
+
+
 class Figure(Selection, Panels):
     """Column `y` against the axis `x`, coloured by `hue`, with a panel for each value of `columns` and `rows`.
 
@@ -322,7 +323,9 @@ class Figure(Selection, Panels):
         default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
     )
     parts: Names = Field((), description="of bars: columns that add up to y, stacked in the order of the list")
-    show_bound: bool = Field(False, description="also draw the lower bound on the runtime, from the links")
+    show_bound: bool = Field(
+        False, description="also draw the lower bound on the runtime, or the upper bound of the saturation load"
+    )
     x_log: bool | None = Field(
         None,
         description="logarithmic x axis of lines; default: if the labels are numbers above 0 and the largest is at "
@@ -341,7 +344,7 @@ class Figure(Selection, Panels):
         of_slowest = self.table == "jobs" and self.reduce_jobs == "max"
         different_jobs = "the largest parts may be those of different jobs, and do not add up"
         for key, is_wrong, problem, remedy in (
-            ("show_bound", self.y != "runtime_ns", "only runtimes have a lower bound", "write y: runtime_ns"),
+            ("show_bound", self.y not in BOUND_OF, "this column has no bound", f"write y: {' or '.join(BOUND_OF)}"),
             ("show_bound", kind == "box", "box figures show no lower bound", "write kind: line"),
             ("show_bound", self.normalise_to, "a normalised time has no lower bound", "leave one out"),
             ("parts", kind != "bar", f"{kind} figures have no parts", "write kind: bar"),
@@ -464,7 +467,38 @@ class HeatmapFigure(Selection, Panels):
         return self
 
 
-TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure
+class LoadFigure(Selection, Panels):
+    """Latency, or accepted load, against offered load, a line for each `hue`; medians over seeds.
+
+    `load-latency` shows column `y` up to `y_max` times the latency without load (dashed), and the saturation bound as a
+    dotted vertical line. `load-throughput` shows the accepted load beside that of the worst node (thin), with the
+    saturation bound as a dotted horizontal line. Marks of runs that did not sustain their load, or had not settled, are
+    hollow; saturated ones have no latency, and are at the upper edge.
+    """
+
+    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "columns", "rows")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("y",)
+
+    kind: Literal["load-latency", "load-throughput"] = Field(description="kind of the drawing")
+    table: Literal["latency"] = Field("latency", description="table to read")
+    y: str = Field("latency_mean_ns", description="column of the latency")
+    unit: str | None = Field(None, description="unit of the latency, such as us")
+    y_max: float = Field(5.0, gt=1, le=1000, description="end of the y axis, over the highest latency without load")
+    hue: Names = Field((), description="axes distinguished by colour")
+
+    @model_validator(mode="after")
+    def _fits_table(self) -> LoadFigure:
+        self._refuse({"analysis", "schedule", "reduce_jobs"}, "a load figure shows offered traffic")
+        if self.kind == "load-throughput":
+            self._refuse({"y", "unit", "y_max"}, "load-throughput shows loads")
+        elif not self.y.startswith(("latency_", "network_latency_")):
+            raise ConfigError("not a latency", "use one like latency_p99_ns", ("y",), self.y, "unknown-name")
+        self._check_numbers()
+        check_unit("unit", self.y, self.unit)
+        return self
+
+
+TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure | LoadFigure
 """A figure of rows of tables; the others are of machines and of the jobs of a schedule."""
 
 AnyFigure = Annotated[TableFigure | MachineFigure | JobsFigure, Field(discriminator="kind")]

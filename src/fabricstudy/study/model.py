@@ -7,18 +7,18 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationInfo, field_validator, model_validator
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.core.errors import suggestion
+from fabricstudy.core.errors import Code, suggestion
 from fabricstudy.core.model import ConfigError, Name, check_all
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
-from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
+from fabricstudy.workload.offered import Offered
 
 from .checks import check_point
-from .claims import Claim, check_names
+from .claims import Claim, KnownNames
 from .default_figures import default_figures
 from .figures import AnyFigure, Names
 from .schedules import Schedule
@@ -33,8 +33,8 @@ StudyName = Annotated[
     str, Name("[a-z0-9][a-z0-9-]{0,63}", "use lower-case letters, digits and '-', with a letter or digit first")
 ]
 
-_OF_A_POINT = ("machine", "routing", "jobs", "engine")
-"""Keys that every point needs."""
+_OF_A_POINT = ("machine", "routing", "engine")
+"""Keys that every point needs, beside jobs or offered."""
 
 
 class Study(Sweep):
@@ -54,6 +54,7 @@ class Study(Sweep):
     jobs: tuple[Job, ...] = Field(
         (), min_length=1, max_length=1000, description="jobs; nodes are allocated in this order"
     )
+    offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="limits of one simulation; not part of the point")
@@ -72,14 +73,13 @@ class Study(Sweep):
         "report shows how far the times differ",
     )
     link_loads: Names = Field(
-        (), description="experiments whose links are rows of the table `link_loads`, one a link and point"
+        (), description="experiments whose links are rows of the table `link_loads`, one for each link and point"
     )
     figures: tuple[AnyFigure, ...] = Field(
         (), description="figures of the report; default: the runtime of each experiment against its axes"
     )
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
-    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
     _file: FilePath | None = PrivateAttr(None)
     _extension_package: str = PrivateAttr("")
 
@@ -87,8 +87,6 @@ class Study(Sweep):
     @classmethod
     def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         study = handler(data)
-        if isinstance(data, dict):
-            study._base = {key: data[key] for key in Point.model_fields if key in data}
         study._file = (info.context or {}).get("file")
         study._extension_package = (info.context or {}).get("extensions", "")
         return study
@@ -120,8 +118,13 @@ class Study(Sweep):
             if not getattr(self, key):
                 about = type(self).model_fields[key].description
                 raise ConfigError("this key is missing", f"add {key}: ... ({about})", (key,), code="missing-key")
+        if bool(self.jobs) == (self.offered is not None):
+            problem = "a study has jobs or offered traffic" + ", not both" * bool(self.jobs)
+            key = "offered" if self.jobs else "jobs"
+            code: Code = "conflicting-keys" if self.jobs else "missing-key"
+            raise ConfigError(problem, "write either jobs: [...] or offered: {...}", (key,), code=code)
         assert self.machine is not None and self.routing is not None
-        check_point(self.machine, self.routing, self.jobs)
+        check_point(self.machine, self.routing, self.jobs, self.offered)
 
     def _check_size(self) -> None:
         points = sum(experiment.size for experiment in self.all_experiments.values())
@@ -131,16 +134,14 @@ class Study(Sweep):
 
     def _check_names(self) -> None:
         experiments = self.all_experiments
-        check_names(
-            self.figures,
-            self.claims,
+        KnownNames(
             {name: tuple(experiment.sweep) for name, experiment in experiments.items()},
             self.analyses,
             {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()},
             {name: experiment.axes_below("jobs.*.mapping") for name, experiment in experiments.items()},
             [name for name, experiment in experiments.items() if experiment.slowdown],
             self.link_loads,
-        )
+        ).check(self.figures, self.claims)
 
     def _check_link_loads(self) -> None:
         for number, name in enumerate(self.link_loads):
@@ -151,13 +152,17 @@ class Study(Sweep):
     @property
     def simulates(self) -> bool:
         """Return whether the study has points; one without any of their keys has analyses or schedules only."""
-        point_keys = {*_OF_A_POINT, "network", "experiments", *Sweep.model_fields}
+        point_keys = {*_OF_A_POINT, "jobs", "offered", "network", "experiments", *Sweep.model_fields}
         return not (self.analyses or self.schedules) or bool(self.model_fields_set & point_keys)
 
     @property
     def report_figures(self) -> tuple[AnyFigure, ...]:
         """The figures of the report: those of the study, or the default ones if it has no key `figures`."""
-        return self.figures if "figures" in self.model_fields_set else default_figures(self.all_experiments)
+        return (
+            self.figures
+            if "figures" in self.model_fields_set
+            else default_figures(self.all_experiments, self.offered is not None)
+        )
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -176,11 +181,6 @@ class Study(Sweep):
             for name, paths in paths_of.items()
             if len(set(paths)) <= MAX_LISTED_PATHS and not any(name in path.split(".") for path in paths)
         }
-
-    @property
-    def base(self) -> dict[str, Any]:
-        """The point as the file has it, before anything varies."""
-        return self._base
 
     @property
     def file(self) -> FilePath | None:

@@ -7,10 +7,19 @@ import keyword
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fabricstudy.core.columns import RESERVED
 from fabricstudy.core.errors import suggestion
@@ -19,9 +28,8 @@ from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
 
 from .dotted_paths import DottedPath, parse_path
+from .figures import Label
 from .mix import Mix
-
-Label = str | int | float | bool
 
 MAX_SEEDS = 10_000
 _BASE_UNITS = ("byte", "byte/second", "nanosecond")
@@ -44,7 +52,34 @@ def _check_label(label: object, path: tuple[str, ...]) -> None:
         raise ConfigError("a label is empty or too long", "use 1 to 100 characters", path, label, "invalid-value")
 
 
+MAX_STEPS = 10_000
+
+
+def _expanded(values: Any) -> Any:
+    """Return the numbers of a range {from, to, step}, both ends included, and other values as they are.
+
+    Examples
+    --------
+    >>> _expanded({"from": 0.1, "to": 0.3, "step": 0.1}), _expanded([1, 2])
+    ([0.1, 0.2, 0.3], [1, 2])
+    """
+    if not isinstance(values, dict) or set(values) != {"from", "to", "step"}:
+        return values
+    for key, value in values.items():
+        if not _is_number(value) or not math.isfinite(value):
+            raise ConfigError("not a number", "write {from: 0.1, to: 0.9, step: 0.1}", (key,), value, "wrong-type")
+    # Decimal digits as written, so that labels are 0.3 and not 0.30000000000000004.
+    start, end, step = (Decimal(str(values[key])) for key in ("from", "to", "step"))
+    if step <= 0 or end < start or (end - start) / step >= MAX_STEPS:
+        problem = f"a range needs a positive step, and 1 to {MAX_STEPS:,} numbers"
+        raise ConfigError(problem, "write {from: 0.1, to: 0.9, step: 0.1}", ("step",), values["step"], "out-of-range")
+    numbers = [start + place * step for place in range(int((end - start) / step) + 1)]
+    whole = all(isinstance(value, int) for value in values.values())
+    return [int(one) if whole else float(one) for one in numbers]
+
+
 def _check_values(values: Any) -> Any:
+    values = _expanded(values)
     if not isinstance(values, list | dict):
         raise ConfigError("not a list of values", "write [a, b] or {label: value}", code="wrong-type")
     if not values:
@@ -92,8 +127,8 @@ class Axis(Model):
         Any,
         BeforeValidator(_check_values),
         WithJsonSchema({"type": ["array", "object"], "minItems": 1}),
-        Written("list, or {label: value}"),
-    ] = Field(None, description="the values of the path; in a list each value is its label")
+        Written("list, {label: value}, or {from, to, step}"),
+    ] = Field(None, description="the values of the path; in a list or range each value is its label")
     mix: Mix | None = Field(None, description="instead of `values`, of `jobs`: random workloads of several jobs")
     settings: Annotated[
         Any,
@@ -154,15 +189,15 @@ class Axis(Model):
         by_unit = ([_magnitude(value, unit) for value in values] for unit in _BASE_UNITS)
         return next((tuple(map(float, sizes)) for sizes in by_unit if None not in sizes), None)  # type: ignore[arg-type]
 
-    def place(self, index: int, path: str) -> tuple[str, ...]:
+    def location(self, index: int, path: str) -> tuple[str, ...]:
         """Return the path, in the axis, of the value that `path` has for the label at `index`."""
         if self.settings is not None:
             return "set", str(list(self.settings)[index]), path
         return "values" if self.mix is None else "mix", str(self.labels[index])
 
-    def path_place(self, index: int, path: str) -> tuple[str, ...]:
+    def path_location(self, index: int, path: str) -> tuple[str, ...]:
         """Return the path, in the axis, of `path` itself."""
-        return ("of",) if self.settings is None else self.place(index, path)
+        return ("of",) if self.settings is None else self.location(index, path)
 
     def index(self, label: Label) -> int | None:
         keys = [label_key(known) for known in self.labels]
@@ -179,12 +214,12 @@ def _axes_in_full(axes: Any) -> Any:
     return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
 
 
-def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> DottedPath:
-    """Parse a dotted path into a model; `place` is its own path in the file."""
+def path_into(root: type[Model], text: str, location: tuple[str, ...]) -> DottedPath:
+    """Parse a dotted path into a model; `location` is its path in the file."""
     try:
         return parse_path(text, root)
     except ConfigError as error:
-        raise ConfigError(error.problem, error.remedy, place, text, error.code) from None
+        raise ConfigError(error.problem, error.remedy, location, text, error.code) from None
 
 
 def _seed_list(value: Any) -> Any:
@@ -209,10 +244,10 @@ class SweepBase(Model):
     """A sweep over a base: a point, or a run of a schedule."""
 
     VARIES: ClassVar[type[Model]]
-    """Model that the paths of the axes lead into."""
+    """Model into which the paths of the axes lead."""
 
     TAKEN: ClassVar[frozenset[str]]
-    """Names of columns of tables, which no axis may have."""
+    """Names of columns of tables, which are not allowed for axes."""
 
     sweep: Annotated[
         dict[AxisName, Annotated[Axis, OrList()]],
@@ -234,6 +269,21 @@ class SweepBase(Model):
         WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
         Written("whole number, or list of whole numbers"),
     ] = Field((1,), description="number of repetitions (seeds 1, 2, ...), or the list of seeds")
+
+    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_base(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        sweep = handler(data)
+        if isinstance(data, dict):
+            sweep._base = {key: data[key] for key in cls.VARIES.model_fields if key in data}
+        return sweep
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The point or run as in the file, before anything varies."""
+        return self._base
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -280,7 +330,7 @@ class SweepBase(Model):
         return {
             name: [
                 [
-                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_place(index, path))), value)
+                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_location(index, path))), value)
                     for path, value in change.items()
                 ]
                 for index, change in enumerate(axis.changes)
@@ -346,15 +396,15 @@ class SweepBase(Model):
         dimension_of = {name: number for number, group in enumerate(self.dimensions) for name in group}
         columns = [dimension_of[name] for name in names]
         dropped = [
-            [
-                (names.index(name), {self.sweep[name].index(one) for one in (of if isinstance(of, list) else [of])})
-                for name, of in entry.items()
-            ]
+            {
+                names.index(name): set(map(self.sweep[name].index, labels if isinstance(labels, list) else [labels]))
+                for name, labels in entry.items()
+            }
             for entry in self.exclude
         ]
         for position in itertools.product(*ranges):
             indices = tuple(position[column] for column in columns)
-            if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
+            if not any(all(indices[axis] in drop for axis, drop in entry.items()) for entry in dropped):
                 yield indices
 
     def labels_at(self, indices: tuple[int, ...]) -> dict[str, Label]:

@@ -1,4 +1,4 @@
-"""The parts of records that tables need, by columns: objects would need several times the memory."""
+"""The parts of records that tables need, by columns, since objects need several times the memory."""
 
 import math
 from array import array
@@ -11,16 +11,17 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, TABLES
 
 Record = Mapping[str, Any]
+Names = Iterable[str]
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
 """Columns of link sharing of a job, as simulated and by the routes alone."""
 
-_NUMBERS = {one.name for columns in TABLES.values() for one in columns if one.type in ("number", "any number")}
+_NUMBERS = {column.name for table in TABLES.values() for column in table if column.type in ("number", "any number")}
 
 
 class ColumnBuilder:
-    """Columns that grow by a row at a time."""
+    """Columns to which rows are added one at a time."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._columns: dict[str, array[float] | list[Any]] = {
@@ -34,7 +35,7 @@ class ColumnBuilder:
         for name, column in self._columns.items():
             value = row.get(name)
             if isinstance(column, list):
-                # Texts and counts repeat from row to row. True would be taken for 1.
+                # Equal texts and counts share memory; True equals 1, so that it is left out.
                 column.append(self._same.setdefault(value, value) if type(value) in (str, int) else value)
                 continue
             try:
@@ -48,32 +49,33 @@ class ColumnBuilder:
 
     def frame(self, rows: Sequence[int]) -> pd.DataFrame:
         """Return these rows in this order."""
-        at = np.asarray(rows, dtype=np.int64)
+        indices = np.asarray(rows, dtype=np.int64)
         return pd.DataFrame({
-            name: [column[row] for row in at] if isinstance(column, list) else np.array(column)[at]
+            name: [column[row] for row in indices] if isinstance(column, list) else np.array(column)[indices]
             for name, column in self._columns.items()
         })  # fmt: skip
 
 
 class PointRecords:
-    """Facts of the points of a plan, and of the jobs and link classes of those that are done.
+    """Facts of the points of a plan, and of the jobs, link classes and latencies of those that are done.
 
-    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs` and `links`
-    are the names of the facts to keep.
+    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs`, `links` and
+    `latency` are the names of the facts to keep.
     """
 
     def __init__(
         self,
         records: Iterable[Record],
         point_ids: Iterable[str],
-        points: Iterable[str],
-        jobs: Iterable[str],
-        links: Iterable[str],
+        points: Names,
+        jobs: Names,
+        links: Names,
+        latency: Names = (),
     ) -> None:
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
-        self.links = ColumnBuilder(links)
+        self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)
         self._row = dict.fromkeys(point_ids, 0)
-        self._job_start, self._link_start = array("q", [0]), array("q", [0])
+        self._job_start, self._link_start, self._latency_start = (array("q", [0]) for _ in range(3))
         self._add({"status": "missing", "reason": "no record"})
         for record in records:
             row = self._row.get(record["point_id"])
@@ -89,12 +91,11 @@ class PointRecords:
                 self.jobs.add({**job, **_shares(record, job["job"])})
             for links in record.get("links") or ():
                 self.links.add(links)
+            if "latency" in record:
+                self.latency.add(record["latency"])
         self._job_start.append(self.jobs.rows)
         self._link_start.append(self.links.rows)
-
-    def is_done(self, point_id: str) -> bool:
-        """Return whether the point is done."""
-        return bool(self.points["status"][self._row[point_id]] == DONE)
+        self._latency_start.append(self.latency.rows)
 
     def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
         """Return a row for each of these points; those without a record have the status ``missing``."""
@@ -110,13 +111,18 @@ class PointRecords:
         row = self._row[point_id]
         return range(self._link_start[row], self._link_start[row + 1])
 
+    def latency_of(self, point_id: str) -> range:
+        """Return the row of a point with offered traffic in `latency`, as a range; empty unless it is done."""
+        row = self._row[point_id]
+        return range(self._latency_start[row], self._latency_start[row + 1])
+
 
 def _shares(record: Record, job: int) -> dict[str, float]:
     """Return the link sharing of a job's point, and the share of the job's links that others use."""
     shares: dict[str, float] = {}
     for kind, suffix in _SUFFIXES.items():
-        one = record.get("sharing", {}).get(kind)
-        if one:
-            shared = one["shared"][job] / max(1, one["used"][job])
-            shares |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
+        sharing = record.get("sharing", {}).get(kind)
+        if sharing:
+            shared = sharing["shared"][job] / max(1, sharing["used"][job])
+            shares |= {f"mls{suffix}": sharing["mls"], f"tls{suffix}": sharing["tls"], f"links_shared{suffix}": shared}
     return shares

@@ -164,7 +164,7 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
     "plan": {"type": Path, "required": True, "help": "folder of the plan, results/STUDY"},
     "machines": {"type": Path, "nargs": "+", "required": True, "help": "folders of machine definitions"},
     "structures": {"type": Path, "nargs": "+", "required": True, "help": "structures of machines, JSON lines"},
-    "workloads": {"type": Path, "nargs": "+", "required": True, "help": "workload definitions, Parquet"},
+    "workloads": {"type": Path, "nargs": "*", "required": True, "help": "workload definitions, Parquet"},
     "points": {"type": Path, "nargs": "*", "default": [], "help": "records of points, JSON lines"},
     "ids": {"nargs": "+", "required": True, "help": "ids of machines"},
     "name": {"required": True, "help": "name of the chunk, batch, analysis or runs"},

@@ -125,9 +125,9 @@ def _grants(point: HasJobs, machine: Machine, jobs: Sequence[Job]) -> Iterator[t
 
 
 def _ranks_per_node(job: Job, machine: Machine) -> int:
-    ranks, cores = job.ranks_per_node or machine.cores_per_node, machine.cores_per_node
-    if ranks > cores:
-        raise WorkloadError(f"{ranks} ranks per node, but {cores} cores; lower ranks_per_node")
+    ranks, places = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
+    if ranks > places:
+        raise WorkloadError(f"{ranks} ranks per node, but places for {places}; lower ranks_per_node")
     return ranks
 
 

@@ -96,6 +96,8 @@ def test_dragonfly_counts(
         ({"share": 1 / 3}, 24, 48),
         ({"share": 0.1}, 7, 14),
         ({"nodes": 5, "ranks_per_node": 1}, 5, 5),
+        ({"nodes": 5, "ranks_per_core": 3}, 5, 30),
+        ({"nodes": 5, "ranks_per_node": 4, "ranks_per_core": 3}, 5, 20),
         ({"allocation": {"kind": "explicit", "nodes": [4, 2, 9]}}, 3, 6),
     ],
 )
@@ -114,14 +116,14 @@ def test_put_leaves_the_original_and_shares_the_rest() -> None:
 
 
 def test_put_expands_what_is_written_shorter() -> None:
-    tree = {"machine": {"bandwidth": "1 GB/s"}, "engine": "caminos"}
+    tree = {"machine": {"kind": "dragonfly", "bandwidth": "1 GB/s"}, "engine": "caminos"}
     after = set_at_path(
         set_at_path(tree, parse_path("machine.bandwidth.global", Point), "2 GB/s"),
         parse_path("engine.phit", Point),
         "1 kB",
     )
     assert after == {
-        "machine": {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},
+        "machine": {"kind": "dragonfly", "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},
         "engine": {"kind": "caminos", "phit": "1 kB"},
     }
 

@@ -34,6 +34,7 @@ def make_tables(rows: Sequence[Row], machines: Sequence[Row] = (), links: Sequen
     return Tables(
         points=validated_table("points", points, axes),
         jobs=validated_table("jobs", frame[frame["runtime_ns"].notna()], axes),
+        latency=_empty("latency", *axes),
         links=_links(frame, axes, links) if links else _empty("links", *axes),
         interference=_empty("interference", *axes),
         machines=validated_table("machines", pd.DataFrame(list(machines))) if machines else _empty("machines"),

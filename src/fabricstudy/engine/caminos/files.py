@@ -1,7 +1,7 @@
-"""The files that the front end reads: configuration, machine, messages."""
+"""Input files of the front end: configuration, machine, messages."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..detours import via
 from ..point import Point
@@ -16,33 +17,91 @@ from ..settings import Network
 from .channels import arbitration, channels, policies, routes, table_routes
 from .clock import Clock, clock, cycles_of, phits_of
 
-CONFIGURATION, MACHINE, MESSAGES = "caminos.cfg", "machine.graph", "jobs.messages"
+CONFIGURATION, MACHINE, MESSAGES, OFFERED = "caminos.cfg", "machine.graph", "jobs.messages", "offered.destinations"
+
+MAX_DRAIN = 20
+"""Windows after the measured one in which measured messages may arrive."""
+
+FULL_WEIGHT = 2**30
+"""Weight of all messages of a node in the file of destinations."""
 
 _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write all that the front end reads."""
-    (folder / CONFIGURATION).write_text(configuration(point, machine, jobs))
+    """Write the input of the front end."""
+    units = clock(point, machine)
+    traffic = f"""MessageList {{
+    filename: "{MESSAGES}",
+    injection: {point.network.injected_messages},
+    packet: {units.packet_phits},
+  }}"""
+    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, _cycle_limit(units, machine, jobs)))
     write_machine(folder / MACHINE, machine, point)
-    write_messages(folder / MESSAGES, jobs, clock(point, machine), point.network)
+    write_messages(folder / MESSAGES, jobs, units, point.network)
+
+
+def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
+    """Write all that the front end reads for a run of offered traffic."""
+    units, window = clock(point, machine), offered_window(point, machine)
+    offered = point.offered
+    assert offered is not None
+    traffic = f"""Offered {{
+    filename: "{OFFERED}",
+    seed: {point.seed},
+    arrivals: "{offered.arrivals}",
+    burst: {offered.burst or 1},
+    load: {load!r},
+    message: {window.message_phits},
+    period: {units.divisors[-1]},
+    warmup: {offered.warmup * window.message_cycles},
+    batch: {window.batch_cycles},
+    batches: {offered.batches},
+    drain: {MAX_DRAIN},
+  }}"""
+    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, 0))
+    write_machine(folder / MACHINE, machine, point)
+    weight = np.rint(destinations.share * FULL_WEIGHT).astype(np.int64)
+    sent = weight > 0
+    with (folder / OFFERED).open("wb") as file:
+        file.write(f"offered 1\nnodes {machine.nodes}\nrows {np.count_nonzero(sent)}\n".encode())
+        _write_rows(
+            file, *(column[sent] for column in (destinations.node, weight, destinations.first, destinations.last))
+        )
+
+
+class OfferedWindow(NamedTuple):
+    """Size of messages, their transmission time on the link of a node, and length of a batch, in CAMINOS' units."""
+
+    message_phits: int
+    message_cycles: int
+    batch_cycles: int
+
+
+def offered_window(point: Point, machine: Machine) -> OfferedWindow:
+    """Return the lengths of a run of offered traffic."""
+    assert point.offered is not None
+    units = clock(point, machine)
+    phits = -(-point.offered.message_bytes // units.phit_bytes)
+    cycles = phits * units.divisors[-1]
+    return OfferedWindow(phits, cycles, round(point.offered.measured * cycles / point.offered.batches))
 
 
 def write_machine(path: Path, machine: Machine, point: Point) -> None:
-    """Write the machine as our programs read it, with the routes of a table."""
+    """Write the machine for the Rust programs, with the routes of a table."""
     table, ports = table_routes(point.routing, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
-        # The front end's nodes are ports, those of a node one after the other.
+        # Nodes of the front end are ports, those of a node one after the other.
         file.write(f"nodes {machine.nodes * ports}\n".encode())
         _write_rows(file, np.repeat(machine.node_router, ports))
         file.write(f"cables {len(machine.cable_tail)}\n".encode())
         _write_rows(file, *cables)
         if machine.dimensions:
             file.write(f"dimensions {len(machine.dimensions)}\n".encode())
-            for along in machine.dimensions:
-                file.write(f"{along.length} {int(along.wrap)} {along.gap or 0}\n".encode())
+            for dimension in machine.dimensions:
+                file.write(f"{dimension.length} {int(dimension.wrap)} {dimension.gap or 0}\n".encode())
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
@@ -57,7 +116,7 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
 
 
 def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
-    """Write the messages of all jobs as our programs read them, in phits."""
+    """Write the messages of all jobs for the Rust programs, in phits."""
     with path.open("wb") as file:
         file.write(b"messages 1\n")
         if network.ports_per_node > 1:
@@ -80,7 +139,7 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
     from pyarrow import csv
 
     def arrow(column: npt.NDArray[Any]) -> pa.Array:
-        # pa.array would import pandas, which takes longer than all else that starts a batch.
+        # pa.array would import pandas, which is slower than the rest of a batch's start.
         data = pa.py_buffer(np.ascontiguousarray(column))
         return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, data])
 
@@ -88,8 +147,8 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
     csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))
 
 
-def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
-    """Return the CAMINOS configuration of a point, as text."""
+def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> str:
+    """Return the CAMINOS configuration of a point with this traffic, and at most so many cycles, as text."""
     units = clock(point, machine)
     links = ", ".join(
         f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"
@@ -98,13 +157,9 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
     return f"""Configuration {{
   random_seed: {point.seed},
   warmup: 0,
-  measured: {_cycle_limit(units, machine, jobs)},
+  measured: {cycles},
   topology: Graph {{ filename: "{MACHINE}" }},
-  traffic: MessageList {{
-    filename: "{MESSAGES}",
-    injection: {point.network.injected_messages},
-    packet: {units.packet_phits},
-  }},
+  traffic: {traffic},
   server_queue_size: 1,
   maximum_packet_size: {units.packet_phits},
   router: Switch {{
@@ -127,22 +182,16 @@ def configuration(point: Point, machine: Machine, jobs: list[PlacedJob]) -> str:
 
 
 def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Cycles that suffice even if the messages crossed the slowest links one after the other.
+    """Return cycles that suffice even if the messages crossed the slowest links one after the other.
 
-    Each of them may have to let messages of all ranks in the background go first.
+    Each of them may wait for messages of all background ranks.
     """
     background = sum(job.ranks for job in jobs if job.background)
     jobs = [job for job in jobs if not job.background]
     phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
     messages = sum(len(job.messages) for job in jobs)
     computing = sum(int(sum(map(np.sum, cycles_of(job.computing, units)))) for job in jobs if job.computing is not None)
-    return (1 + background) * _cycles_on_links(phits, messages, units, machine) + computing + 1000
-
-
-def _cycles_on_links(phits: int, messages: int, units: Clock, machine: Machine) -> int:
-    return phits * max(units.divisors) + messages * (_most_hops(machine) + 2) * max(units.delays)
-
-
-def _most_hops(machine: Machine) -> int:
-    """More hops than a packet can make on its way to a router, twice over."""
-    return 2 * (sum(along.length for along in machine.dimensions) or machine.routers)
+    # More than twice the hops of any route.
+    hops = 2 * (sum(dimension.length for dimension in machine.dimensions) or machine.routers)
+    on_links = phits * max(units.divisors) + messages * (hops + 2) * max(units.delays)
+    return (1 + background) * on_links + computing + 1000

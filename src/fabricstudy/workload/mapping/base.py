@@ -7,7 +7,7 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import Family, Kind
-from fabricstudy.core.model import ConfigError
+from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.dimension_order import DimensionOrder
 
@@ -112,10 +112,8 @@ class Refinement(Mapping):
             problem = f"link loads need dimensions, but a machine of kind {machine.kind} has none"
             remedy = "use objective: hop-bytes"
             raise ConfigError(problem, remedy, ("objective",), self.objective, "unsupported")
-        try:
+        with at_path("start"):
             self.start.check_fit(machine, pattern, ranks)
-        except ConfigError as error:
-            raise error.below("start") from None
 
     def warm_up(self) -> None:
         from .kernel_inputs import compile_kernels

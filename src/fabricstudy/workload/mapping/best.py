@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import Whole, at_path
 from fabricstudy.machine.base import Topology
 
 from ..messages import Indices
@@ -50,10 +50,8 @@ class BestMapping(Mapping):
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
         super().check_fit(machine, pattern, ranks)
         for index, start in enumerate(self.starts or ()):
-            try:
+            with at_path("starts", str(index)):
                 start.check_fit(machine, pattern, ranks)
-            except ConfigError as error:
-                raise error.below("starts", str(index)) from None
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         starts = self._starts(with_places=True)

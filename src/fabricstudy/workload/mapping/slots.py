@@ -13,7 +13,10 @@ from ..messages import IntArray
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The nodes of a job in the order of its allocation, int32 [nodes], and the cores it uses of each."""
+    """The nodes of a job in the order of its allocation, int32 [nodes], and the cores it uses of each.
+
+    With several ranks per core, a core here is the place of one of them.
+    """
 
     machine: Machine
     nodes: IntArray

@@ -1,0 +1,203 @@
+"""Latency and throughput of one run of offered traffic: what an engine counted, and the statistics of it.
+
+Latencies of one run depend on each other, so intervals are those of batch means: the mean of each batch is one
+observation (Law and Kelton: Simulation Modeling and Analysis, 2000, section 9.5.3). Batches whose means are correlated
+are joined two by two.
+"""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+State = Literal["steady", "saturated", "unsteady"]
+
+MAX_GROWTH = 0.01
+"""Growth of the backlog, over the messages created, above which a load is not sustained."""
+
+MAX_CORRELATION = 0.3
+"""Lag-1 correlation of batch means up to which batches count as independent."""
+
+MIN_BATCHES = 8
+
+BEYOND = 100
+"""Messages above a percentile that it needs."""
+
+CONFIDENCE = 0.95
+
+TREND_CONFIDENCE, MIN_TREND = 0.999, 0.01
+"""Confidence and relative size of a difference between early and late latencies that makes a run unsteady."""
+
+PERCENTILES = {"latency_p50_ns": 0.5, "latency_p90_ns": 0.9, "latency_p99_ns": 0.99, "latency_p999_ns": 0.999}
+
+
+@dataclass(frozen=True, eq=False)
+class SteadyRun:
+    """What an engine counted in one run of offered traffic.
+
+    Times are in ns, and counts are of messages. *Measured* messages are those created in the window. Optional parts are
+    None where an engine cannot provide them.
+    """
+
+    window_ns: float
+    message_ns: float
+    """Transmission time of a message on the link of a node."""
+    node_created: Ints
+    node_arrived: Ints
+    """Messages of each node that were created, and that arrived, in the window; int64 [nodes]."""
+    measured: Ints
+    latency_sum_ns: Floats
+    """Measured messages of each batch that arrived, and the sum of their latencies; [batches]."""
+    network_sum_ns: Floats | None = None
+    """The same sum without the time in the source queue."""
+    max_ns: float | None = None
+    created: Ints | None = None
+    arrived: Ints | None = None
+    """Messages created, and arrived, in each batch; int64 [batches]."""
+    backlog: tuple[int, int] | None = None
+    """Messages created and not arrived, at the begin and at the end of the window."""
+    mean_backlog: Floats | None = None
+    """The same, mean over the time of each batch; float64 [batches]."""
+    lost: int = 0
+    """Measured messages that had not arrived when the run ended."""
+    histogram: tuple[Floats, Ints] | None = None
+    """Latencies in ns, ascending, and their counts."""
+    hops: Ints | None = None
+    """Packets by number of hops."""
+    link_bytes: Floats | None = None
+    """Bytes that crossed each directed link in the window; float64 [links]."""
+
+
+def state_of(run: SteadyRun) -> State:
+    """Return whether the run sustained its load and had settled.
+
+    *saturated*: the backlog grew by more than 1 % of the messages created, or measured messages did not arrive.
+    *unsteady*: the mean latencies of the first quarter and of the rest differ by more than 1 % and than their 99.9 %
+    interval, or joined batches are too few.
+    """
+    if run.lost or growth(run) > MAX_GROWTH:
+        return "saturated"
+    means = run.latency_sum_ns / np.maximum(run.measured, 1)
+    joined = joined_batches(run.latency_sum_ns, run.measured)
+    if len(joined) < MIN_BATCHES:
+        return "unsteady"
+    quarter = max(1, len(means) // 4)
+    early = run.latency_sum_ns[:quarter].sum() / max(1, run.measured[:quarter].sum())
+    rest = joined[max(1, len(joined) // 4) :]
+    # The early mean has its own error: that of so many batches.
+    error = half_width(rest, TREND_CONFIDENCE) * sqrt(1 + len(rest) / max(1, len(joined) // 4))
+    return "unsteady" if abs(early - rest.mean()) > max(error, MIN_TREND * rest.mean()) else "steady"
+
+
+def growth(run: SteadyRun) -> float:
+    """Return the growth of the backlog in the window, over the messages created in it."""
+    created = int(run.node_created.sum())
+    if run.backlog is not None:
+        return (run.backlog[1] - run.backlog[0]) / max(1, created)
+    return 1.0 - int(run.node_arrived.sum()) / max(1, created)
+
+
+def joined_batches(sums: Floats, counts: Ints) -> Floats:
+    """Return the means of batches, joined two by two until they are hardly correlated or fewer than 8.
+
+    Examples
+    --------
+    >>> joined_batches(np.array([1.0, 3.0] * 8), np.ones(16, dtype=np.int64)).tolist()[:3]
+    [1.0, 3.0, 1.0]
+    """
+    while True:
+        means = sums[counts > 0] / counts[counts > 0]
+        # Of independent means, one in 40 has a correlation above 2 / sqrt(n).
+        if len(means) < MIN_BATCHES or _lag_correlation(means) <= max(MAX_CORRELATION, 2 / sqrt(len(means))):
+            return means
+        even = len(sums) - len(sums) % 2
+        sums, counts = (part[:even].reshape(-1, 2).sum(axis=1) for part in (sums, counts))
+
+
+def _lag_correlation(means: Floats) -> float:
+    deviation = means - means.mean()
+    variance = float(deviation @ deviation)
+    return float(deviation[1:] @ deviation[:-1]) / variance if variance > 0 else 0.0
+
+
+def half_width(means: Floats, confidence: float = CONFIDENCE) -> float:
+    """Return half the width of the t interval of the mean of independent observations; infinite for one."""
+    from scipy.stats import t
+
+    if len(means) < 2:
+        return inf
+    return float(t.ppf((1 + confidence) / 2, len(means) - 1)) * float(means.std(ddof=1)) / sqrt(len(means))
+
+
+def percentile(histogram: tuple[Floats, Ints], share: float) -> float | None:
+    """Return the latency in ns that a share of the messages does not exceed; None with fewer than 100 above it.
+
+    Examples
+    --------
+    >>> percentile((np.array([1.0, 2.0]), np.array([150, 150])), 0.5)
+    1.0
+    """
+    values_ns, counts = histogram
+    total = int(counts.sum())
+    if round((1 - share) * total) < BEYOND:
+        return None
+    return float(values_ns[np.searchsorted(np.cumsum(counts), share * total)])
+
+
+def jain_index(rates: Floats) -> float:
+    """Return the fairness of rates: 1 if all are equal, 1/n if one has everything (Jain, Chiu and Hawe 1984).
+
+    Examples
+    --------
+    >>> jain_index(np.array([1.0, 1.0, 0.0, 0.0]))
+    0.5
+    """
+    squares = len(rates) * float(rates @ rates)
+    return float(rates.sum() ** 2 / squares) if squares > 0 else 0.0
+
+
+def statistics(run: SteadyRun, share: Floats) -> dict[str, Any]:
+    """Return the columns of the table `latency` that follow from a run.
+
+    Parameters
+    ----------
+    share : float64 array [nodes]
+        Share of the offered load that each node sends, 1 for most; loads are means over the nodes that send.
+    """
+    sends = share > 0
+    messages = run.window_ns / run.message_ns
+    accepted = run.node_arrived[sends] / messages
+    means = joined_batches(run.latency_sum_ns, run.measured)
+    arrived = int(run.measured.sum())
+    mean_ns = float(run.latency_sum_ns.sum()) / arrived if arrived else None
+    width_ns = half_width(means)
+    row: dict[str, Any] = {
+        "state": state_of(run),
+        "messages": arrived,
+        "offered_load": float(run.node_created[sends].mean() / messages),
+        "accepted_load": float(accepted.mean()),
+        "accepted_min": float((accepted / share[sends]).min()),
+        "jain": jain_index(accepted / share[sends]),
+        "backlog_growth": growth(run),
+        "latency_mean_ns": mean_ns,
+        "latency_low_ns": None if mean_ns is None or width_ns == inf else max(0.0, mean_ns - width_ns),
+        "latency_high_ns": None if mean_ns is None or width_ns == inf else mean_ns + width_ns,
+        "latency_max_ns": run.max_ns,
+    }
+    if run.arrived is not None:
+        loads = run.arrived / (int(sends.sum()) * messages / len(run.arrived))
+        width = half_width(joined_batches(loads, np.ones(len(loads), dtype=np.int64)))
+        if width < inf:
+            row |= {"accepted_low": max(0.0, loads.mean() - width), "accepted_high": loads.mean() + width}
+    if run.network_sum_ns is not None and arrived:
+        row["network_latency_mean_ns"] = float(run.network_sum_ns.sum()) / arrived
+    if run.histogram is not None:
+        row |= {name: percentile(run.histogram, share) for name, share in PERCENTILES.items()}
+    if run.hops is not None and run.hops.sum():
+        row["hops_mean"] = float(run.hops @ np.arange(len(run.hops)) / run.hops.sum())
+    return row

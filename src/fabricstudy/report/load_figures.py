@@ -1,0 +1,107 @@
+"""Latency and accepted load against offered load."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from fabricstudy.study.figures import LoadFigure, unit_factor
+from fabricstudy.table.files import Tables
+from fabricstudy.table.select import Observations
+
+from . import figure_style
+from .text import number
+
+_LOADS = ("offered_load", "accepted_load", "accepted_min", "zero_load_ns", "saturation_bound")
+
+_STATES = ("steady", "unsteady", "saturated")
+"""From best to worst: the median of several seeds has the worst."""
+
+
+def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing:
+    """Draw latency or accepted load against offered load."""
+    seen, points = _points(figure, tables)
+    latency = figure.kind == "load-latency"
+    factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
+    family = figure_style.hue_families(points)
+    top = figure.y_max * float(points["zero_load_ns"].max()) * factor
+    grid = figure_style.panels(figure, points)
+    words = []
+    for panel in grid.panels:
+        lines = [
+            _latency_line(panel.axes, rows.assign(y=rows[figure.y] * factor), top, factor, _look(family, str(hue)))
+            if latency
+            else _throughput_line(panel.axes, rows, _look(family, str(hue)))
+            for hue, rows in panel.rows.groupby("hue", sort=False)
+        ]
+        words.append(panel.describe(", ".join(lines)))
+        panel.axes.set_xlim(0, 1.02)
+        panel.axes.set_ylim(0, top if latency else 1.02)
+    y_label = figure_style.with_unit(figure.y, None, figure.unit) if latency else "accepted load (worst node thin)"
+    handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
+    alt = f"{y_label} against offered load. {'; '.join(words)}"
+    columns = [points[name] for name in ("hue", "column", "row", "offered_load")]
+    over = figure_style.merged_axes(figure, seen, seen.frame, columns) if len(columns[0]) == len(seen.frame) else []
+    parts = [figure_style.sample_text(seen, seen.frame), *[f"medians over {' and '.join(over)}"] * bool(over)]
+    hollow = points["state"].value_counts()
+    parts += [f"hollow: {hollow.get('saturated', 0)} saturated, {hollow.get('unsteady', 0)} unsteady"]
+    parts += ["dashed: without load; dotted: saturation bound" if latency else "dotted: saturation bound"]
+    return grid.finished(alt, figure_style.footnote(figure, seen, seen.frame, parts), "offered load", y_label, handles)
+
+
+def _points(figure: LoadFigure, tables: Tables) -> tuple[Observations, pd.DataFrame]:
+    """Return the rows of the table, and their medians over seeds with the worst state; one row a mark."""
+    seen, rows = figure_style.drawn_rows(figure, tables, "offered_load")
+    numbers = list(dict.fromkeys((*_LOADS, figure.y)))
+    worst = rows["state"].map(_STATES.index)
+    groups = rows.assign(worst=worst).groupby(seen.keys, sort=False, dropna=False) if seen.keys else None
+    if groups is None:
+        points = rows.assign(worst=worst)[[*numbers, "worst"]].median().to_frame().T
+    else:
+        points = groups[[*numbers]].median().join(groups["worst"].max()).reset_index()
+    labels = {str(name): column for name, column in figure_style.mark_labels(points, figure).items()}
+    points = points.assign(state=[_STATES[int(worst)] for worst in points["worst"]], **labels)
+    return seen, points.sort_values("offered_load", kind="stable")
+
+
+def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
+    style = figure_style.line_style(list(family).index(hue), len(family), "-")
+    return {**style, "markersize": 4.5, "color": figure_style.colour(family, hue)}
+
+
+def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, look: dict[str, Any]) -> str:
+    """Draw one line of latencies, and return it in words."""
+    carried = rows[rows["state"] != "saturated"]
+    axes.plot(carried["offered_load"], carried["y"], **look)
+    hollow = carried[carried["state"] == "unsteady"]
+    axes.plot(hollow["offered_load"], hollow["y"], **{**look, "linestyle": "", "markerfacecolor": "white"})
+    saturated = rows[rows["state"] == "saturated"]
+    if len(saturated) and len(carried):
+        ends = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=0.98 * top)])
+        axes.plot(ends["offered_load"], ends["y"], **{**look, "marker": "", "linewidth": 0.7})
+    at_edge = {**look, "linestyle": "", "markerfacecolor": "white"}
+    axes.plot(saturated["offered_load"], [0.98 * top] * len(saturated), **at_edge)
+    axes.axvline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
+    axes.axhline(rows["zero_load_ns"].median() * factor, color=look["color"], linestyle="--", linewidth=0.7)
+    hue = f"{rows['hue'].iloc[0]}: " if rows["hue"].iloc[0] else ""
+    if carried.empty:
+        return f"{hue}saturated at all loads"
+    first, last = carried.iloc[0], carried.iloc[-1]
+    return (
+        f"{hue}{number(first['y'], 3)} at {number(first['offered_load'], 2)}, {number(last['y'], 3)} at "
+        f"{number(last['offered_load'], 2)}, bound {number(rows['saturation_bound'].median(), 2)}"
+    )
+
+
+def _throughput_line(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> str:
+    """Draw one line of accepted loads, and return it in words."""
+    axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=0.8, zorder=0)
+    axes.plot(rows["offered_load"], rows["accepted_load"], **look)
+    axes.plot(rows["offered_load"], rows["accepted_min"], **{**look, "marker": "", "linewidth": 0.7})
+    hollow = rows[rows["state"] != "steady"]
+    axes.plot(hollow["offered_load"], hollow["accepted_load"], **{**look, "linestyle": "", "markerfacecolor": "white"})
+    axes.axhline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
+    hue = f"{rows['hue'].iloc[0]}: " if rows["hue"].iloc[0] else ""
+    return (
+        f"{hue}at most {number(rows['accepted_load'].max(), 3)}, bound {number(rows['saturation_bound'].median(), 2)}"
+    )

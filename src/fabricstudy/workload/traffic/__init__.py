@@ -1,0 +1,1 @@
+"""Offered traffic: for each node, the destinations of its messages; one module a kind."""

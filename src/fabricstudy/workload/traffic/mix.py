@@ -1,0 +1,45 @@
+"""A mix of traffics."""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import ConfigError, Model, Number
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+
+from .base import Destinations, Traffic
+
+
+class Part(Model):
+    """One traffic of a mix."""
+
+    weight: Number = Field(gt=0, le=1e9, description="its share of the messages, relative to the other weights")
+    traffic: Traffic = Field(description="destinations of these messages")
+
+
+@register
+class Mix(Traffic):
+    """Each message belongs to one of several traffics, drawn by their weights."""
+
+    kind: Literal["mix"] = "mix"
+    of: tuple[Part, ...] = Field(min_length=1, max_length=100, description="the traffics, each with its weight")
+
+    def check_machine(self, machine: Topology) -> None:
+        for number, part in enumerate(self.of):
+            try:
+                part.traffic.check_on(machine)
+            except ConfigError as error:
+                raise error.below("of", str(number), "traffic") from None
+
+    def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
+        total = sum(part.weight for part in self.of)
+        parts = [(part.weight / total, part.traffic.destinations(machine, rng)) for part in self.of]
+        node, share, first, last = (
+            np.concatenate([getattr(rows, name) * (weight if name == "share" else 1) for weight, rows in parts])
+            for name in Destinations._fields
+        )
+        order = np.argsort(node, kind="stable")
+        return Destinations(node[order], share[order], first[order], last[order])

@@ -1,0 +1,33 @@
+"""Traffic between nodes of adjacent routers."""
+
+from typing import Literal
+
+import numpy as np
+
+from fabricstudy.core.kinds import register
+from fabricstudy.machine.graph import Machine
+
+from .base import Destinations, Traffic
+
+
+@register
+class Neighbours(Traffic):
+    """Each message goes to a random node of a random router among those joined by a cable to the sender's router."""
+
+    kind: Literal["neighbours"] = "neighbours"
+
+    def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
+        pairs = np.unique(np.stack([machine.link_tail, machine.link_head], axis=1), axis=0)
+        pairs = pairs[machine.nodes_of_router[pairs[:, 1]] > 0].astype(np.int64)
+        adjacent = np.bincount(pairs[:, 0], minlength=machine.routers)
+        order = np.argsort(machine.node_router, kind="stable")
+        on_router = np.bincount(machine.node_router, minlength=machine.routers)
+        first = np.cumsum(on_router) - on_router
+        rows = [
+            (sender, 1.0 / (adjacent[router] * on_router[peer]), goal)
+            for router, peer in pairs
+            for sender in order[first[router] : first[router] + on_router[router]]
+            for goal in order[first[peer] : first[peer] + on_router[peer]]
+        ]
+        node, share, goal = (np.array(column) for column in zip(*sorted(rows), strict=True))
+        return Destinations(node, share, goal, goal)

@@ -1,0 +1,180 @@
+"""Offered traffic on CAMINOS: closed forms, conservation, and what is refused."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.definitions import built
+from fabricstudy.engine.offered_traffic import SteadyAttempt
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.steady_state import SteadyRun
+
+DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2}
+TORUS = {"kind": "torus", "shape": [8, 8]}
+GROUP = {"kind": "valiant", "via": "group"}
+UGAL = {"kind": "ugal", "via": "group"}
+ADVERSARY = {"kind": "group-shift"}
+
+# All latencies are whole cycles of a phit of 64 B at 1 GB/s.
+EXACT = {"bandwidth": "1 GB/s", "latency": "128 ns"}
+NETWORK = {"packet": "256 B", "buffer": "16 kB", "router_latency": "128 ns"}
+
+
+def point_of(
+    machine: Mapping[str, Any], routing: Any, traffic: Any, load: Any, engine: Any = "caminos", **offered: Any
+) -> Point:
+    return Point.model_validate(
+        {
+            "machine": dict(machine) | EXACT, "routing": routing, "engine": engine, "seed": 1, "network": NETWORK,
+            "offered": {"traffic": traffic, "load": load, "warmup": 500, "measured": 1000} | offered,
+        },
+        by_alias=True,
+    )  # fmt: skip
+
+
+def record_of(point: Point, folder: Path) -> dict[str, Any]:
+    folder.mkdir(exist_ok=True)
+    return attempt_point(point, engine_named(point.engine.kind), built(point.machine), Limits(), folder)
+
+
+def row_of(point: Point, folder: Path) -> dict[str, Any]:
+    record = record_of(point, folder)
+    assert record["status"] == "done", record
+    row: dict[str, Any] = record["latency"]
+    return row
+
+
+def run_of(point: Point, folder: Path, load: float) -> SteadyRun:
+    analysed = built(point.machine)
+    assert point.offered is not None
+    destinations = point.offered.destinations(analysed.machine, point.seed)
+    engine: Any = engine_named("caminos")
+    return SteadyAttempt(point, engine, analysed.machine, destinations, Limits(), folder, {}).run(load)
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing"),
+    [
+        (DRAGONFLY, "minimal"),
+        (DRAGONFLY, GROUP),
+        (TORUS, "dimension-order"),
+        ({"kind": "fat-tree", "radix": 8, "pods": 8}, "minimal"),
+        ({"kind": "hyperx", "shape": [4, 4], "nodes_per_router": 2}, "minimal"),
+        ({"kind": "slim-fly", "q": 5, "nodes_per_router": 2}, "minimal"),
+        ({"kind": "express-mesh", "shape": [5, 5], "gap": 1, "nodes_per_router": 2}, "dimension-order"),
+    ],
+)
+def test_latency_without_load(machine: Any, routing: Any, tmp_path: Path) -> None:
+    row = row_of(point_of(machine, routing, "uniform", 0.01, measured=4000), tmp_path)
+    # A hundredth of the load waits; the mean of the pairs drawn differs from that of all pairs.
+    assert row["latency_mean_ns"] == pytest.approx(row["zero_load_ns"], rel=0.015)
+
+
+def test_no_message_is_faster_than_its_path(tmp_path: Path) -> None:
+    """Neighbours on a torus: two routers, three links, in all cases."""
+    point = point_of(TORUS, "dimension-order", "neighbours", 0.2)
+    run = run_of(point, tmp_path, 0.2)
+    assert run.histogram is not None
+    assert run.histogram[0][0] == 3 * 128 + 2 * 128 + 256 + 2 * 64
+    assert run.histogram[1].sum() == run.measured.sum()
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing", "traffic", "bound"),
+    [
+        (DRAGONFLY, "minimal", ADVERSARY, 1 / 8),
+        (DRAGONFLY, GROUP, ADVERSARY, 1 / 2),
+        (TORUS, "dimension-order", {"kind": "tornado", "dimensions": 1}, 1 / 3),
+        (TORUS, "dimension-order", "complement", 1 / 2),
+        (TORUS, "dimension-order", "transpose", 2 / 7),
+    ],
+)
+def test_saturation_is_at_its_closed_form(
+    machine: Any, routing: Any, traffic: Any, bound: float, tmp_path: Path
+) -> None:
+    row = row_of(point_of(machine, routing, traffic, "saturation", measured=2000), tmp_path)
+    assert row["saturation_bound"] == pytest.approx(bound)
+    # A sustained run may have a backlog that grows by 1 %.
+    assert 0.95 * bound <= row["saturation_load"] <= 1.01 * bound
+
+
+def test_littles_law_holds_in_each_batch(tmp_path: Path) -> None:
+    """Mean backlog = arrivals a time x mean time in the system, over a long enough time."""
+    run = run_of(point_of(DRAGONFLY, UGAL, "uniform", 0.6), tmp_path, 0.6)
+    assert run.arrived is not None and run.mean_backlog is not None
+    batch_ns = run.window_ns / len(run.measured)
+    expected = run.latency_sum_ns / batch_ns
+    # What crosses the ends of a batch is some 1 % of its messages.
+    np.testing.assert_allclose(run.mean_backlog, expected, rtol=0.05)
+    assert run.mean_backlog.sum() == pytest.approx(expected.sum(), rel=0.005)
+
+
+def test_messages_and_bytes_are_conserved(tmp_path: Path) -> None:
+    run = run_of(point_of(DRAGONFLY, "minimal", "uniform", 0.5), tmp_path, 0.5)
+    assert run.created is not None and run.arrived is not None and run.backlog is not None
+    assert run.created.sum() == run.node_created.sum() == run.measured.sum() + run.lost
+    assert run.arrived.sum() == run.node_arrived.sum() == run.created.sum() + run.backlog[0] - run.backlog[1]
+    assert run.lost == 0 and run.link_bytes is not None and run.hops is not None
+    mean_hops = run.hops @ np.arange(len(run.hops)) / run.hops.sum()
+    assert run.link_bytes.sum() == pytest.approx(256 * run.arrived.sum() * mean_hops, rel=0.02)
+
+
+def test_equal_seeds_give_equal_numbers_and_all_routings_the_same_arrivals(tmp_path: Path) -> None:
+    point = point_of(DRAGONFLY, "minimal", "uniform", 0.3)
+    first, second = (run_of(point, tmp_path, 0.3) for _ in range(2))
+    np.testing.assert_array_equal(first.latency_sum_ns, second.latency_sum_ns)
+    other = run_of(point_of(DRAGONFLY, GROUP, "uniform", 0.3), tmp_path, 0.3)
+    np.testing.assert_array_equal(first.node_created, other.node_created)
+    assert other.latency_sum_ns.sum() > first.latency_sum_ns.sum()
+
+
+def test_vertex_transitive_machines_are_fair(tmp_path: Path) -> None:
+    row = row_of(point_of(TORUS, "dimension-order", "uniform", 0.5, measured=4000), tmp_path)
+    assert row["jain"] > 0.998
+
+
+@pytest.mark.parametrize("arrivals", [{"arrivals": "periodic"}, {"arrivals": "bursts", "burst": 8}])
+def test_other_arrivals_offer_the_same_load(arrivals: Any, tmp_path: Path) -> None:
+    bursty = "burst" in arrivals
+    row = row_of(point_of(DRAGONFLY, "minimal", "uniform", 0.3, measured=4000, **arrivals), tmp_path)
+    plain = row_of(point_of(DRAGONFLY, "minimal", "uniform", 0.3, measured=4000), tmp_path)
+    assert row["offered_load"] == pytest.approx(0.3, rel=0.03)
+    waits = [one["latency_mean_ns"] - one["zero_load_ns"] for one in (row, plain)]
+    assert (waits[0] > 1.1 * waits[1]) is bursty
+
+
+def test_a_saturated_run_says_so(tmp_path: Path) -> None:
+    row = row_of(point_of(DRAGONFLY, "minimal", ADVERSARY, 0.5), tmp_path)
+    assert row["state"] == "saturated"
+    assert row["accepted_load"] == pytest.approx(1 / 8, rel=0.02) and row["backlog_growth"] > 0.5
+
+
+def test_a_message_of_several_packets_arrives_with_its_last(tmp_path: Path) -> None:
+    row = row_of(point_of(TORUS, "dimension-order", {"kind": "shift", "nodes": 1}, 0.01, message="1 kB"), tmp_path)
+    # Four packets of 250 B, of 63 B phits; a node in eight sends round the ring.
+    assert row["latency_p50_ns"] == pytest.approx(3 * 128 + 2 * 128 + 1000 + 2 * 63, rel=0.03)
+
+
+def test_the_analysis_has_both_asymptotes(tmp_path: Path) -> None:
+    row = row_of(point_of(DRAGONFLY, "minimal", ADVERSARY, 0.5, engine="analysis"), tmp_path)
+    assert row["saturation_bound"] == pytest.approx(1 / 8) and row["zero_load_ns"] > 0
+    assert "state" not in row
+
+
+def test_flow_has_no_latency_under_load(tmp_path: Path) -> None:
+    record = record_of(point_of(DRAGONFLY, "minimal", "uniform", 0.5, engine="flow"), tmp_path)
+    assert record["status"] == "unsupported"
+
+
+def test_a_load_beyond_the_hot_node_is_refused_by_the_network(tmp_path: Path) -> None:
+    """The mean hides a hot spot; the 99th percentile does not."""
+    spot = {"kind": "hot-spot", "share": 0.05}
+    row = row_of(point_of(DRAGONFLY, "minimal", spot, 0.2, measured=4000), tmp_path)
+    assert row["saturation_bound"] == pytest.approx(1 / (71 * 0.05 + 0.95))
+    assert row["latency_p99_ns"] > 2 * row["latency_p50_ns"]

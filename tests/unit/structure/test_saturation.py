@@ -1,0 +1,69 @@
+"""Asymptotes of offered load, against closed forms and hand counts."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabricstudy.machine.base import Topology
+from fabricstudy.routing.base import Routing
+from fabricstudy.structure.bisection import bisection_bounds
+from fabricstudy.structure.saturation import offered_rates, saturation_bound, zero_load_ns
+from fabricstudy.workload.offered import Offered
+
+DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "bandwidth": "25 GB/s"}
+TORUS = {"kind": "torus", "shape": [8, 8], "bandwidth": "25 GB/s"}
+GROUP = {"kind": "valiant", "via": "group"}
+ADVERSARY = {"kind": "group-shift"}
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing", "traffic", "bound", "method"),
+    [
+        # One cable between two groups of a p = 8 nodes (Kim et al. 2008).
+        (DRAGONFLY, "minimal", ADVERSARY, 1 / 8, "paths"),
+        # Each detour takes two global cables, of which each group has as many as nodes.
+        (DRAGONFLY, GROUP, ADVERSARY, 1 / 2, "expected loads"),
+        (DRAGONFLY, "ugal", "uniform", 1.0, "host"),
+        # Tornado: ceil(k / 2) - 1 flows on each link of one direction.
+        (TORUS, "dimension-order", {"kind": "tornado", "dimensions": 1}, 1 / 3, "paths"),
+        (TORUS, "dimension-order", "tornado", 1 / 3, "paths"),
+        # Half of each row crosses its middle, over two links each way.
+        (TORUS, "dimension-order", "complement", 1 / 2, "cut"),
+        (TORUS, "dimension-order", "transpose", 2 / 7, "paths"),
+        # The link of the hot node carries 63 (0.05 + 0.95 / 63).
+        (TORUS, "dimension-order", {"kind": "hot-spot", "share": 0.05}, 1 / (63 * 0.05 + 0.95), "host"),
+        # 63 pairs of a node make 256 hops, on 4 links.
+        (TORUS, "minimal", "uniform", 4 * 63 / 256, "hop-bytes"),
+    ],
+)
+def test_saturation_bound(machine: Any, routing: Any, traffic: Any, bound: float, method: str) -> None:
+    built = Topology.model_validate(machine, by_alias=True).build()
+    offered = Offered.model_validate({"traffic": traffic, "load": 0.1}, by_alias=True)
+    rates = offered_rates(built, *offered.destinations(built, 1))
+    way = Routing.model_validate(routing, by_alias=True)
+    found = saturation_bound(built, rates, way, bisection_bounds(built).cut_side)
+    assert found.load == pytest.approx(bound, rel=1e-9)
+    assert found.method == method
+
+
+def test_rates_are_those_of_all_pairs() -> None:
+    machine = Topology.model_validate(DRAGONFLY, by_alias=True).build()
+    rates = offered_rates(machine, *Offered.model_validate({"traffic": "uniform", "load": 1}).destinations(machine, 1))
+    pairs = np.zeros((36, 36))
+    for source in range(72):
+        for goal in set(range(72)) - {source}:
+            pairs[machine.node_router[source], machine.node_router[goal]] += 1 / 71
+    np.testing.assert_allclose(rates.between, pairs)
+    np.testing.assert_allclose(rates.ejection, 1.0)
+
+
+def test_zero_load_latency_by_hand() -> None:
+    """A line of three routers, all nodes to the last one: h cables, h + 2 latencies and h + 1 routers."""
+    line = {"kind": "mesh", "shape": [3], "bandwidth": "1 GB/s", "latency": {"links": "30 ns", "host": "10 ns"}}
+    machine = Topology.model_validate(line, by_alias=True).build()
+    node = np.array([0, 1])
+    rates = offered_rates(machine, node, np.ones(2), np.full(2, 2), np.full(2, 2))
+    found = zero_load_ns(machine, rates, Routing.model_validate("minimal"), 100.0, 256, 64.0)
+    two, one = (2 * 10 + h * 30 + (h + 1) * 100 + 256 + (h + 1) * 64 for h in (2, 1))
+    assert found == pytest.approx((two + one) / 2)

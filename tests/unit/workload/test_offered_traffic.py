@@ -1,0 +1,143 @@
+"""Destinations of offered traffic, against hand counts and the definitions of the literature."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricstudy.core.model import ConfigError
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.offered import Offered
+from fabricstudy.workload.traffic.base import Destinations, Traffic
+
+DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+GRID = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
+
+
+def config(machine: Mapping[str, Any]) -> Topology:
+    return Topology.model_validate(machine, by_alias=True)
+
+
+def destinations(traffic: Any, machine: Mapping[str, Any], seed: int = 1) -> tuple[Destinations, Machine]:
+    kind = Traffic.model_validate(traffic, by_alias=True)
+    topology = config(machine)
+    kind.check_on(topology)
+    built = topology.build()
+    return Offered(traffic=kind, load=0.5).destinations(built, seed), built
+
+
+def matrix(rows: Destinations, nodes: int) -> np.ndarray:
+    """The share of each destination in the messages of each node, by counting."""
+    shares = np.zeros((nodes, nodes))
+    for node, share, first, last in zip(*rows, strict=True):
+        goals = [goal for goal in range(first, last + 1) if goal != node]
+        shares[node, goals] += share / len(goals)
+    return shares
+
+
+@pytest.mark.parametrize(
+    ("traffic", "expected"),
+    [
+        ({"kind": "shift", "nodes": 3}, lambda i: (i + 3) % 16),
+        ("complement", lambda i: 15 - i),
+        ("transpose", lambda i: 4 * (i % 4) + i // 4),
+        ("bit-reverse", lambda i: int(f"{i:04b}"[::-1], 2)),
+        ("shuffle", lambda i: int(f"{i:04b}"[1:] + f"{i:04b}"[0], 2)),
+        ({"kind": "tornado", "dimensions": 1}, lambda i: i // 4 * 4 + (i + 1) % 4),
+        ("tornado", lambda i: (i // 4 + 1) % 4 * 4 + (i + 1) % 4),
+    ],
+)
+def test_permutations_of_the_literature(traffic: Any, expected: Any) -> None:
+    rows, _ = destinations(traffic, GRID)
+    found = dict(zip(rows.node.tolist(), rows.first.tolist(), strict=True))
+    assert found == {i: expected(i) for i in range(16) if expected(i) != i}
+    assert rows.is_single and np.all(rows.share == 1)
+
+
+def test_uniform_leaves_out_the_sender() -> None:
+    rows, _ = destinations("uniform", GRID)
+    np.testing.assert_allclose(matrix(rows, 16), (1 - np.eye(16)) / 15)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_group_shift_goes_to_the_next_group(fixed: bool) -> None:
+    rows, _ = destinations({"kind": "group-shift", "fixed": fixed}, DRAGONFLY)
+    shares, group = matrix(rows, 20), np.arange(20) // 4
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert np.all(group[np.nonzero(shares)[1]] == (group[np.nonzero(shares)[0]] + 1) % 5)
+    assert np.count_nonzero(shares) == (20 if fixed else 80)
+
+
+def test_a_hot_spot_has_its_share_and_the_rest_is_uniform() -> None:
+    rows, _ = destinations({"kind": "hot-spot", "share": 0.1, "nodes": [3]}, GRID)
+    shares = matrix(rows, 16)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_allclose(shares[0, 3], 0.1 + 0.9 / 15)
+    np.testing.assert_allclose(shares[0, 1], 0.9 / 15)
+    np.testing.assert_allclose(shares[3, 1], 1 / 15)
+
+
+def test_neighbours_are_nodes_of_adjacent_routers() -> None:
+    rows, _ = destinations("neighbours", GRID)
+    shares = matrix(rows, 16)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert np.flatnonzero(shares[0]).tolist() == [1, 3, 4, 12]
+
+
+def test_a_mix_weighs_its_parts() -> None:
+    parts = [{"weight": 3, "traffic": "complement"}, {"weight": 1, "traffic": {"kind": "shift", "nodes": 1}}]
+    shares = matrix(destinations({"kind": "mix", "of": parts}, GRID)[0], 16)
+    assert (shares[0, 15], shares[0, 1]) == (0.75, 0.25)
+
+
+def test_a_matrix_gives_normalised_rows(tmp_path: Path) -> None:
+    rows = ["0," * 15 + "0"] * 16
+    rows[2] = "10,30," + "0," * 13 + "0"
+    (tmp_path / "m.csv").write_text("\n".join(rows) + "\n")
+    kind = Traffic.model_validate({"kind": "matrix", "file": "m.csv"}, context={"folder": tmp_path})
+    kind.check_on(config(GRID))
+    shares = matrix(kind.destinations(config(GRID).build(), np.random.default_rng(1)), 16)
+    assert shares[2, :2].tolist() == [0.25, 0.75] and shares.sum() == 1
+    with pytest.raises(ConfigError) as wrong:
+        kind.check_on(config(DRAGONFLY))
+    assert wrong.value.code == "does-not-fit"
+
+
+@given(st.integers(0, 1000))
+def test_a_permutation_has_no_fixed_point_and_follows_the_seed(seed: int) -> None:
+    rows, _ = destinations("permutation", GRID, seed)
+    again, _ = destinations("permutation", GRID, seed)
+    assert sorted(rows.first) == list(range(16)) and np.all(rows.first != rows.node)
+    np.testing.assert_array_equal(rows.first, again.first)
+
+
+@pytest.mark.parametrize(
+    ("traffic", "machine", "path", "code"),
+    [
+        ({"kind": "group-shift"}, GRID, ("kind",), "unsupported"),
+        ({"kind": "group-shift", "groups": 5}, DRAGONFLY, ("groups",), "does-not-fit"),
+        ("tornado", DRAGONFLY, ("kind",), "unsupported"),
+        ({"kind": "tornado", "dimensions": 3}, GRID, ("dimensions",), "does-not-fit"),
+        ("transpose", {**GRID, "shape": [8, 4]}, ("kind",), "does-not-fit"),
+        ("bit-reverse", DRAGONFLY, ("kind",), "does-not-fit"),
+        ("shuffle", DRAGONFLY, ("kind",), "does-not-fit"),
+        ({"kind": "shift", "nodes": 16}, GRID, ("nodes",), "does-not-fit"),
+        ({"kind": "hot-spot", "share": 0.1, "nodes": [16]}, GRID, ("nodes", "0"), "out-of-range"),
+        ({"kind": "hot-spot", "share": 0.1, "nodes": [1, 1]}, GRID, ("nodes", "1"), "out-of-range"),
+        (
+            {"kind": "mix", "of": [{"weight": 1, "traffic": "tornado"}]},
+            DRAGONFLY,
+            ("of", "0", "traffic", "kind"),
+            "unsupported",
+        ),
+    ],
+)
+def test_traffic_that_a_machine_cannot_have(traffic: Any, machine: Any, path: tuple[str, ...], code: str) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        destinations(traffic, machine)
+    assert (wrong.value.path, wrong.value.code) == (path, code)
