@@ -18,7 +18,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 
-from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes
+from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes, sum_by_index
 from .forwarding import ForwardingEntry, read_entries
 
 NO_ROUTE = -1
@@ -41,13 +41,12 @@ class TableRoutes(ObliviousMemorylessRoutes):
         self._ways: list[Ints] = []
         self._table = np.full((machine.routers, machine.nodes), NO_ROUTE, dtype=np.int32)
         self._fill(entries, names)
-        count = np.array([len(way) for way in self._ways], dtype=np.int64)
+        self._count = count = np.array([len(way) for way in self._ways], dtype=np.int64)
         self._first = np.cumsum(count) - count
-        self._count = count
         self._link = np.concatenate([*self._ways, np.empty(0, dtype=np.int64)])
         cables = machine.cable_count[self._link // 2].astype(np.float64)
         self._share = cables / np.repeat(
-            [cables[first : first + size].sum() for first, size in zip(self._first, count, strict=True)], count
+            sum_by_index(np.repeat(np.arange(len(count)), count), cables, len(count)), count
         )
         self.single_path = bool(np.all(self._share == 1))
         self._next = np.array([machine.link_head[way[0]] for way in self._ways], dtype=np.int64)

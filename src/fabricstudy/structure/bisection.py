@@ -70,13 +70,8 @@ def bisection_bounds(machine: Machine, quickly: bool = False) -> BisectionBounds
         if searched.lower_Bps > lower_Bps:
             lower, lower_Bps = "milp", searched.lower_Bps
     exact = lower_Bps >= upper_Bps * (1 - 1e-9)
-    return BisectionBounds(
-        lower_Bps=upper_Bps if exact else lower_Bps,
-        upper_Bps=upper_Bps,
-        exact=exact,
-        method=f"lower: {lower}; upper: {upper}",
-        cut_side=cut_side,
-    )
+    method = f"lower: {lower}; upper: {upper}"
+    return BisectionBounds(upper_Bps if exact else lower_Bps, upper_Bps, exact, method, cut_side)
 
 
 def _lower_bound(machine: Machine, quickly: bool) -> tuple[float, str]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Ints
-from fabricstudy.machine.distances import adjacency
+from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.machine.distances import Adjacency, adjacency
 from fabricstudy.machine.graph import Machine
 
 from .metis import two_parts
@@ -80,7 +80,7 @@ def best_cut(machine: Machine, quickly: bool = False) -> Bools:
         most = least
     best = np.zeros(machine.routers, dtype=np.bool_)
     best_Bps = np.inf
-    for start in _starts(machine, quickly):
+    for start in _starts(machine, links, capacity, quickly):
         cut_side = start.copy()
         refine_cut(links.first, links.head, capacity, weight, least, most, cut_side)
         capacity_Bps = cut_capacity_Bps(machine, cut_side)
@@ -94,10 +94,8 @@ def smaller_side(weight: Ints, cut_side: Bools) -> Bools:
     return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 
-def _starts(machine: Machine, quickly: bool) -> list[Bools]:
+def _starts(machine: Machine, links: Adjacency, capacity: Floats, quickly: bool) -> list[Bools]:
     """Return initial cuts, which need not be balanced."""
-    links = adjacency(machine)
-    capacity = machine.link_capacity_Bps[links.link]
     # METIS needs integer weights; the refinement uses exact capacities.
     weight = np.maximum(np.rint(1000 * capacity / capacity.max(initial=1.0)), 1).astype(np.int64)
     nodes = machine.nodes_of_router.astype(np.int64)

@@ -1,6 +1,7 @@
 """Optimal cuts of small machines by mixed-integer programming."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -59,21 +60,13 @@ def better_cut(machine: Machine, known_Bps: float) -> CutSearch:
 def _constraints(machine: Machine, capacity: Floats, router_weight: Floats, most: float) -> LinearConstraint:
     """Rows with ends in both halves are cut; halves are balanced; the cut is at most `most`."""
     routers, rows = machine.routers, len(capacity)
-    row, one = np.arange(rows), np.ones(rows)
     ends = np.concatenate([machine.cable_tail, machine.cable_head])
-    difference = csr_array((np.concatenate([one, -one]), (np.tile(row, 2), ends)), shape=(rows, routers))
+    row, sign = np.tile(np.arange(rows), 2), np.repeat([1.0, -1.0], rows)
+    difference = csr_array((sign, (row, ends)), shape=(rows, routers))
+    weight, total = csr_array(router_weight[None]), csr_array(capacity[None])
     cut = eye_array(rows)
+    blocks: list[Any] = [[difference, cut], [-difference, cut], [weight, None], [None, total]]
     least, heaviest = weight_per_side(machine)
-    return LinearConstraint(
-        block_array(
-            [
-                [difference, cut],
-                [-difference, cut],
-                [csr_array(router_weight[None]), None],
-                [None, csr_array(capacity[None])],
-            ],
-            format="csr",
-        ),
-        np.concatenate([np.zeros(2 * rows), [least, 0.0]]),
-        np.concatenate([np.full(2 * rows, np.inf), [heaviest, most]]),
-    )
+    lower = np.concatenate([np.zeros(2 * rows), [least, 0.0]])
+    upper = np.concatenate([np.full(2 * rows, np.inf), [heaviest, most]])
+    return LinearConstraint(block_array(blocks, format="csr"), lower, upper)

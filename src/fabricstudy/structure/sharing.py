@@ -36,12 +36,7 @@ def link_sharing(used: Bools) -> Sharing:
     >>> sharing.mls, sharing.tls
     (0.5, 0.25)
     """
-    users = used.sum(axis=0)
-    links_used = used.sum(axis=1)
+    users, links_used = used.sum(axis=0), used.sum(axis=1)
     shared = (used & (users > 1)).sum(axis=1)
-    return Sharing(
-        used=links_used,
-        shared=shared,
-        mls=float((shared / np.maximum(links_used, 1)).max(initial=0.0)),
-        tls=float((users > 1).sum() / max(1, (users > 0).sum())),
-    )
+    mls = float((shared / np.maximum(links_used, 1)).max(initial=0.0))
+    return Sharing(links_used, shared, mls, tls=float((users > 1).sum() / max(1, (users > 0).sum())))

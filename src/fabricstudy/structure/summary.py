@@ -51,17 +51,9 @@ def describe_machine(machine: Machine) -> Structure:
     diameter, mean_hops = hop_figures(machine)
     cables = np.bincount(machine.cable_class, machine.cable_count, len(machine.classes)).astype(int)
     links = [*zip(machine.classes, cables.tolist(), strict=True), (machine.host, machine.nodes)]
-    return Structure(
-        kind=machine.kind,
-        nodes=machine.nodes,
-        routers=machine.routers,
-        cables=machine.cables,
-        radix=machine.radix,
-        diameter=diameter,
-        mean_hops=mean_hops,
-        classes=tuple(LinkClassSummary(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in links),
-        bisection=bisection_bounds(machine),
-    )
+    sizes = machine.kind, machine.nodes, machine.routers, machine.cables, machine.radix
+    classes = tuple(LinkClassSummary(link.name, count, link.bandwidth_Bps, link.latency_ns) for link, count in links)
+    return Structure(*sizes, diameter, mean_hops, classes, bisection_bounds(machine))
 
 
 def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, float]:

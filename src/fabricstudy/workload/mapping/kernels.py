@@ -326,8 +326,7 @@ def grow(
             if seat[current] < 0 and -weight == bound[current]:
                 break
         begin, end = 0, 0
-        for i in range(graph.first[current], graph.first[current + 1]):
-            partner = graph.partner[i]
+        for partner in graph.partner[graph.first[current] : graph.first[current + 1]]:
             if seat[partner] >= 0 and seen[topology.router[seat[partner]]] != turn:
                 seen[topology.router[seat[partner]]] = turn
                 queue[end] = topology.router[seat[partner]]
@@ -342,10 +341,10 @@ def grow(
             while begin < level_end:
                 router = queue[begin]
                 begin += 1
-                for i in range(topology.joined_first[router], topology.joined_first[router + 1]):
-                    if seen[topology.joined[i]] != turn:
-                        seen[topology.joined[i]] = turn
-                        queue[end] = topology.joined[i]
+                for neighbour in topology.joined[topology.joined_first[router] : topology.joined_first[router + 1]]:
+                    if seen[neighbour] != turn:
+                        seen[neighbour] = turn
+                        queue[end] = neighbour
                         end += 1
                 if free[router] == 0:
                     continue
@@ -480,14 +479,6 @@ def mapping_link_loads(state: MappingState, routes: RouteTable) -> SwapLoads:
 
 
 @njit(cache=True)
-def eighth_power(number: float) -> float:
-    """Return the eighth power by three squares, faster than **."""
-    square = number * number
-    fourth = square * square
-    return fourth * fourth
-
-
-@njit(cache=True)
 def anneal_link_load(state: MappingState, routes: RouteTable, moves: int, hot: float, cold: float, seed: int) -> None:
     """Anneal the sum over the links of (bytes * scale)^8; losses are accepted only at a temperature.
 
@@ -511,7 +502,7 @@ def anneal_link_load(state: MappingState, routes: RouteTable, moves: int, hot: f
             for i in range(n):
                 link = links.changed[i]
                 scale = routes.scale[link]
-                change += eighth_power(load[link] * scale) - eighth_power(links.before[i] * scale)
+                change += (load[link] * scale) ** 8 - (links.before[i] * scale) ** 8
             accepted = change < 0.0
             if temperature > 0.0 and not accepted:
                 accepted = np.random.random() < np.exp(-change / temperature)
