@@ -9,6 +9,7 @@ from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import traffic_by_job
 from ..point import Point
 from .models import express_mesh, model_of
+from .offered import offered_work
 from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
 
 
@@ -18,6 +19,8 @@ def work(point: Point) -> WorkCounts:
     Nodes have places for as many ranks as the largest has. Where the links that each job uses are told by running it
     alone as well, all is done twice, and everything that is built once a run.
     """
+    if point.offered is not None:
+        return offered_work(point)
     # Where there is no model the point will be refused.
     model, nodes = model_of(point) or express_mesh.MODEL, float(point.machine.nodes)
     jobs, asked = len(traffic_by_job(point)), isinstance(point.engine, CodesSettings) and point.engine.job_links

@@ -8,6 +8,7 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, repeat_background
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import Probe, Unsupported
 from ..job_traffic import traffic_classes
@@ -15,13 +16,23 @@ from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
 from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
 from ..registry import adapter_of
+from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .cost import work
 from .motifs import check_native
+from .offered import check_offered, read_offered_result, write_offered
 from .program import MODEL, SstNotFound, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, check_that_ugal_can_choose, has_no_foreground_traffic, padded_packet_bytes, settings, write_run
+from .system import (
+    RUN,
+    check_that_ugal_can_choose,
+    flit_bytes,
+    has_no_foreground_traffic,
+    padded_packet_bytes,
+    settings,
+    write_run,
+)
 from .traces import MAX_MESSAGE_BYTES
 from .wiring import dragonfly, wire
 
@@ -81,6 +92,8 @@ class Sst(ProgramEngine):
         longest = max((load.message_bytes for load in traffic_classes(point)), default=0)
         if longest > MAX_MESSAGE_BYTES:
             raise Unsupported(f"SST's traces hold messages up to {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
+        if point.offered is not None:
+            check_offered(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; give the command, if any job sends something."""
@@ -88,7 +101,7 @@ class Sst(ProgramEngine):
             return None
         jobs = [repeat_background(job, machine) for job in jobs]
         write_run(folder, point, machine, jobs)
-        return [str(program_path() or "sst"), str(MODEL), "--", RUN]
+        return _command()
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Let SST use threads; a model that was built on one rank is no model for MPI's several."""
@@ -102,3 +115,23 @@ class Sst(ProgramEngine):
             means_ns = tuple(mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs)
             return EngineResult(ended_ns, job_rank_mean_ns=means_ns)
         return read_result(folder, point, machine, jobs)
+
+    def stored_bytes(self, point: Point, machine: Machine) -> float:
+        """Return the flit."""
+        return flit_bytes(point)
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        """Write the run file; return the command."""
+        write_offered(folder, point, machine, destinations, load)
+        return _command()
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        """Apply SST's test of success, and read latencies and statistics."""
+        self.check_exit(folder, exit_code)
+        return read_offered_result(folder, point, machine)
+
+
+def _command() -> list[str]:
+    return [str(program_path() or "sst"), str(MODEL), "--", RUN]

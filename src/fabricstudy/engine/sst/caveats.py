@@ -2,7 +2,7 @@
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
 
-from ..caveats import Caveat, has_parallel_global_links, has_ring_ties, uses_ugal
+from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..detours import via
 from ..point import Point
 from .system import settings
@@ -15,19 +15,28 @@ def _detours_through_groups(point: Point) -> bool:
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "`network.injection` does not apply: Firefly, SST's network interface, decides how the messages of a node take "
-        "turns."
+        "turns.",
+        has_jobs,
     ),
-    Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
+    Caveat(
+        "Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads.",
+        has_jobs,
+    ),
     Caveat("The seed sets allocations, mappings and send orders only; SST's routers draw the same numbers each time."),
+    Caveat(
+        "Sources of offered traffic are periodic and all in step, and draw the same destinations with each seed. A "
+        "batch has the messages that arrive in it. Under saturation a source drops its queue at the end of each batch.",
+        has_offered_traffic,
+    ),
     Caveat(
         "A send is complete when the node's interface has taken it; the messages of a phase then wait there in the "
         "order in which they were sent.",
-        lambda point: settings(point).mpi == "none",
+        lambda point: has_jobs(point) and settings(point).mpi == "none",
     ),
     Caveat(
         "Firefly's costs of MPI and of the network interface are included. A message above 12 kB asks before it is "
         "sent, and its sender waits until it has arrived.",
-        lambda point: settings(point).mpi == "default",
+        lambda point: has_jobs(point) and settings(point).mpi == "default",
     ),
     Caveat(
         "Ember's own motifs send in their own order and wait for each message: Alltoall goes round the ranks, and "

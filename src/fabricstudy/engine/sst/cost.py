@@ -3,6 +3,7 @@
 from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import JobTraffic, traffic_by_job
 from ..point import Point
+from .offered import offered_work
 from .system import SPARE_BUFFERS, settings
 
 LEAST_BUFFERS = 5
@@ -18,6 +19,8 @@ def work(point: Point) -> WorkCounts:
     message of all jobs, for every receive that it has posted. Routes that are handed to anytopo take memory, too, where
     they are many; they are not known before the machine is built.
     """
+    if point.offered is not None:
+        return offered_work(point)
     machine, jobs = point.machine, traffic_by_job(point)
     posted = [_posted(job, point) for job in jobs]
     ranks = sum(job.ranks for job in jobs)

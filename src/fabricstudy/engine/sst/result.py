@@ -29,7 +29,7 @@ MAX_SIMULATED_S = 1e6
 FAILURE_MESSAGES = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "stop-at")
 
 _TIME = re.compile(r"simulated time: *([0-9.eE+-]+) *(\w+)")
-_SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
+SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
 
 AMPLE = 2.0
 """How long a background lasts that is run again, over the time that the others took."""
@@ -113,7 +113,7 @@ def check_output(stdout: str, stderr: str) -> None:
     time = _TIME.search(stdout)
     if "Simulation is complete" not in stdout or time is None:
         raise EngineFailure("SST ended with 0 and does not say that the simulation is complete")
-    time_s = float(time[1]) * _SECONDS.get(time[2], math.inf)
+    time_s = float(time[1]) * SECONDS.get(time[2], math.inf)
     if not 0 < time_s < MAX_SIMULATED_S:
         raise EngineFailure(
             f"SST did not finish: a simulated time of {time[1]} {time[2]} is that of an empty event queue"
@@ -139,7 +139,7 @@ def motif_log(path: Path) -> list[MotifEnd]:
 
 
 def _ns(number: str, unit: str) -> float:
-    return float(number) * _SECONDS[unit] * 1e9
+    return float(number) * SECONDS[unit] * 1e9
 
 
 def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.float64]:

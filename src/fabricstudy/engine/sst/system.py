@@ -114,10 +114,10 @@ def _all_at_once(jobs: list[PlacedJob]) -> dict[str, Any]:
 
     SST's ranks take up that much memory. With fewer buffers a rank's messages wait for each other, or for ever.
     """
-    longest = max(int(job.messages.size_bytes.max(initial=0)) for job in jobs)
+    longest = max((int(job.messages.size_bytes.max(initial=0)) for job in jobs), default=0)
     return {
         "ctrl.shortMsgLength": longest,
-        "ctrl.pqs.maxPostedShortBuffers": SPARE_BUFFERS + max(_most_receives(job) for job in jobs),
+        "ctrl.pqs.maxPostedShortBuffers": SPARE_BUFFERS + max(map(_most_receives, jobs), default=0),
     }
 
 
