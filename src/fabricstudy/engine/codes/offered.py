@@ -37,9 +37,6 @@ UNIFORM, NEXT_GROUP, NEXT_NODE = 1, 3, 4
 
 UNLIMITED_MESSAGES = 2**30
 
-SYNTHETIC_SHARE = 2.0
-"""Processor time of a packet in a router over that under light traffic of finished jobs."""
-
 _ROW = re.compile(
     r"Mean Message Latency: ([0-9.]+) us,\s+Maximum Message Latency: ([0-9.]+) us, Total Messages Received: (\d+)"
 )
@@ -109,7 +106,7 @@ def offered_work(point: Point) -> WorkCounts:
     longer = (RUNS * offered.warmup + offered.measured) / (offered.warmup + offered.measured)
     in_routers = network_traffic(point, point.network.packet_bytes).in_routers
     return WorkCounts(
-        cpu={"run": RUNS, "node": RUNS * nodes, "packet in a router": SYNTHETIC_SHARE * longer * in_routers},
+        cpu={"run": RUNS, "node": RUNS * nodes, "packet in a router": longer * in_routers},
         memory={"run": 1.0, f"node: {dragonfly.MODEL.name}": nodes, "rank": nodes},
     )
 

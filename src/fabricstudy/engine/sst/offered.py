@@ -33,7 +33,7 @@ NODE, LATENCY = "node", "packet_latency"
 IDLE_LOAD = 1e-6
 """Load of node 0, which collects the latencies of all, where it sends nothing: one message, at time 0."""
 
-MERLIN_SHARE = 0.5
+MERLIN_SHARE = 0.35
 """Processor time of a packet in a router without Firefly's and Ember's part, over that with it."""
 
 _ROW = re.compile(r"^ *\d+\.\d+ +([0-9.eE+-]+) *([a-zA-Z]+)(\*?) *$", re.MULTILINE)
