@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.codes import Codes
 from fabricstudy.engine.codes.offered import offered_window as codes_window
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.outcome import LINKS
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
@@ -135,6 +137,34 @@ def test_links_carry_the_expected_load(engine: str, tmp_path: Path) -> None:
     """Eight nodes of a group send over one cable."""
     row = row_of(point_of(engine, DRAGONFLY, "minimal", ADVERSARY, 0.1), tmp_path)
     assert row["link_max"] == pytest.approx(0.8, rel=0.01)
+
+
+@pytest.mark.parametrize("engine", [SST])
+def test_detours_avoid_the_groups_of_source_and_destination(engine: str, tmp_path: Path) -> None:
+    """Eight nodes of a group use two global links each, spread over seven; that to the next group is idle."""
+    point = point_of(engine, DRAGONFLY, GROUP, ADVERSARY, 0.2)
+    row_of(point, tmp_path)
+    machine = built(point.machine).machine
+    between = np.flatnonzero(machine.link_class == 1)
+    window_ns = 800 * 10.24
+    loads = np.load(tmp_path / LINKS)[between] / machine.link_capacity_Bps[between] * 1e9 / window_ns
+    assert np.count_nonzero(loads) == 9 * 7
+    assert loads.sum() / (9 * 7) == pytest.approx(0.2 * 16 / 7, rel=0.02)
+
+
+@pytest.mark.parametrize("engine", [SST, CODES])
+def test_valiant_saturates_where_detours_avoid_two_groups(engine: str, tmp_path: Path) -> None:
+    """Above 7 / 16, and below 1 / 2, the bound where detours avoid the group of the source only."""
+    row = row_of(point_of(engine, DRAGONFLY, GROUP, ADVERSARY, 0.47, warmup=500), tmp_path)
+    assert row["state"] == "saturated" and row["saturation_bound"] == pytest.approx(0.5)
+    assert 0.85 * 7 / 16 <= row["accepted_load"] <= 1.01 * 7 / 16
+
+
+@pytest.mark.parametrize("engine", ["caminos", SST, CODES])
+def test_engines_agree_below_saturation(engine: str, tmp_path: Path) -> None:
+    """Waiting at half the load is some per cent of the latency, with flits, phits or packets."""
+    row = row_of(point_of(engine, DRAGONFLY, "minimal", "uniform", 0.5), tmp_path)
+    assert 1.01 <= row["latency_mean_ns"] / row["zero_load_ns"] <= 1.05
 
 
 @pytest.mark.parametrize(
