@@ -15,7 +15,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.mapping.bound import partners_bound
-from fabricstudy.workload.mapping.kernel_inputs import compile_kernels, graph_arrays, slot_topology
+from fabricstudy.workload.mapping.kernel_inputs import compile_kernels, slot_topology
 from fabricstudy.workload.mapping.kernels import mapping_hop_bytes
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.pattern.patches import Patches
@@ -114,7 +114,7 @@ def measure(name: str, slots: Slots, tasks: Tasks, kinds: list[object]) -> None:
         core: list[np.ndarray] = []
         cpu_s = spent(lambda m=mapping, c=core: c.append(m.map_ranks(slots, tasks, np.random.default_rng(1))))
         seat = core[0].astype(np.int64)
-        hops_a_byte = mapping_hop_bytes(graph_arrays(graph), slot_topology(slots), seat) / total
+        hops_a_byte = mapping_hop_bytes(graph, slot_topology(slots), seat) / total
         node = slots.node_of_core[seat]
         ends = node[tasks.messages.source], node[tasks.messages.destination]
         load_s = spent(lambda e=ends: link_loads(slots.machine, *e, tasks.messages.size_bytes, DimensionOrder()))

@@ -7,14 +7,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from fabricstudy.structure.isoperimetry.product import Weights, product_weights
+from fabricstudy.core.arrays import Floats, Ints
+from fabricstudy.structure.isoperimetry.product import product_weights
 
 
-def weighted_dragonfly(
-    groups: int, rows: int, columns: int, row_weight: float = 3, global_weight: float = 4
-) -> Weights:
+def weighted_dragonfly(groups: int, rows: int, columns: int, row_weight: float = 3, global_weight: float = 4) -> Floats:
     """Give the links of a dragonfly whose groups are products of two cliques.
 
     A group of a Cray XC is 16 x 6 routers: all 16 of a chassis are joined by links of weight 1, all 6 with the same
@@ -65,7 +63,7 @@ def harper_cut(dimensions: int, size: int) -> int:
     return dimensions * size - 2 * sum(number.bit_count() for number in range(size))
 
 
-def lindsey_order(lengths: Sequence[int]) -> npt.NDArray[np.int64]:
+def lindsey_order(lengths: Sequence[int]) -> Ints:
     """Order the vertices of a product of cliques so that each beginning has the fewest links out.
 
     Lindsey (1964): fill the largest clique first, then go along the next largest. On a hypercube it is Harper's.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
-from fabricstudy.engine.point import Point
+from fabricstudy.engine.point import Point, silent
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.base import Routing
@@ -22,6 +23,22 @@ DRAGONFLY: dict[str, Any] = {
     "bandwidth": {"local": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
 }
 """The small machine of the dragonfly studies: 36 routers, 72 nodes."""
+
+
+class FourRouters(Topology):
+    """Base of topologies that tests register: four routers with a node each, and four cables."""
+
+    @property
+    def routers(self) -> int:
+        return 4
+
+    @property
+    def nodes(self) -> int:
+        return 4
+
+    @property
+    def cables(self) -> int:
+        return 4
 
 
 def point_on(
@@ -42,6 +59,11 @@ def point_on(
         "seed": seed,
     }
     return Point.model_validate(sections | more)
+
+
+def baseline_point(point: Point, job: int) -> Point:
+    """Return the point in which only `job` communicates, on the nodes it has in `point`."""
+    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
 
 
 def place_jobs(point: Point, machine: Machine) -> list[PlacedJob]:
@@ -93,3 +115,13 @@ def ring(routers: int, host_Bps: float = 8e9) -> Machine:
         host=LinkClass("host", host_Bps, 0.0),
         routers=routers,
     )
+
+
+def least_cut_Bps(machine: Machine) -> float:
+    """Least capacity of all cuts into halves as equal as can be; every router has nodes."""
+    capacity = np.zeros((machine.routers, machine.routers))
+    np.add.at(capacity, (machine.link_tail, machine.link_head), machine.link_capacity_Bps)
+    halves = np.array(list(itertools.combinations(range(machine.routers), machine.routers // 2)))
+    inside = np.zeros((len(halves), machine.routers))
+    inside[np.arange(len(halves))[:, None], halves] = 1
+    return float(np.einsum("ij,ij->i", inside @ capacity, 1 - inside).min())

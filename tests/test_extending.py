@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md, extracted from the page and used as a study's own files."""
+"""The examples of the pages on extending, extracted and used as a study's own files."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from fabricstudy.workload.mapping.base import Mapping
 from .machines import place_jobs, point_on
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs/extending.md").read_text()
+PAGE = "\n".join((ROOT / f"docs/{name}.md").read_text() for name in ("extending", "extending-topology"))
 BLOCKS = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", PAGE, re.M | re.S))
 FILES = sorted(name for name in BLOCKS if name.endswith(".py"))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all files of the page."""
+    """A folder with all files of the pages."""
     path = tmp_path_factory.mktemp("page")
     for name, text in BLOCKS.items():
         (path / name).write_text(text)
@@ -191,7 +191,7 @@ def test_cyclic_seats_by_hand() -> None:
 
 
 def test_sizes_by_hand(folder: Path) -> None:
-    rows = load_study(folder / "all-together.yaml").analyses["sizes"].rows()
+    rows = load_study(folder / "sizes.yaml").analyses["sizes"].rows()
     assert rows[0] == {"radix": 8, "routers": 30, "nodes": 80}
 
 

@@ -301,7 +301,7 @@ PLACED = """
 import json
 import numpy as np
 from fabricstudy.study import load_study, plan
-from fabricstudy.workload import place
+from fabricstudy.workload.placing import place
 points = plan(load_study("study.yaml")).points.values()
 for point in (planned.point for planned in points):
     machine = point.machine.build()

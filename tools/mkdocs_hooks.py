@@ -84,7 +84,7 @@ def kinds(path: str, up: str) -> str:
     for key in re.sub(r"\.(\*|NAME)", "", path).split("."):
         # Of the kinds of a family some may have the key.
         fields = [fields_of(model)[key] for model in models if key in fields_of(model)]
-        models = [member for field in fields for member in members_of(field.annotation)]
+        models = list(dict.fromkeys(member for field in fields for member in members_of(field.annotation)))
     rows = ["| kind | what it is |", "| --- | --- |"]
     for model in models:
         about = inspect.cleandoc(model.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")

@@ -33,6 +33,16 @@ MACHINES: dict[str, dict[str, Any]] = {
         "nodes_per_router": 2,
         "bandwidth": "1 GB/s",
     },
+    "aries": {"kind": "aries", "groups": 3, "chassis_per_group": 2, "blades_per_chassis": 4, "nodes_per_router": 2}
+    | EVEN,
+    "percs": {
+        "kind": "percs",
+        "supernodes": 5,
+        "drawers_per_supernode": 2,
+        "hubs_per_drawer": 2,
+        "nodes_per_router": 2,
+        "bandwidth": "1 GB/s",
+    },
     "torus": {"kind": "torus", "shape": [3, 5], "bandwidth": TORUS_BANDWIDTH},
     "express": {"kind": "express-mesh", "shape": [5, 4], "gap": 2, "nodes_per_router": 2} | EVEN,
     "hyperx": {"kind": "hyperx", "shape": [4, 2, 3]} | EVEN,
@@ -43,6 +53,7 @@ MACHINES: dict[str, dict[str, Any]] = {
 }
 FIXED = {
     "dragonfly": "minimal",
+    "percs": "minimal",
     "torus": "dimension-order",
     "hyperx": "dimension-order",
     "mesh": "dimension-order",
@@ -57,9 +68,9 @@ RECORDED_NAMES = ("dragonfly", "torus", "hyperx", "tree", "slim fly")
 
 
 def point(name: str, routing: str | dict[str, Any] | None = None, **more: Any) -> Point:
-    """Point on one of `MACHINES`, with the routing of fixed paths unless another is asked for."""
+    """Point on one of `MACHINES`, with the routing of fixed paths, or minimal, unless another is asked for."""
     machine = MACHINES[name] | more.pop("machine", {})
-    return point_on(machine, routing or FIXED[name], **({"engine": "codes"} | more))
+    return point_on(machine, routing or FIXED.get(name, "minimal"), **({"engine": "codes"} | more))
 
 
 def two_jobs(machine: Machine) -> list[PlacedJob]:

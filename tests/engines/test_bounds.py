@@ -32,16 +32,19 @@ def engines(*names: str) -> list[Any]:
 OURS = engines("caminos", "flow")
 """Of the others, none simulates links of one class that differ in bandwidth."""
 FAMILIES: dict[str, dict[str, Any]] = {
+    "aries": {"groups": 3, "chassis_per_group": 2, "blades_per_chassis": 2, "nodes_per_router": 2},
     "bluegene-p": {"midplanes": [1, 1, 1]},
     "bluegene-q": {"midplanes": [1, 1, 1, 1]},
     "dragonfly": {"groups": 5, "routers_per_group": 2, "nodes_per_router": 2, "links_per_group_pair": 2},
     "express-mesh": {"shape": [8, 4], "gap": 2},
     "fat-tree": {"radix": 4},
+    "gemini": {"shape": [3, 2, 2]},
     "hypercube": {"dimensions": 4},
     "hyperx": {"shape": [3, 4], "nodes_per_router": 2},
     "jellyfish": {"routers": 12, "degree": 4, "nodes_per_router": 2},
     "megafly": {"groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 3},
     "mesh": {"shape": [3, 4]},
+    "percs": {"supernodes": 3, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "nodes_per_router": 2},
     "polarfly": {"q": 3, "nodes_per_router": 2},
     "slim-fly": {"q": 5, "nodes_per_router": 1},
     "tofu-d": {"units": [2, 2, 2]},
@@ -115,6 +118,13 @@ def test_no_unequal_cables_are_faster_than_their_bounds(tmp_path: Path, seed: in
     for routing in ("minimal", "adaptive", "valiant", "ugal"):
         pattern = {"kind": ("stencil", "all-to-all")[seed % 2], "message": "25 kB"}
         bounded(record_of(machine, routing, engine, tmp_path / routing, seed, pattern=pattern))
+
+
+@pytest.mark.parametrize("engine", OURS)
+def test_links_that_differ_within_a_dimension(tmp_path: Path, engine: str) -> None:
+    machine = Topology.model_validate({"kind": "gemini", "shape": [2, 4, 2]})
+    for routing in ("dimension-order", "minimal", "ugal"):
+        bounded(record_of(machine, routing, engine, tmp_path / routing))
 
 
 @pytest.mark.parametrize("engine", OURS)

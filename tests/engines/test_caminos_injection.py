@@ -48,7 +48,7 @@ def neighbours(shape: tuple[int, ...], wrap: bool) -> Pairs:
 
 
 def within_groups(routers: int, shifts: Iterable[int]) -> Pairs:
-    """Each router of a dragonfly of one node a router, and others of its group."""
+    """Each router of a dragonfly of one node per router, and others of its group."""
     return [(i, i // 4 * 4 + (i % 4 + shift) % 4) for i in range(routers) for shift in shifts]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.caminos import clock
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.machine.hops import hop_distances
 
 from ..machines import DRAGONFLY, job_of, point_on
@@ -29,6 +29,8 @@ MACHINES: dict[str, dict[str, Any]] = {
         "kind": "megafly", "groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 2,
         "bandwidth": FAST,
     },
+    "aries": {"kind": "aries", "groups": 2, "chassis_per_group": 2, "blades_per_chassis": 6, "bandwidth": FAST},
+    "percs": {"kind": "percs", "supernodes": 3, "hubs_per_drawer": 2, "bandwidth": FAST},
 }  # fmt: skip
 PHIT = 256
 

@@ -50,10 +50,14 @@ OTHERS: dict[str, dict[str, Any]] = {
     "slim fly 4": {"kind": "slim-fly", "q": 4, "nodes_per_router": 1},
     "dragonfly": DRAGONFLY | {"nodes_per_router": 1},
     "megafly": {"kind": "megafly", "groups": 5, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 1},
+    "aries": {
+        "kind": "aries", "groups": 3, "chassis_per_group": 2, "blades_per_chassis": 2, "nodes_per_router": 1,
+    },
+    "percs": {"kind": "percs", "supernodes": 4, "drawers_per_supernode": 2, "hubs_per_drawer": 2},
     "polarfly": {"kind": "polarfly", "q": 3, "nodes_per_router": 2},
     "jellyfish": {"kind": "jellyfish", "routers": 14, "degree": 4, "nodes_per_router": 1},
     "twisted torus": {"kind": "twisted-torus", "shape": [2, 2, 4]},
-}
+}  # fmt: skip
 LARGE: dict[str, dict[str, Any]] = {"tofu": {"kind": "tofu-d", "units": [2, 2, 2]}}
 MACHINES = GRIDS | TREES | OTHERS | LARGE
 SHORT = {"packet": f"{PACKET} B", "buffer": f"{4 * PACKET} B", "router_latency": "0 ns"}

@@ -15,14 +15,23 @@ from hypothesis import strategies as st
 from fabricstudy.engine.codes.adapter import PROGRAM, Codes
 from fabricstudy.engine.codes.files import configuration, ranks_per_node, traced_jobs
 from fabricstudy.engine.codes.models import network_of
+from fabricstudy.engine.codes.models.aries import whole_packet
 from fabricstudy.engine.codes.network import CodesNetwork
 from fabricstudy.engine.codes.packet import packet_bytes
 from fabricstudy.engine.codes.trace import FINALIZE, INIT, IRECV, ISEND, WAITALL, traces
 from fabricstudy.engine.point import Point
+from fabricstudy.workload.messages import WorkloadError
 
 from ..machines import DRAGONFLY, job_of, point_on
 from .dumpi_traces import read_trace
 from .run_codes import EVEN, FIXED, MACHINES, TORUS_BANDWIDTH, point, two_jobs
+
+UNEVEN_ROWS: dict[str, Any] = {
+    "bandwidth": {"row": "2 GB/s", "column": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"},
+    "latency": {"row": "40 ns", "column": "40 ns", "global": "90 ns", "host": "40 ns"},
+}
+XC = {"chassis_per_group": 6, "blades_per_chassis": 16, "nodes_per_router": 4, "cables_per_group_pair": 6}
+PERCS_BANDWIDTH = {"local": "24 GB/s", "remote": "5 GB/s", "global": "10 GB/s", "host": "24 GB/s"}
 
 MESSAGES = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4), st.integers(1, 2**31 - 1)), max_size=60
@@ -216,15 +225,19 @@ class TestRefusals:
         ("machine", "routing", "said"),
         [
             (DRAGONFLY | {"groups": 2}, "minimal", "crashes with two groups"),
-            (DRAGONFLY, "adaptive", "has no routing like adaptive; take minimal, valiant, ugal"),
-            (MACHINES["torus"], "minimal", "has no routing like minimal; take dimension-order"),
+            (DRAGONFLY, "adaptive", "has no adaptive routing; use minimal, valiant, ugal"),
+            (MACHINES["torus"], "minimal", "has no minimal routing; use dimension-order"),
             (MACHINES["torus"] | {"wrap": [True, False]}, "dimension-order", "closes every dimension"),
-            (MACHINES["torus"] | {"nodes_per_router": 2}, "dimension-order", "one node a router"),
-            (MACHINES["torus"] | EVEN, "dimension-order", "no limit between a node and its router; set bandwidth.host"),
+            (MACHINES["torus"] | {"nodes_per_router": 2}, "dimension-order", "one node per router"),
+            (
+                MACHINES["torus"] | EVEN,
+                "dimension-order",
+                "unlimited bandwidth between a node and its router; set bandwidth.host",
+            ),
             (
                 {"kind": "torus", "shape": [4, 3], "bandwidth": TORUS_BANDWIDTH},
                 {"kind": "dimension-order", "tie": "positive"},
-                "settles ties its own way",
+                "breaks ties",
             ),
             (
                 {"kind": "torus", "shape": [3, 3], "bandwidth": {"links": ["1 GB/s", "2 GB/s"], "host": "9 GB/s"}},
@@ -236,24 +249,48 @@ class TestRefusals:
                 "dimension-order",
                 "choose a network.packet and messages of 5150 B or more",
             ),
-            (MACHINES["express"], "minimal", "has no routing like minimal; take dimension-order, adaptive"),
+            (MACHINES["express"], "minimal", "has no minimal routing; use dimension-order, adaptive"),
             (MACHINES["express"] | {"latency": {"links": ["9 ns", "8 ns"]}}, "adaptive", "one latency for all links"),
-            (MACHINES["tree"], "minimal", "has no routing like minimal; take adaptive, d-mod-k"),
-            (MACHINES["tree"] | {"pods": 2}, "d-mod-k", "joins its core otherwise"),
-            (MACHINES["tree"] | {"radix": 10, "pods": 4}, "adaptive", "joins its core otherwise"),
-            (MACHINES["tree"] | {"pods": 2, "core_cables": 2}, "adaptive", "joins its core otherwise"),
+            (MACHINES["tree"], "minimal", "has no minimal routing; use adaptive, d-mod-k"),
+            (MACHINES["tree"] | {"pods": 2}, "d-mod-k", "has another core"),
+            (MACHINES["tree"] | {"radix": 10, "pods": 4}, "adaptive", "has another core"),
+            (MACHINES["tree"] | {"pods": 2, "core_cables": 2}, "adaptive", "has another core"),
             (
                 MACHINES["tree"] | {"bandwidth": {"pod": "1 GB/s", "core": "1 GB/s", "host": "2 GB/s"}},
                 "d-mod-k",
                 "one bandwidth for all links",
             ),
             (MACHINES["slim fly"] | {"q": 9}, "minimal", "needs a prime q, not 9"),
-            (MACHINES["slim fly"], "adaptive", "has no routing like adaptive"),
+            (MACHINES["slim fly"], "adaptive", "has no adaptive routing"),
+            (MACHINES["aries"], "adaptive", "has no adaptive routing"),
+            (MACHINES["aries"] | {"groups": 1}, "minimal", "needs two groups"),
+            (MACHINES["aries"] | {"latency": UNEVEN_ROWS["latency"]}, "minimal", "one latency for all"),
+            (
+                MACHINES["aries"] | {"bandwidth": UNEVEN_ROWS["bandwidth"]},
+                "minimal",
+                "one bandwidth for all links of a group",
+            ),
+            (MACHINES["aries"], {"kind": "valiant", "via": "group"}, "routing.via: router"),
+            (MACHINES["percs"] | {"bandwidth": PERCS_BANDWIDTH}, "minimal", "one bandwidth for all links of a group"),
         ],
     )
     def test_what_codes_lacks(self, machine: dict[str, Any], routing: Any, said: str) -> None:
         reason = self.refusal(point_on(machine, routing, engine="codes"))
         assert reason is not None and said in reason
+
+    @pytest.mark.parametrize(
+        ("message", "packet"),
+        [("100 kB", 2000), ("3 kB", 1500), ("500 B", 500), ("2002 B", 1001), ("25 kB", 1250), ("2003 B", None)],
+    )
+    def test_packets_of_a_cray_xc_divide_messages(self, message: str, packet: int | None) -> None:
+        this = point("aries", message=message)
+        assert whole_packet(this) == packet
+        assert (self.refusal(this) is None) == (packet is not None)
+
+    def test_a_cray_xc_does_not_get_messages_of_other_sizes(self, tmp_path: Path) -> None:
+        this = point("aries", message="2 kB")
+        with pytest.raises(WorkloadError):
+            Codes().prepare(tmp_path, this, this.machine.build(), [job_of([0, 2], [(0, 0, 1, 2001)])])
 
     def refusal(self, this: Point) -> str | None:
         return Codes().unsupported(this, this.machine.build())
@@ -283,7 +320,7 @@ class TestRefusals:
     def test_more_jobs_and_bytes_than_it_takes(self) -> None:
         jobs: Any = [{"nodes": 1, "pattern": {"kind": "ring", "message": "1 kB"}}] * 64
         tree = MACHINES["tree"] | {"radix": 8}
-        assert "takes 63 jobs" in str(self.refusal(point_on(tree, "adaptive", jobs=jobs, engine="codes")))
+        assert "up to 63 communicating jobs" in str(self.refusal(point_on(tree, "adaptive", jobs=jobs, engine="codes")))
         assert self.refusal(point_on(tree, "adaptive", jobs=jobs[1:], engine="codes")) is None
         assert "messages below 2 GB" in str(self.refusal(point("tree", message="2.2 GB")))
 
@@ -331,7 +368,7 @@ class TestProgram:
         self.fake(tmp_path / "bin", "echo 'ROSS Version: 8'")
         monkeypatch.setenv("PATH", str(tmp_path / "bin"))
         probe = Codes().probe()
-        assert not probe.found and probe.reason is not None and "did not tell its version" in probe.reason
+        assert not probe.found and probe.reason is not None and "did not print its version" in probe.reason
 
     def test_another_build_is_another_fingerprint(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         prints, versions = set(), set()
@@ -367,6 +404,7 @@ class TestPrediction:
             ("hyperx", {"shape": [8, 6, 4]}, 887e6, 0.1),
             ("tree", {"radix": 24}, 1235e6, 0.1),
             ("slim fly", {"q": 11, "nodes_per_router": 5}, 1614e6, 0.1),
+            ("aries", XC | {"groups": 4}, 561e6, 0.1),
         ],
     )
     def test_memory_as_measured(self, name: str, machine: dict[str, Any], measured_bytes: float, off: float) -> None:

@@ -10,7 +10,7 @@ from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.codes import Codes
 from fabricstudy.engine.codes.offered import offered_window as codes_window
 from fabricstudy.engine.definitions import built
-from fabricstudy.engine.outcome import LINKS
+from fabricstudy.engine.outcome import LINKS as LINK_ARRAY
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
@@ -147,7 +147,7 @@ def test_detours_avoid_the_groups_of_source_and_destination(engine: str, tmp_pat
     machine = built(point.machine).machine
     between = np.flatnonzero(machine.link_class == 1)
     window_ns = 800 * 10.24
-    loads = np.load(tmp_path / LINKS)[between] / machine.link_capacity_Bps[between] * 1e9 / window_ns
+    loads = np.load(tmp_path / LINK_ARRAY)[between] / machine.link_capacity_Bps[between] * 1e9 / window_ns
     assert np.count_nonzero(loads) == 9 * 7
     assert loads.sum() / (9 * 7) == pytest.approx(0.2 * 16 / 7, rel=0.02)
 

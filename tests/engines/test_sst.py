@@ -35,6 +35,11 @@ HEADER = (40, 90)
 """Bytes that SST adds to each message, those of the barrier at the end included."""
 GROUPS = {"kind": "valiant", "via": "group"}
 """Detours as SST's own dragonfly makes them."""
+SIZES = {"chassis_per_group": 2, "blades_per_chassis": 4, "nodes_per_router": 1}
+ARIES: dict[str, Any] = {"kind": "aries", "groups": 3, "bandwidth": "1 GB/s", **SIZES}
+PERCS: dict[str, Any] = {
+    "kind": "percs", "supernodes": 4, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "bandwidth": "1 GB/s",
+}  # fmt: skip
 
 
 TWO_JOBS: list[dict[str, Any]] = [
@@ -77,6 +82,7 @@ def point(
         (HYPERX, "dimension-order"),
         (TREE, "d-mod-k"),
         (SLIM_FLY, "minimal"),
+        (PERCS, "minimal"),
     ],
 )
 def test_loads_of_unique_routes_are_the_hand_count(tmp_path: Path, machine: dict[str, Any], routing: Any) -> None:
@@ -92,8 +98,11 @@ def test_loads_of_unique_routes_are_the_hand_count(tmp_path: Path, machine: dict
 
 @pytest.mark.parametrize(
     ("machine", "routing"),
-    [(EXPRESS, "minimal"), (EXPRESS, "valiant"), (TORUS, "dimension-order"), (HYPERX, "valiant"), (SMALL, GROUPS)],
-)
+    [
+        (EXPRESS, "minimal"), (EXPRESS, "valiant"), (TORUS, "dimension-order"), (HYPERX, "valiant"), (SMALL, GROUPS),
+        (ARIES, "minimal"), (ARIES, "valiant"), (PERCS, "valiant"),
+    ],
+)  # fmt: skip
 def test_drawn_routes_meet_the_expected_loads(tmp_path: Path, machine: dict[str, Any], routing: Any) -> None:
     this = point(machine, routing, message="20 kB")
     result, jobs, built = simulate(tmp_path, this)
@@ -175,6 +184,17 @@ class TestTimes:
             return result.job_runtime_ns[0]
 
         assert across("1 GB/s", "fast") * 1.9 < across("0.5 GB/s", "slow") < 210_000
+
+    def test_each_hop_of_a_cray_xc_takes_the_same_time(self, tmp_path: Path) -> None:
+        """To a router of the row, diagonally, and across a global cable with a hop in the other group before it."""
+        times_ns = []
+        for destination in (1, 5, 13):
+            job = job_of([0, destination], [(0, 0, 1, 20_000)])
+            (time_ns,) = simulate(tmp_path / str(destination), point(ARIES), [job])[0].job_runtime_ns
+            times_ns.append(time_ns)
+        hop_ns, last_hop_ns = np.diff(np.array(times_ns, dtype=float))
+        # Of a message, and of the two of the barrier that follows it.
+        assert hop_ns == pytest.approx(last_hop_ns) and 3 * 140 < hop_ns < 1000
 
     def test_phases_follow_each_other(self, tmp_path: Path) -> None:
         one, *_ = simulate(tmp_path / "one", point(SMALL), [job_of([0, 1], [(0, 0, 1, 50_000)])])

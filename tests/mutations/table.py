@@ -65,15 +65,15 @@ MACHINES = (
     Mutation(
         "latency of a grid",
         "machine/grid.py",
-        "len(grid), self.bandwidth, self.latency)",
-        'len(grid), self.bandwidth, GridLatencies.model_validate("120 ns"))',
+        "len(self.class_names), self.bandwidth, self.latency)",
+        'len(self.class_names), self.bandwidth, GridLatencies.model_validate("120 ns"))',
     ),
     known(
-        "weight of a global hop",
-        "machine/dragonfly.py",
-        "hop_weight=(1, 100)",
+        "end of a global cable",
+        "machine/arrangement.py",
+        "(copy + port) // ports_per_router",
         ("machine", "structure", "workload", "simulate", *TABLE),
-        new="hop_weight=(1, 1)",
+        new="routers_per_group - 1 - (copy + port) // ports_per_router",
     ),
     Mutation(
         "latency of a tree",
@@ -243,9 +243,9 @@ WORKLOADS = (
     known(
         "reader of graphs",
         "workload/graph_file.py",
-        "np.array(units, dtype=np.float64), None)",
+        "if of_edges else 1.0)",
         ("workload", "simulate", *TABLE),
-        new="2 * np.array(units, dtype=np.float64), None)",
+        new="if of_edges else 2.0)",
     ),
     known(
         "random mapping",
@@ -321,9 +321,8 @@ ENGINES = (
     Mutation(
         "what is done with any result",
         "engine/outcome.py",
-        "    store_result(engine.read(folder, exit_code, point, machine, jobs), folder, record)",
-        "    read = engine.read(folder, exit_code, point, machine, jobs)\n"
-        "    store_result(type(read)(read.job_runtime_ns), folder, record)",
+        "            job[name] = time_ns",
+        "            job[name] = time_ns and 2 * time_ns",
         reads=(CAMINOS, FLOW),
     ),
     Mutation(

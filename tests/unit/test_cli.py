@@ -23,6 +23,7 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import simulate
+from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
 
@@ -154,6 +155,14 @@ def test_published_machine_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "machine", "juqueen-48")
     assert found["nodes"] == 24_576 and found["bisection"]["upper_Bps"] == 3072 * 2e9
     assert "did you mean 'mira'?" in said(capsys, "machine", "mirra", code=1)
+
+
+def test_published_machines_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = {machine["name"]: machine for machine in data(capsys, "machine")["published"]}
+    assert set(listed) == set(INSTANCES)
+    assert (listed["titan"]["kind"], listed["titan"]["nodes"]) == ("gemini", 200 * 96)
+    assert all(name in said(capsys, "machine") for name in ("titan", "mira"))
+    assert cli.main(["machine", "--all"]) != 0
 
 
 def test_slow_cables_of_a_fabric_come_first(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -355,7 +364,7 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
     at = command.index("snakemake")
     assert command[:at] == [sys.executable, "-P", "-m"]
     assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
-    assert command[at + 3 :] == ["--cores", "2", "--config", "study=small.yaml", "batch_cpu_s=600", "--dry-run"]
+    assert command[at + 3 :] == ["--cores", "2", "--dry-run", "--config", "study=small.yaml", "batch_cpu_s=600"]
 
 
 def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:
@@ -376,7 +385,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     named = capsys.readouterr().out
-    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common", "schedule_run"})
+    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common"})
 
 
 def test_a_list_of_points_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:

@@ -71,7 +71,7 @@ def test_any_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["mirra"], "neither a published machine"),
+        (["mirra"], "did you mean 'mira'?"),
         ([], "either a machine"),
         (["mira", "--shape", "4x4"], "either a machine"),
         (["mira", "--kind", "torus"], "belong to --shape"),
@@ -85,7 +85,7 @@ def test_any_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         (["absent.yaml"], "absent.yaml"),
         (["mira", "--allowed", "absent.yaml"], "no such file"),
         (["mira", "--allowed", "empty.yaml"], "not a list"),
-        (["mira", "--allowed", "wrong.yaml"], "is no geometry"),
+        (["mira", "--allowed", "wrong.yaml"], "is not a geometry"),
         (["mira", "--allowed", "large.yaml"], "does not fit"),
         (["alone.yaml"], "alone.yaml"),
     ],

@@ -9,12 +9,12 @@ rule pack:
         plan="results/{study}/plan.parquet",
         tables=INPUTS.tables_of_study,
         page="reports/{study}/index.html",
-        points=INPUTS.records,
-        structures=INPUTS.structures,
-        workloads=INPUTS.placed,
+        points=INPUTS.every("simulate", ".jsonl"),
+        structures=INPUTS.every("structure", ".jsonl"),
+        workloads=INPUTS.every("workload", ".parquet"),
         analyses=INPUTS.analyses,
-        schedules=INPUTS.schedules,
-        scheduled_jobs=INPUTS.scheduled_jobs,
+        schedules=INPUTS.every("schedule", ".jsonl"),
+        scheduled_jobs=INPUTS.every("schedule", ".parquet"),
     output:
         "artifact/{study}.tar.gz",
     log:

@@ -33,12 +33,12 @@ rule table:
     input:
         study=INPUTS.study_as_written,
         plan="results/{study}/plan.parquet",
-        points=INPUTS.records,
-        links=INPUTS.links,
-        structures=INPUTS.structures,
+        points=INPUTS.every("simulate", ".jsonl"),
+        links=INPUTS.every("simulate", ".links.parquet"),
+        structures=INPUTS.every("structure", ".jsonl"),
         analyses=INPUTS.analyses,
-        schedules=INPUTS.schedules,
-        scheduled_jobs=INPUTS.scheduled_jobs,
+        schedules=INPUTS.every("schedule", ".jsonl"),
+        scheduled_jobs=INPUTS.every("schedule", ".parquet"),
     output:
         expand("results/{{study}}/tables/{table}.parquet", table=TABLES),
         expand(

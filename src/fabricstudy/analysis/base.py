@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.model import ConfigError
 
 Row = dict[str, Any]
 
@@ -24,20 +25,27 @@ class Analysis(Kind):
 
     @classmethod
     def columns(cls) -> tuple[str, ...]:
+        """Return all columns in order."""
         return tuple(dict.fromkeys((*cls.keys, *cls.labels, *cls.numbers)))
 
     def labels_of(self, key: str) -> tuple[str, ...] | None:
-        """Return the labels in the column `key` if they are those of a mapping in the study (`machines`), else None."""
+        """Return the labels in a column of keys if a mapping of the analysis has them (`machines`), else None."""
         named = getattr(self, f"{key}s", None)
         return tuple(named) if isinstance(named, dict) else None
 
     def kinds_used(self) -> Iterable[type[Kind]]:
-        """Return the kinds whose code it runs, without those that the study names."""
+        """Return kinds whose code it runs and that the study does not name."""
         return ()
 
     def rows(self) -> list[Row]:
         """Return the table; a missing value is None."""
         raise NotImplementedError
+
+
+def check_range(key: str, ends: tuple[int, int]) -> None:
+    """Refuse a range that ends before it begins."""
+    if ends[0] > ends[1]:
+        raise ConfigError("an empty range", "swap the two", (key,), list(ends), "out-of-range")
 
 
 def keys_of(kind: str) -> tuple[str, ...]:

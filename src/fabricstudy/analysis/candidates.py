@@ -8,7 +8,7 @@ router, around each group and between the halves, and bytes times hops over the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,15 +35,15 @@ from fabricstudy.workload.pattern.all_to_all import AllToAll
 from fabricstudy.workload.pattern.sends import Sends
 from fabricstudy.workload.streams import Purpose, stream
 
-from .base import Analysis
+from .base import Analysis, Row
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 MAX_CANDIDATES = 100_000
 MAX_MESSAGES = 50_000_000
-"""Of a job, in 4 GB: an all-to-all of 7,000 nodes."""
+"""Messages of a job, in 4 GB of memory: an all-to-all of 7,000 nodes."""
 MAX_ROUTERS = 20_000
-"""Of a candidate: the hops between all of them take 0.8 GB."""
+"""Routers of a candidate; the hops between all of them need 0.8 GB of memory."""
 MAX_NODE_EXCESS = 0.05
 ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
 
@@ -67,7 +67,7 @@ class Traffic:
     def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
         """Return the bytes between distinct routers: source, destination and bytes."""
         routers, index = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
-        # Machines with equally many nodes on a router share this, whatever the routers' numbers.
+        # Machines with the same number of nodes on each router share the result.
         key = index.tobytes()
         if key not in self._between:
             on_router = csr_array(
@@ -81,7 +81,7 @@ class Traffic:
 
 
 def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
-    """Return the traffic of jobs on the first of so many nodes; background jobs send nothing.
+    """Return the traffic of jobs on the first nodes, without background jobs.
 
     Raises WorkloadError if a pattern cannot have so many ranks.
     """
@@ -126,25 +126,25 @@ def bound_ns(machine: Machine, traffic: Traffic, bisection: BisectionBounds, far
 
 @register
 class Candidates(Analysis):
-    """All machines of every family that have about so many nodes, on routers of so many ports, and which are best.
+    """All machines of every family with about so many nodes and routers of so many ports, and the Pareto front.
 
-    Each kind of machine says which of its configurations it offers. All cables have one bandwidth. Left out is what
-    has more than `ports_per_node` ports of routers for each node: a full fat tree of three levels has 5. The columns:
+    All cables have one bandwidth. Machines with more than `ports_per_node` ports of routers for each node are left out;
+    a full fat tree of three levels has 5. The columns:
 
-    * `machine`: what a study would write; `family`: its kind
+    * `machine`: its keys; `family`: its kind
     * `nodes`, `routers`; `ports`: in use of the largest router; `diameter`, `mean_hops`
-    * `bisection_lower_Bps`, `bisection_upper_Bps`: a proven interval; `fabricstudy machine` spends
-      more time on one machine, and may find a narrower one
+    * `bisection_lower_Bps`, `bisection_upper_Bps`: a proven interval; `fabricstudy machine` spends more time on one
+      machine and may find a narrower one
     * `taper`: what half of the nodes can send, over the upper end
     * `price_per_node`, `power_per_node_W`: as in the analysis `cost`, every router with all its ports
-    * `bound_ns`: least time for the traffic of `jobs` whatever the routing, all jobs on the first nodes in order
+    * `bound_ns`: lower bound on the time of the traffic of `jobs` for any routing, all jobs on the first nodes in order
     * `front`: 1 if no other candidate has at most its price a node, its bound and its taper (below 1 counts as 1), and
       less of one of them; else 0
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("machine",)
-    labels: ClassVar[tuple[str, ...]] = ("family",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("machine",)
+    labels = ("family",)
+    numbers = (
         "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps", "taper",
         "price_per_node", "power_per_node_W", "bound_ns", "front",
     )  # fmt: skip
@@ -172,23 +172,21 @@ class Candidates(Analysis):
     )
 
     @model_validator(mode="after")
-    def _can_be_asked(self) -> Candidates:
+    def _fits(self) -> Candidates:
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
             raise ConfigError(problem, "swap them", ("max_nodes",), self.max_nodes, "out-of-range")
         offering = MachineRequirements(2, 1000, 64, 1000)
-        for place, name in enumerate(self.families):
+        for index, name in enumerate(self.families):
             kinds: dict[str, Any] = dict(Topology.FAMILY.members)
-            families = [kind for kind, one in kinds.items() if next(one.configurations(offering), None) is not None]
+            families = [kind for kind, config in kinds.items() if next(config.configurations(offering), None)]
             if name not in families:
                 problem = "no kind of machine that offers candidates"
-                raise ConfigError(problem, suggestion(name, families), ("families", str(place)), name, "unknown-value")
-        for place, job in enumerate(self.jobs):
+                raise ConfigError(problem, suggestion(name, families), ("families", str(index)), name, "unknown-value")
+        for index, job in enumerate(self.jobs):
             if job.pattern.follows_placement:
-                problem, path = (
-                    f"the pattern {job.pattern.kind} depends on the placement",
-                    ("jobs", str(place), "pattern"),
-                )
+                problem = f"the pattern {job.pattern.kind} depends on the placement"
+                path = ("jobs", str(index), "pattern")
                 raise ConfigError(problem, "use another pattern", path, job.pattern.kind, "conflicting-keys")
         wanted = sum(job.node_count(self.nodes) for job in self.jobs)
         if wanted > self.nodes:
@@ -202,7 +200,7 @@ class Candidates(Analysis):
         return self.max_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
 
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
-        """Return the label of each candidate, what a study writes of it, and the machine.
+        """Yield the label of each candidate, its keys in a study, and the machine.
 
         Raises FabricstudyError if there are none, or more than `MAX_CANDIDATES`.
         """
@@ -220,9 +218,9 @@ class Candidates(Analysis):
                 if machine.routers > most_routers:
                     continue
                 if machine.routers > MAX_ROUTERS:
-                    problem = f"has {machine.routers:,} routers, and at most {MAX_ROUTERS:,} are looked at"
+                    problem = f"{label_of(name, keys)} has {machine.routers:,} routers, more than {MAX_ROUTERS:,}"
                     remedy = "raise radix, or lower nodes or ports_per_node"
-                    raise FabricstudyError(f"{label_of(name, keys)} {problem}; {remedy}", "out-of-range")
+                    raise FabricstudyError(f"{problem}; {remedy}", "out-of-range")
                 count += 1
                 if count > MAX_CANDIDATES:
                     problem = f"more than {MAX_CANDIDATES:,} machines fit"
@@ -235,11 +233,11 @@ class Candidates(Analysis):
     def kinds_used(self) -> Iterable[type[Kind]]:
         return Topology.FAMILY.members.values()
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [row for row, _ in self.found()]
 
     def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Return the row of each candidate and what a study writes of it, sorted by price a node.
+        """Return the row of each candidate and its keys in a study, sorted by price a node.
 
         `tell` is called with the progress before each machine. Raises FabricstudyError if there is no candidate.
         """
@@ -255,16 +253,14 @@ class Candidates(Analysis):
         if not candidates:
             problem = f"no candidate has a taper of at most {self.taper:g}"
             raise FabricstudyError(f"{problem}; raise taper or ports_per_node")
-        candidates.sort(key=lambda one: (one[0]["price_per_node"], one[0]["bound_ns"]))
+        candidates.sort(key=lambda candidate: (candidate[0]["price_per_node"], candidate[0]["bound_ns"]))
         costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
         # Rounded, since costs may differ by floating-point errors.
         for (row, _), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
             row["front"] = int(best)
         return candidates
 
-    def _row(
-        self, label: str, machine: Machine, bisection: BisectionBounds, traffic: Traffic, tariff: Tariff
-    ) -> dict[str, Any]:
+    def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: Traffic, tariff: Tariff) -> Row:
         far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
         between = far[np.ix_(ends, ends)]
         total = bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]

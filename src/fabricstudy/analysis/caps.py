@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Model, Whole
 
-from .base import Analysis
+from .base import Analysis, Row
 
 
-def _facts(run: CapsRun) -> dict[str, Any]:
+def _facts(run: CapsRun) -> Row:
     factor, power = _split(run.ranks)
     return {
-        "factor": factor,
-        "power": power,
-        "ranks_fit": int(factor <= 6),
+        "factor": factor, "power": power, "ranks_fit": int(factor <= 6),
         "dimension_fits": int(run.dimension % (factor * 7 ** (-(-power // 2))) == 0),
         "ranks_per_node": run.ranks / run.nodes,
         "memory_bytes": None if run.steps is None else 3 * (7 / 4) ** run.steps * 8 * run.dimension**2,
-    }
+    }  # fmt: skip
 
 
 def _split(ranks: int) -> tuple[int, int]:
-    """Return f and the largest k of a number f 7^k.
-
-    Examples
-    --------
-    >>> _split(31213), _split(4802)
-    ((13, 4), (2, 4))
-    """
+    """Return f and the largest k of a number f 7^k."""
     power = 0
     while ranks % 7 == 0:
         ranks, power = ranks // 7, power + 1
@@ -60,13 +52,13 @@ class Caps(Analysis):
     * `memory_bytes`: three matrices of 8-byte numbers, 7/4 as large after each breadth-first step
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("run",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("run",)
+    numbers = (
         "factor", "power", "ranks_fit", "dimension_fits", "ranks_per_node", "memory_bytes",
     )  # fmt: skip
 
     kind: Literal["caps"] = "caps"
     runs: dict[str, CapsRun] = Field(min_length=1, max_length=1000, description="{label: run}")
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [{"run": label, **_facts(run)} for label, run in self.runs.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from fabricstudy.workload.mapping.linear import LinearMapping
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.placing import place
 
-from .base import Analysis
+from .base import Analysis, Row
 
 Ints = npt.NDArray[np.int64]
 
@@ -45,60 +45,51 @@ class Case(Model):
 
 @register
 class Contention(Analysis):
-    """How many messages share the links when all are under way at once, in dimension order, one way half-way round.
+    """Messages on each link if all are sent at once, with dimension-order routing and ties resolved upwards.
 
-    If each link is shared fairly, a large message takes as long as the bottleneck link on its way needs. So `on_way` of
-    one case over that of another predicts the ratio of their mean times, and `bottleneck_uses` that of their last
-    messages.
-    Phases are counted by themselves; random cases are drawn several times. The columns:
+    If links are shared fairly, the time of a large message is that of the bottleneck link of its route. `on_way` of one
+    case over that of another then predicts the ratio of their mean times, and `bottleneck_uses` that of their last
+    messages. Phases are counted separately; random cases are averages over several seeds. The columns:
 
     * `case`: label of the row
     * `links`, `diameter`: directed links between routers, and most hops between two of them
-    * `hop_distances`: mean hops of a message
-    * `uses`, `uses_of_link`: links that all messages take together, and that over `links`
+    * `hops`: mean hops of a message
+    * `uses`, `uses_of_link`: hops of all messages, and these over `links`
     * `bottleneck_uses`: messages on the bottleneck link of a phase
     * `on_way`: messages on the bottleneck link of a message's route, mean over all messages
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("case",)
-    numbers: ClassVar[tuple[str, ...]] = (
-        "links",
-        "diameter",
-        "hops",
-        "uses",
-        "uses_of_link",
-        "bottleneck_uses",
-        "on_way",
-    )
+    keys = ("case",)
+    numbers = ("links", "diameter", "hops", "uses", "uses_of_link", "bottleneck_uses", "on_way")
 
     kind: Literal["contention"] = "contention"
     cases: dict[str, Case] = Field(min_length=1, max_length=100, description="{label: job on a machine}")
     draws: Whole = Field(5, ge=1, le=1000, description="seeds over which random cases are averaged, from 1 on")
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [{"case": label, **_facts(case, self.draws)} for label, case in self.cases.items()]
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _PlacedPoint:
     jobs: tuple[Job, ...]
     seed: int
 
 
-def _facts(case: Case, draws: int) -> dict[str, Any]:
+def _facts(case: Case, draws: int) -> Row:
     machine = case.machine.build()
     job = Job(share=1.0, pattern=case.pattern, mapping=case.mapping)
-    drawn = [_counted(machine, _Drawn((job,), seed)) for seed in range(1, draws + 1)]
-    uses, highest, on_way, length = np.mean(drawn, axis=0).tolist()
+    counts = [_count(machine, _PlacedPoint((job,), seed)) for seed in range(1, draws + 1)]
+    uses, highest, on_way, hops = np.mean(counts, axis=0).tolist()
     return {
-        "links": machine.links, "diameter": int(hop_distances(machine).matrix().max()), "hops": length, "uses": uses,
+        "links": machine.links, "diameter": int(hop_distances(machine).matrix().max()), "hops": hops, "uses": uses,
         "uses_of_link": uses / machine.links, "bottleneck_uses": highest, "on_way": on_way,
     }  # fmt: skip
 
 
-def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, float]:
+def _count(machine: Machine, point: _PlacedPoint) -> tuple[float, float, float, float]:
     """Return uses of links, messages on the bottleneck link, on that of a message's route, and hops of a message."""
-    (job,) = place(drawn, machine, np.zeros(machine.routers, dtype=np.bool_))
+    (job,) = place(point, machine, np.zeros(machine.routers, dtype=np.bool_))
     router = machine.node_router[job.node_of_rank].astype(np.int64)
     uses, highest, on_way = 0, 0, 0.0
     for phase in np.unique(job.messages.phase):
@@ -113,10 +104,10 @@ def _counted(machine: Machine, drawn: _Drawn) -> tuple[float, float, float, floa
     return uses, highest, on_way / messages, uses / messages
 
 
-def _steps(machine: Machine, at: Ints, goal: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield hop after hop the messages that still move, and the link that each uses."""
-    routes, at = DimensionOrderRoutes(machine, "positive"), at.copy()
-    while (at != goal).any():
-        step = routes.next_hops(at, goal)
+def _steps(machine: Machine, router: Ints, goal: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield for each hop the messages that are not at their goal yet, and the link that each uses."""
+    routes, router = DimensionOrderRoutes(machine, "positive"), router.copy()
+    while (router != goal).any():
+        step = routes.next_hops(router, goal)
         yield step.packet, step.link
-        at[step.packet] = machine.link_head[step.link]
+        router[step.packet] = machine.link_head[step.link]

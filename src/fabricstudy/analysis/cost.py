@@ -1,6 +1,6 @@
 """Price and power of machines."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from fabricstudy.structure.cost import bill_of_materials
 from fabricstudy.structure.prices import Prices
 from fabricstudy.structure.prices.besta_2014 import Besta2014
 
-from .base import Analysis
+from .base import Analysis, Row
 
 
 @register
@@ -28,9 +28,9 @@ class Cost(Analysis):
     * `power_W`, `power_per_node_W`: of the routers' ports; cables add none
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("machine", "part")
-    labels: ClassVar[tuple[str, ...]] = ("currency",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("machine", "part")
+    labels = ("currency",)
+    numbers = (
         "year", "count", "length_m", "price", "price_per_node", "power_W", "power_per_node_W",
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ class Cost(Analysis):
         None, ge=1, le=100_000, description="for the floor plan; default: lengths from latencies"
     )
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         tariff = self.prices.tariff()
         rows: list[dict[str, Any]] = []
         for label, config in self.machines.items():

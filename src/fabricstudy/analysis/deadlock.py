@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError
+from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
 from fabricstudy.structure.deadlock import channel_dependencies, is_deadlock_free
 
-from .base import Analysis
+from .base import Analysis, Row
 
 
-def _facts(machine: Machine, routing: Routing) -> dict[str, Any]:
+def _facts(machine: Machine, routing: Routing) -> Row:
     is_followed = isinstance(cached_routes(machine, routing), MemorylessRoutes)
     return {
         "dependencies": len(channel_dependencies(machine, routing)) if is_followed else None,
@@ -33,8 +33,8 @@ MAX_ROUTERS = 600
 class Deadlock(Analysis):
     """Deadlock freedom (Dally and Seitz 1987) of each machine and routing.
 
-    Valiant and UGAL use channel k for hop k, so that there are no cycles; of them only `free` is known. A routing that
-    a machine cannot have has no row. The columns:
+    Valiant and UGAL use channel k for hop k, so that there are no cycles; for these only `free` is known. A routing
+    that is undefined on a machine has no row. The columns:
 
     * `machine`, `routing`: labels of the row
     * `dependencies`: number of dependencies between channels
@@ -42,8 +42,8 @@ class Deadlock(Analysis):
     * `free_with_one_channel`: the same with one virtual channel a link instead of those that the routing uses
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("machine", "routing")
-    numbers: ClassVar[tuple[str, ...]] = ("dependencies", "free", "free_with_one_channel")
+    keys = ("machine", "routing")
+    numbers = ("dependencies", "free", "free_with_one_channel")
 
     kind: Literal["deadlock"] = "deadlock"
     machines: dict[str, Topology] = Field(min_length=1, max_length=100, description="{label: machine}")
@@ -58,14 +58,12 @@ class Deadlock(Analysis):
                 raise ConfigError(problem, remedy, ("machines", label), code="out-of-range")
         for name, routing in self.routings.items():
             for machine in self.machines.values():
-                try:
-                    if routing.needs is None or routing.needs in machine.traits:
+                if routing.needs is None or routing.needs in machine.traits:
+                    with at_path("routings", name):
                         routing.check_machine(machine)
-                except ConfigError as error:
-                    raise error.below("routings", name) from None
         return self
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         rows = []
         for label, machine_config in self.machines.items():
             machine = machine_config.build()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import Whole
 
-from .base import Analysis
+from .base import Analysis, Row, check_range
 from .families import DesignFamily, largest_system
 
 Radix = Annotated[Whole, Field(ge=4, le=128)]
@@ -19,9 +19,9 @@ Radix = Annotated[Whole, Field(ge=4, le=128)]
 class Design(Analysis):
     """The largest machine of each family of topologies with routers of each radix.
 
-    Balanced machines have at most as many nodes a router as its links can serve in an all-to-all:
-    p <= (links of a router) / (mean hops) (Jain et al., Equation 3, rounded as `concentration` says; the balanced
-    dragonfly and fat tree follow their own rules). The columns:
+    Balanced machines have at most as many nodes a router as its links can serve in an all-to-all: p <= (links of a
+    router) / (mean hops), rounded to the nearest integer (Jain et al., Equation 3); the balanced dragonfly and fat tree
+    have their own rules. The columns:
 
     * `family`, `ports`: label of the row, and the ports that a router may use
     * `shape`: parameters of the machine
@@ -31,9 +31,9 @@ class Design(Analysis):
     * `balance`: nodes a router that its links can serve
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("family", "ports")
-    labels: ClassVar[tuple[str, ...]] = ("shape",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("family", "ports")
+    labels = ("shape",)
+    numbers = (
         "ports", "nodes", "routers", "nodes_per_router", "radix", "node_share", "mean_hops", "balance",
     )  # fmt: skip
 
@@ -46,11 +46,10 @@ class Design(Analysis):
 
     @model_validator(mode="after")
     def _in_order(self) -> Design:
-        if self.ports[0] > self.ports[1]:
-            raise ConfigError("an empty range", "swap the two", ("ports",), list(self.ports), "out-of-range")
+        check_range("ports", self.ports)
         return self
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         names = (*self.labels, *self.numbers[1:])
         return [
             {"family": label, "ports": ports, **{name: getattr(system, name) for name in names}}

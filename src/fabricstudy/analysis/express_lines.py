@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
 
-from .base import Analysis
+from .base import Analysis, Row, check_range
 
 
-def _facts(length: int, gap: int) -> dict[str, Any]:
+def _facts(length: int, gap: int) -> Row:
     line = Dimension(length, gap=gap)
     hops = line.hops()
     diameter, links = int(hops.max()), line.ports
@@ -40,8 +40,8 @@ class ExpressLines(Analysis):
     * `links`: most links of a router; `over_rule`: `links` less 2 + (length - 3) / g, rounded down
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("length", "gap")
-    numbers: ClassVar[tuple[str, ...]] = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
+    keys = ("length", "gap")
+    numbers = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
 
     kind: Literal["express-lines"] = "express-lines"
     lengths: tuple[Length, Length] = Field(description="least and largest number of routers along the dimension")
@@ -49,13 +49,11 @@ class ExpressLines(Analysis):
 
     @model_validator(mode="after")
     def _in_order(self) -> ExpressLines:
-        for name in ("lengths", "gaps"):
-            low, high = getattr(self, name)
-            if low > high:
-                raise ConfigError("an empty range", "swap the two", (name,), [low, high], "out-of-range")
+        check_range("lengths", self.lengths)
+        check_range("gaps", self.gaps)
         return self
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [
             _facts(length, gap)
             for gap in range(self.gaps[0], self.gaps[1] + 1)

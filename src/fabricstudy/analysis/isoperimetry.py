@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -16,11 +16,9 @@ from fabricstudy.structure.isoperimetry.product import lindsey_cut, product_weig
 from fabricstudy.structure.isoperimetry.search import MAX_VERTICES, edge_profile
 from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound
 
-from .base import Analysis
+from .base import Analysis, Row
 
 Shape = tuple[int, ...]
-
-
 Length = Annotated[Whole, Field(ge=2, le=1000)]
 Weight = Annotated[Number, Field(gt=0)]
 
@@ -37,22 +35,22 @@ class ShapeRange(Model):
 
 @register
 class Isoperimetry(Analysis):
-    """Fewest links that leave a set of each size: bounds, cuboids, optimal orders and, on request, the exact answer.
+    """Minimum edge boundary of a set of each size: bounds, cuboids, optimal orders and, on request, the exact value.
 
-    One row for each shape and size of set up to half of the vertices; what is not known is missing. The columns:
+    One row for each shape and size of set up to half of the vertices; unknown values are missing. The columns:
 
     * `graph`, `shape`, `size`: of the graph, and of the set
     * `vertices`; `share`: `size` over `vertices`
     * `bound`: of Theorem 3.1 of Oltchik and Schwartz, on a torus without weights
     * `cuboid_cut`: links that leave the best cuboid of this size
-    * `built_cut`: links that leave the set that the theory builds (S_r on a torus, the beginning of Lindsey's order on
-      a hyperx without weights)
-    * `exact_cut`, `expansion`: fewest links, and small-set expansion, from looking at every set
+    * `built_cut`: links that leave the set of the theory (S_r on a torus, the first vertices of Lindsey's order on a
+      hyperx without weights)
+    * `exact_cut`, `expansion`: fewest links, and small-set expansion, from a search of all sets
     * `cuboid_over_bound`, `built_over_bound`, `exact_over_bound`, `built_over_exact`, `cuboid_over_exact`: ratios
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("graph", "shape", "size")
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("graph", "shape", "size")
+    numbers = (
         "size", "vertices", "share", "bound", "cuboid_cut", "built_cut", "exact_cut", "expansion", "cuboid_over_bound",
         "built_over_bound", "exact_over_bound", "built_over_exact", "cuboid_over_exact",
     )  # fmt: skip
@@ -72,25 +70,24 @@ class Isoperimetry(Analysis):
         if bool(self.shapes) == (self.family is not None):
             problem = "an isoperimetry has either shapes or a family"
             raise ConfigError(problem, "leave one out", ("shapes",), code="conflicting-keys")
-        for number, shape in enumerate(self.shapes):
-            if self.weights and len(shape) != len(self.weights):
-                problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
-                remedy = "write one a dimension"
-                raise ConfigError(problem, remedy, ("shapes", str(number)), list(shape), "out-of-range")
         if self.weights and self.family is not None:
-            remedy, weights = "list the shapes", list(self.weights)
-            raise ConfigError("weights need shapes", remedy, ("weights",), weights, "conflicting-keys")
+            weights = list(self.weights)
+            raise ConfigError("weights need shapes", "list the shapes", ("weights",), weights, "conflicting-keys")
         most, what = (MAX_VERTICES, "search") if self.exact else (10_000, "list")
         if self.family is not None and self.family.max_vertices > most:
             path = ("family", "max_vertices")
-            raise ConfigError(f"too many vertices to {what}", f"take at most {most}", path, code="out-of-range")
+            raise ConfigError(f"too many vertices to {what}", f"use at most {most}", path, code="out-of-range")
         for number, shape in enumerate(self.shapes):
-            if math.prod(shape) > most:
-                problem, path = f"{math.prod(shape)} vertices are too many to {what}", ("shapes", str(number))
-                raise ConfigError(problem, f"take at most {most:,}", path, list(shape), "out-of-range")
+            path, vertices = ("shapes", str(number)), math.prod(shape)
+            if self.weights and len(shape) != len(self.weights):
+                problem = f"{len(self.weights)} weights for {len(shape)} dimensions"
+                raise ConfigError(problem, "write one a dimension", path, list(shape), "out-of-range")
+            if vertices > most:
+                problem = f"{vertices} vertices are too many to {what}"
+                raise ConfigError(problem, f"use at most {most:,}", path, list(shape), "out-of-range")
         return self
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [row for shape in self._all_shapes() for row in self._of_shape(shape)]
 
     def _all_shapes(self) -> Iterator[Shape]:
@@ -103,7 +100,7 @@ class Isoperimetry(Analysis):
                     if math.prod(shape) <= self.family.max_vertices:
                         yield shape
 
-    def _of_shape(self, shape: Shape) -> Iterator[dict[str, Any]]:
+    def _of_shape(self, shape: Shape) -> Iterator[Row]:
         vertices, weights = math.prod(shape), self.weights or None
         has_bound = self.graph == "torus" and not weights
         cuboids = best_cuboid_cuts(shape, self.graph, self.pair_cables, weights)

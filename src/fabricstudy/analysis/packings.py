@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.schedule.partition_list import PartitionList
 from fabricstudy.schedule.partitions import NodePool, Partitions
 
-from .base import Analysis
+from .base import Analysis, Row
 
 MAX_PLACEMENTS = 10_000
 NOTHING = "nothing"
@@ -26,17 +27,19 @@ Counts = dict[Annotated[int, Field(ge=1)], Annotated[Whole, Field(ge=1, le=1000)
 
 @register
 class Packings(Analysis):
-    """The most partitions of each size that can be in use at once, given other partitions in use.
+    """Maximum number of concurrent partitions of each size, given other partitions in use.
 
     Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program, for the
-    best placement of the partitions already in use. The columns `list`, `given` (the label of the partitions in use,
-    `nothing` for the empty machine) and `class_nodes` identify a row; `concurrent_max` is the number, and
-    `concurrent_share` their share of the machine's nodes.
+    best placement of the partitions in use. The columns:
+
+    * `list`, `given`, `class_nodes`: label of the list, label of the partitions in use (`nothing` for the empty
+      machine), and nodes of a partition
+    * `concurrent_max`, `concurrent_share`: the number, and the share of the machine's nodes in these partitions
     """
 
     kind: Literal["packings"] = "packings"
-    keys: ClassVar[tuple[str, ...]] = ("list", "given", "class_nodes")
-    numbers: ClassVar[tuple[str, ...]] = ("class_nodes", "concurrent_max", "concurrent_share")
+    keys = ("list", "given", "class_nodes")
+    numbers = ("class_nodes", "concurrent_max", "concurrent_share")
 
     machine: Topology = Field(description="machine to divide")
     lists: dict[str, PartitionList] = Field(min_length=1, max_length=100, description="lists of partitions by name")
@@ -47,50 +50,44 @@ class Packings(Analysis):
     @model_validator(mode="after")
     def _fits(self) -> Packings:
         for name, partition_list in self.lists.items():
-            try:
+            with at_path("lists", name):
                 partitions = partition_list.partitions(self.machine)
-            except ConfigError as error:
-                raise error.below("lists", name) from None
             if isinstance(partitions, NodePool):
                 problem = "nodes without a topology do not conflict"
                 raise ConfigError(problem, "leave it out", ("lists", name), code="unsupported")
         return self
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         rows = []
         for name, partition_list in self.lists.items():
             partitions = partition_list.partitions(self.machine)
             assert isinstance(partitions, Partitions)  # checked above
-            sizes = sorted(set(partitions.nodes.tolist()))
             for label, counts in {NOTHING: {}, **self.given}.items():
-                placings = list(_placements(partitions, counts))
-                if len(placings) > MAX_PLACEMENTS:
+                placements = list(_placements(partitions, counts))
+                if len(placements) > MAX_PLACEMENTS:
                     problem = f"{label}: these partitions have more than {MAX_PLACEMENTS:,} placements"
                     raise FabricstudyError(f"{problem}; write fewer of them")
-                for nodes in sizes:
+                for nodes in sorted(set(partitions.nodes.tolist())):
                     of_size = partitions.nodes == nodes
-                    # None if the partitions in use conflict in all their places.
-                    most = max(
-                        (len(max_disjoint_partitions(partitions, of_size, placing)) for placing in placings),
-                        default=None,
-                    )
+                    counted = (len(max_disjoint_partitions(partitions, of_size, used)) for used in placements)
+                    most = max(counted, default=None)  # None if the partitions in use conflict in all placements
                     share = None if most is None else most * nodes / partitions.machine_nodes
-                    key = {"list": name, "given": label, "class_nodes": nodes}
-                    rows.append({**key, "concurrent_max": most, "concurrent_share": share})
+                    keys = {"list": name, "given": label, "class_nodes": nodes}
+                    rows.append({**keys, "concurrent_max": most, "concurrent_share": share})
         return rows
 
 
 def _placements(partitions: Partitions, counts: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
-    """Return the sets of partitions of these sizes that can be in use together, up to one above the limit."""
+    """Return the sets of partitions of these sizes without conflicts, up to one more than `MAX_PLACEMENTS`."""
     choices = [
-        itertools.combinations([place for place, size in enumerate(partitions.nodes) if size == nodes], count)
+        itertools.combinations(np.flatnonzero(partitions.nodes == nodes).tolist(), count)
         for nodes, count in counts.items()
     ]
     conflicts = partitions.conflicts
     rivals = [
-        frozenset(conflicts.other[conflicts.first[place] : conflicts.first[place + 1]].tolist()) - {place}
-        for place in range(len(partitions))
+        frozenset(conflicts.other[conflicts.first[partition] : conflicts.first[partition + 1]].tolist()) - {partition}
+        for partition in range(len(partitions))
     ]
     sets = (tuple(itertools.chain(*parts)) for parts in itertools.product(*choices))
-    apart = (places for places in sets if all(rivals[place].isdisjoint(places) for place in places))
-    return itertools.islice(apart, MAX_PLACEMENTS + 1)
+    disjoint = (chosen for chosen in sets if all(rivals[partition].isdisjoint(chosen) for partition in chosen))
+    return itertools.islice(disjoint, MAX_PLACEMENTS + 1)

@@ -1,10 +1,9 @@
 """Lists of partitions, ranked for a mix of jobs.
 
-A list has one geometry for each size of job. A geometry has two costs: the stretch f, the best bisection of its size
-over its own, by which communication takes longer, and the share 1 - u of the machine that is idle while as many
-partitions as possible are in use. A mix with shares w(s) of the node-hours, run one size after the other, takes the sum
-of w(s) f(s) / u(s) times the time of a machine without gaps. Backfilling can be better, so that lists are ranked by a
-lower bound of the utilisation.
+A geometry has two costs: the stretch f, the best bisection of its size over its own, by which communication takes
+longer, and the share 1 - u of the machine that is idle while as many partitions as possible are in use. A mix with
+shares w(s) of the node-hours, run one size after the other, takes the sum of w(s) f(s) / u(s) times the time of a
+machine without idle nodes. Backfilling can be better, so that lists are ranked by a lower bound of the utilisation.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Number
+from fabricstudy.core.model import ConfigError, Number, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.cables import lines_of
 from fabricstudy.schedule.packing import max_disjoint_partitions
@@ -30,7 +29,7 @@ from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.partitions import Geometry, PartitionSpace, partition_space
 from fabricstudy.structure.production import Allowed
 
-from .base import Analysis
+from .base import Analysis, Row
 
 MAX_LISTS = 20_000
 ALL = "all"
@@ -67,18 +66,16 @@ class PartitionLists(Analysis):
       `idle_share`, else 0; both among lists of the same `part`
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("part", "geometries")
-    labels: ClassVar[tuple[str, ...]] = ("named",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("part", "geometries")
+    labels = ("named",)
+    numbers = (
         "bisection_links", "concurrent_max", "stretch", "idle_share", "useful_utilisation", "rank", "front",
     )  # fmt: skip
 
     kind: Literal["partition-lists"] = "partition-lists"
     machine: Topology = Field(description="machine to divide, which must be a grid")
     sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
-        min_length=1,
-        max_length=100,
-        description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1",
+        min_length=1, max_length=100, description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1"
     )
     communication: Number = Field(
         ge=0, le=1, description="part of the run time that is communication, at the best bisection"
@@ -93,15 +90,10 @@ class PartitionLists(Analysis):
 
     @model_validator(mode="after")
     def _fits(self) -> PartitionLists:
-        key = "machine"
-        try:
+        with at_path("machine"):
             space = self._space
-            key = "loops"
-            lines_of(space, self.loops, grid_of(self.machine).axis_names)
-            key = "named"
-            named = self._named()
-        except ConfigError as error:
-            raise error.below(key) from None
+        lines_of(space, self.loops, grid_of(self.machine).axis_names)
+        named = self._named()
         sizes = {space.nodes(geometry) for geometry in space.geometries()}
         for nodes in self.sizes.keys() - sizes:
             nearest = min(sizes, key=lambda size: abs(size - nodes))
@@ -121,11 +113,13 @@ class PartitionLists(Analysis):
         """Return the geometries of the named lists that have sizes of the mix."""
         space = self._space
         return {
-            label: {one for one in canonical(space, listed, label) if space.nodes(one) in self.sizes}
+            label: {
+                geometry for geometry in canonical(space, listed, "named", label) if space.nodes(geometry) in self.sizes
+            }
             for label, listed in self.named.items()
         }
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """Return the rows of each size, then those of all lists, sorted by rank.
 
         Raises FabricstudyError if there are too many lists.
@@ -157,50 +151,37 @@ class PartitionLists(Analysis):
             fits.append(_Fit(geometry, space.bisection_links(geometry), count, stretch, used))
         return fits
 
-    def _ranked(self, part: str, fits: Mapping[int, list[_Fit]]) -> list[dict[str, Any]]:
+    def _ranked(self, part: str, fits: Mapping[int, list[_Fit]]) -> list[Row]:
         """Return a row for each choice of one geometry of each size."""
         lists, named = list(itertools.product(*fits.values())), self._named()
         shares = np.array([self.sizes[nodes] for nodes in fits])
         stretch, used = (
-            np.array([[getattr(fit, name) for fit in one] for one in lists]) for name in ("stretch", "used")
+            np.array([[getattr(fit, name) for fit in fits_of_list] for fits_of_list in lists])
+            for name in ("stretch", "used")
         )
         time = shares / shares.sum() / used
-        # What differs by rounding alone is equal.
-        mean, idle, useful = (
-            np.round(one, 9)
-            for one in (
-                stretch @ shares / shares.sum(),
-                1 - 1 / time.sum(axis=1),
-                1 / (time * (1 + self.communication * (stretch - 1))).sum(axis=1),
-            )
-        )
+        # Rounded, so that floating-point errors do not rank lists.
+        mean = np.round(stretch @ shares / shares.sum(), 9)
+        idle = np.round(1 - 1 / time.sum(axis=1), 9)
+        useful = np.round(1 / (time * (1 + self.communication * (stretch - 1))).sum(axis=1), 9)
         front = is_pareto_efficient(np.stack([mean, idle], axis=1))
         order = np.lexsort((mean, -useful))
         rank = 1 + np.searchsorted(-useful[order], -useful)
-        single, geometries = part != ALL, [{fit.geometry for fit in one} for one in lists]
+        single, geometries = part != ALL, [{fit.geometry for fit in fits_of_list} for fits_of_list in lists]
         return [
             {
-                "part": part, "geometries": " ".join(_written(fit.geometry) for fit in lists[place]),
-                "named": ", ".join(label for label, listed in named.items() if geometries[place] <= listed) or "other",
-                "bisection_links": lists[place][0].links if single else None,
-                "concurrent_max": lists[place][0].count if single else None,
-                "stretch": float(mean[place]), "idle_share": float(idle[place]),
-                "useful_utilisation": float(useful[place]),
-                "rank": int(rank[place]), "front": int(front[place]),
+                "part": part, "geometries": " ".join(_written(fit.geometry) for fit in lists[i]),
+                "named": ", ".join(label for label, listed in named.items() if geometries[i] <= listed) or "other",
+                "bisection_links": lists[i][0].links if single else None,
+                "concurrent_max": lists[i][0].count if single else None,
+                "stretch": float(mean[i]), "idle_share": float(idle[i]), "useful_utilisation": float(useful[i]),
+                "rank": int(rank[i]), "front": int(front[i]),
             }
-            for place in order
+            for i in order
         ]  # fmt: skip
 
 
 def _written(geometry: Geometry) -> str:
-    """Return a geometry without trailing sides of 1.
-
-    Examples
-    --------
-    >>> _written((4, 2, 1, 1)), _written((1, 1)), _written((1, 2))
-    ('4x2', '1', '1x2')
-    """
-    sides = "x".join(map(str, geometry))
-    while sides.endswith("x1"):
-        sides = sides[:-2]
-    return sides
+    """Return a geometry without trailing sides of 1."""
+    longer = [dimension for dimension, side in enumerate(geometry, 1) if side > 1]
+    return "x".join(map(str, geometry[: max(longer, default=1)]))

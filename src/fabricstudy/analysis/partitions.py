@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -15,10 +15,10 @@ from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import Geometry, PartitionSpace, SizeChoice, geometries_by_size, partition_space
 from fabricstudy.structure.production import Allowed, fits
 
-from .base import Analysis
+from .base import Analysis, Row
 
 
-def _facts(space: PartitionSpace, size: SizeChoice, geometry: Geometry, message_bytes: int | None) -> dict[str, Any]:
+def _facts(space: PartitionSpace, size: SizeChoice, geometry: Geometry, message_bytes: int | None) -> Row:
     links, capacity_Bps = space.bisection_links(geometry), space.bisection_Bps(geometry)
     whole = links == 0  # a single router has no bisection
     sent = None if message_bytes is None or whole else message_bytes
@@ -51,9 +51,9 @@ class Partitions(Analysis):
     * `misordered`: pairs of them in which the one with the shorter longest dimension has no larger bisection
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("machine", "blocks", "choice")
-    labels: ClassVar[tuple[str, ...]] = ("geometry",)
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("machine", "blocks", "choice")
+    labels = ("geometry",)
+    numbers = (
         "blocks", "nodes", "longest", "bisection_links", "bisection_Bps", "links_per_node", "crossing_per_link",
         "exchange_ns", "gain", "geometries", "misordered",
     )  # fmt: skip
@@ -81,9 +81,10 @@ class Partitions(Analysis):
         return self
 
     def _spaces(self) -> Iterator[tuple[str, PartitionSpace]]:
-        return ((label, partition_space(one)) for label, one in self.machines.items() if isinstance(one, GridConfig))
+        grids = ((label, grid) for label, grid in self.machines.items() if isinstance(grid, GridConfig))
+        return ((label, partition_space(grid)) for label, grid in grids)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [
             {"machine": label, "choice": choice, **_facts(space, size, geometry, self.message_bytes)}
             for label, space in self._spaces()

@@ -1,6 +1,6 @@
-"""Numbers that a source prints: rows."""
+"""Numbers printed in a source."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,17 +14,17 @@ Series = Annotated[dict[Number, Number], Field(min_length=1)]
 
 @register
 class Printed(Analysis):
-    """A table that a source prints, so that what its text says of the table can be checked, and drawn beside ours.
+    """A table printed in a source, to check statements of the source and to compare with computed tables.
 
     The columns:
 
-    * `table`, `line`: labels of the row: which table, and which line of it
-    * `at`: what stands above the number, such as cores
+    * `table`, `line`: labels of the table, and of its line
+    * `at`: head of the column, such as cores
     * `number`: the number
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("table", "line", "at")
-    numbers: ClassVar[tuple[str, ...]] = ("at", "number")
+    keys = ("table", "line", "at")
+    numbers = ("at", "number")
 
     kind: Literal["printed"] = "printed"
     tables: dict[str, dict[str, Series]] = Field(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -15,10 +15,10 @@ from fabricstudy.routing.valiant import Valiant
 from fabricstudy.structure.load import router_link_loads
 from fabricstudy.structure.summary import describe_machine
 
-from .base import Analysis
+from .base import Analysis, Row
 
 
-def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
+def _facts(machine: Machine, with_valiant: bool) -> Row:
     described = describe_machine(machine)
     ports, valiant = described.routers * described.radix, _valiant_hops(machine) if with_valiant else None
     names = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
@@ -32,7 +32,7 @@ def _facts(machine: Machine, with_valiant: bool) -> dict[str, Any]:
 
 
 def _valiant_hops(machine: Machine) -> float | None:
-    """Return the mean hops of Valiant's routing when all routers with nodes send to all others; None for one router."""
+    """Return the mean hops of Valiant's routing for an all-to-all of the nodes; None for one router."""
     nodes = machine.nodes_of_router > 0
     traffic = np.outer(nodes, nodes).astype(np.float64)
     np.fill_diagonal(traffic, 0.0)
@@ -53,17 +53,16 @@ class Topologies(Analysis):
     * `family`, `nodes`: label of the row, and nodes of the machine
     * `routers`, `cables`: all routers, and the cables between them
     * `radix`: ports in use of the largest router
-    * `router_ports`: ports of all routers if each had so many
+    * `router_ports`: `routers` times `radix`
     * `ports_per_node`, `cables_per_node`
     * `diameter`, `mean_hops`: between distinct routers with nodes
-    * `valiant_hops`, `detour`: on request, mean hops of packets between such routers that go by one drawn at random,
-      and these over `mean_hops`
+    * `valiant_hops`, `detour`: on request, mean hops with Valiant's routing, and these over `mean_hops`
     * `bisection_lower_Bps`, `bisection_upper_Bps`: equal where the bisection is exact
     * `bisection_per_node_Bps`: the upper one over `nodes`
     """
 
-    keys: ClassVar[tuple[str, ...]] = ("family", "nodes")
-    numbers: ClassVar[tuple[str, ...]] = (
+    keys = ("family", "nodes")
+    numbers = (
         "nodes", "routers", "cables", "radix", "router_ports", "ports_per_node", "cables_per_node", "diameter",
         "mean_hops", "valiant_hops", "detour", "bisection_lower_Bps", "bisection_upper_Bps", "bisection_per_node_Bps",
     )  # fmt: skip
@@ -82,11 +81,12 @@ class Topologies(Analysis):
             nodes = [machine.nodes for machine in sizes]
             for number, count in enumerate(nodes):
                 if count in nodes[:number]:
-                    problem, path = f"two machines of the family have {count} nodes", ("families", label, str(number))
+                    problem = f"two machines of the family have {count} nodes"
+                    path = ("families", label, str(number))
                     raise ConfigError(problem, "move one to another family", path, code="duplicate")
         return self
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         return [
             {"family": label, **_facts(machine.build(), self.valiant)}
             for label, sizes in self.families.items()

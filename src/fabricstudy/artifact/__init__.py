@@ -7,20 +7,8 @@ appendix, and a Makefile that runs the study again; ``compare`` compares the tab
 ``check`` verifies the files of an unpacked artifact.
 """
 
-from fabricstudy.artifact.checksums import check
 from fabricstudy.artifact.compare import TOLERANCE, Comparison, compare
-from fabricstudy.artifact.completed_study import ArtifactError, CompletedStudy, load_completed_study
-from fabricstudy.artifact.pack import pack
+from fabricstudy.artifact.completed_study import ArtifactError
 from fabricstudy.artifact.print_comparison import print_comparison
 
-__all__ = [
-    "TOLERANCE",
-    "ArtifactError",
-    "Comparison",
-    "CompletedStudy",
-    "check",
-    "compare",
-    "load_completed_study",
-    "pack",
-    "print_comparison",
-]
+__all__ = ["TOLERANCE", "ArtifactError", "Comparison", "compare", "print_comparison"]

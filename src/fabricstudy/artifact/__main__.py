@@ -19,12 +19,12 @@ def pack_study(args: argparse.Namespace) -> None:
 
 
 def check_folder(args: argparse.Namespace) -> None:
-    """Check that the files of an unpacked artifact are as they were packed."""
+    """Verify the files of an unpacked artifact."""
     print(f"{args.folder}: {check(args.folder)} files are as they were packed")
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Do one of both."""
+    """Write the artifact of a study, or check an unpacked one."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.artifact", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     packing = commands.add_parser("pack", help=pack_study.__doc__, description=pack_study.__doc__)

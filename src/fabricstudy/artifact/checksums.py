@@ -37,15 +37,15 @@ def check(folder: Path, below: str = "") -> int:
     if not expected:
         raise ArtifactError(f"{listing}: names no file below {below or folder}; unpack the archive again")
 
-    wrong = [
-        path
-        for path, digest in expected.items()
-        if not (folder / path).is_file() or hashlib.sha256((folder / path).read_bytes()).hexdigest() != digest
-    ]
+    wrong = [path for path, digest in expected.items() if _digest(folder / path) != digest]
     if wrong:
-        others = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
-        raise ArtifactError(f"{folder / wrong[0]}{others}: not as packed (SHA-256 differs); unpack the archive again")
+        more = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
+        raise ArtifactError(f"{folder / wrong[0]}{more}: not as packed (SHA-256 differs); unpack the archive again")
     return len(expected)
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
 
 
 def _listed(listing: Path) -> Iterator[tuple[str, str]]:
@@ -58,5 +58,5 @@ def _listed(listing: Path) -> Iterator[tuple[str, str]]:
             elif line:
                 raise InputFileError("not a digest and a path", "unpack the archive again", position_text(number), line)
     except InputFileError as mistake:
-        place = f"{listing}: {mistake.where}" if mistake.where else str(listing)
-        raise ArtifactError(f"{place}: {mistake.problem}; {mistake.remedy}") from None
+        where = f"{listing}: {mistake.where}" if mistake.where else str(listing)
+        raise ArtifactError(f"{where}: {mistake.problem}; {mistake.remedy}") from None

@@ -1,9 +1,10 @@
-"""The tables of two runs of a study, value by value."""
+"""Comparison of the tables of two runs of a study, value by value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from fabricstudy.table.select import label_text
 from .checksums import CHECKSUMS, check
 from .completed_study import ArtifactError
 
+Floats = npt.NDArray[np.float64]
+
 _PARTS = ("experiment", "schedule")
-"""First columns of tables with axes, of which the names of rows have the value only."""
+"""First columns of tables with axes; names of rows contain their labels without the column."""
 
 TOLERANCE = 0.05
 """Allowed relative difference between two versions of an engine."""
@@ -46,10 +49,12 @@ class TableComparison:
 
     @property
     def agrees(self) -> bool:
+        """Return whether all rows are in both runs, with differences within those allowed."""
         return not (self.missing or self.extra) and bool(self.values["agrees"].all())
 
     @property
     def differing(self) -> pd.DataFrame:
+        """Return the values that do not agree."""
         return self.values[~self.values["agrees"]].drop(columns="agrees").astype(object)
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +87,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
+        """Return whether all tables agree."""
         return all(table.agrees for table in self.tables.values())
 
     def values(self) -> pd.DataFrame:
@@ -91,6 +97,7 @@ class Comparison:
         return together[["table", *together.columns.drop("table")]]
 
     def to_json(self) -> dict[str, Any]:
+        """Return plain values, with the compared values that differ."""
         return {
             "old": str(self.old), "new": str(self.new), "agrees": self.agrees, "tolerance": self.tolerance,
             "engines": {name: {"old": old, "new": new} for name, (old, new) in self.versions.items()},
@@ -111,15 +118,17 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     """
     old, new = _tables_in(old), _tables_in(new)
     before, after = read_tables(old), read_tables(new)
-    allowed = _Allowed(_versions(before.points), _versions(after.points), tolerance)
-    frames, others = before.frames(), after.frames()
-    if set(frames) != set(others):
-        odd = ", ".join(sorted(set(frames) ^ set(others)))
-        raise ArtifactError(f"only one of the two runs has the tables {odd}; compare two runs of one study")
-    tables = {name: _compare_table(name, frame, others[name], allowed) for name, frame in frames.items()}
-    names = sorted({*before.points["engine"], *after.points["engine"]})
-    engines = {name: (_versions_text(before.points, name), _versions_text(after.points, name)) for name in names}
-    sides = [one.claims.drop_duplicates("claim").set_index("claim")["claim_verdict"] for one in (before, after)]
+    allowed = partial(_allowed, old=_versions(before.points), new=_versions(after.points), tolerance=tolerance)
+    frames, new_frames = before.frames(), after.frames()
+    if set(frames) != set(new_frames):
+        names = ", ".join(sorted(set(frames) ^ set(new_frames)))
+        raise ArtifactError(f"only one of the two runs has the tables {names}; compare two runs of one study")
+    tables = {name: _compare_table(name, frame, new_frames[name], allowed) for name, frame in frames.items()}
+    engines = {
+        str(engine): (_versions_text(before.points, engine), _versions_text(after.points, engine))
+        for engine in sorted({*before.points["engine"], *after.points["engine"]})
+    }
+    sides = [side.claims.drop_duplicates("claim").set_index("claim")["claim_verdict"] for side in (before, after)]
     verdicts = pd.concat(sides, axis=1, keys=["old", "new"]).astype(object)
     verdicts = verdicts.where(verdicts.notna(), None).rename_axis("claim").reset_index()
     return Comparison(old, new, tolerance, engines, tables, verdicts)
@@ -127,10 +136,10 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
 def _tables_in(folder: Path) -> Path:
     """Return the folder of the tables; of an artifact, verify the results first."""
-    folders = [place for place in (folder, folder / "tables") if (place / "points.parquet").is_file()][:1]
+    folders = [path for path in (folder, folder / "tables") if (path / "points.parquet").is_file()][:1]
     folders = folders or [file.parent for file in sorted(folder.glob("results/*/tables/points.parquet"))]
     if len(folders) != 1:
-        contents = "no tables of a study" if not folders else f"tables of {len(folders)} studies"
+        contents = f"tables of {len(folders)} studies" if folders else "no tables of a study"
         raise ArtifactError(f"{folder}: {contents}; name a folder such as results/quick, or an unpacked artifact")
     if (folder / CHECKSUMS).is_file():
         check(folder, below="results/")
@@ -148,44 +157,44 @@ def _versions_text(points: pd.DataFrame, engine: str) -> str:
     return ", ".join(sorted(versions.unique())) or "none"
 
 
-class _Allowed:
-    """The allowed relative difference of the rows of a table."""
+def _allowed(
+    name: str, frame: pd.DataFrame, old: Mapping[str, str], new: Mapping[str, str], tolerance: float
+) -> Floats:
+    """Return the allowed relative difference of each row, 0 if the versions of its engine are equal.
 
-    def __init__(self, old: Mapping[str, str], new: Mapping[str, str], tolerance: float) -> None:
-        self._old, self._new, self._tolerance = old, new, tolerance
-        self._same = set(old.values()) == set(new.values())
-
-    def rows(self, name: str, frame: pd.DataFrame) -> npt.NDArray[np.float64]:
-        """Return the allowed difference of each row; 0 for an exact one."""
-        if name == "machines" or name.startswith(ANALYSIS_PREFIX):
-            exact = np.ones(len(frame), dtype=bool)
-        elif "point_id" in frame:
-            exact = np.array([self._old.get(one) == self._new.get(one) for one in frame["point_id"]], dtype=bool)
-        else:  # from many points
-            exact = np.full(len(frame), self._same)
-        return np.where(exact, 0.0, self._tolerance)
+    `old` and `new` are the versions of the engines by point.
+    """
+    if name == "machines" or name.startswith(ANALYSIS_PREFIX):
+        return np.zeros(len(frame))
+    if "point_id" not in frame:  # from many points
+        return np.full(len(frame), 0.0 if set(old.values()) == set(new.values()) else tolerance)
+    return np.array(
+        [0.0 if old.get(point) == new.get(point) else tolerance for point in frame["point_id"]], dtype=float
+    )
 
 
-def _compare_table(name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: _Allowed) -> TableComparison:
+def _compare_table(
+    name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: Callable[[str, pd.DataFrame], Floats]
+) -> TableComparison:
     if set(old.columns) != set(new.columns):
-        odd = ", ".join(sorted(set(old.columns) ^ set(new.columns)))
-        raise ArtifactError(f"table {name}: only one of both has the columns {odd}; compare two runs of one study")
+        names = ", ".join(sorted(set(old.columns) ^ set(new.columns)))
+        raise ArtifactError(f"table {name}: only one run has the columns {names}; compare two runs of one study")
     first = old.columns[0]
     keys = [*([first, *axes_of(old)] if first in _PARTS else []), *_keys(name, old)]
     old, new = old.set_index(_row_names(old, keys)), new.set_index(_row_names(new, keys))
     common = old.index[old.index.isin(new.index)]
     left_out = {column.name for column in TABLES.get(name, ()) if not column.compared}
     columns = [column for column in old.columns if column not in left_out and column not in keys]
-    bound = allowed.rows(name, old.loc[common])
-    parts = [_compare_column(column, old.loc[common, column], new.loc[common, column], bound) for column in columns]
-    missing, extra = (tuple(one.index[~one.index.isin(other.index)]) for one, other in ((old, new), (new, old)))
+    limit = allowed(name, old.loc[common])
+    parts = [_compare_column(column, old.loc[common, column], new.loc[common, column], limit) for column in columns]
+    missing, extra = (tuple(a.index[~a.index.isin(b.index)]) for a, b in ((old, new), (new, old)))
     return TableComparison(name, len(common), pd.concat(parts, ignore_index=True), missing, extra)
 
 
 def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
     if name.startswith(ANALYSIS_PREFIX):
         kind = frame["kind"].iloc[0] if len(frame) else ""
-        # The keys of an extension's analysis are unknown here: its rows are compared in order.
+        # The keys of an analysis of an extension are unknown, so that its rows are compared in order.
         return keys_of(kind) if kind in Analysis.FAMILY.kinds else ("kind",)
     return tuple(column.name for column in TABLES[name] if column.identity)
 
@@ -197,13 +206,11 @@ def _row_names(frame: pd.DataFrame, keys: Iterable[str]) -> pd.Index[str]:
         for key in keys
     ]
     names = pd.Series([", ".join(row) for row in zip(*parts, strict=True)], dtype=object)
-    again = names.groupby(names).cumcount()
-    return pd.Index(names.where(again == 0, names + " #" + (again + 1).astype(str)))
+    repetition = names.groupby(names).cumcount()
+    return pd.Index(names.where(repetition == 0, names + " #" + (repetition + 1).astype(str)))
 
 
-def _compare_column(
-    column: str, old: pd.Series[Any], new: pd.Series[Any], allowed: npt.NDArray[np.float64]
-) -> pd.DataFrame:
+def _compare_column(column: str, old: pd.Series[Any], new: pd.Series[Any], allowed: Floats) -> pd.DataFrame:
     if _is_number(old) and _is_number(new):
         before, after = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in (old, new))
         fraction = pd.api.types.is_float_dtype(old) or pd.api.types.is_float_dtype(new)
@@ -214,8 +221,8 @@ def _compare_column(
         allowed = np.zeros(len(old))
         difference = np.where([a == b for a, b in zip(before, after, strict=True)], 0.0, np.inf)
     values = {"old": pd.Series(_plain(old), dtype=object), "new": pd.Series(_plain(new), dtype=object)}
-    found = {"difference": difference, "allowed": allowed, "agrees": difference <= allowed}
-    return pd.DataFrame({"row": old.index, "column": column, **values, **found})
+    result = {"difference": difference, "allowed": allowed, "agrees": difference <= allowed}
+    return pd.DataFrame({"row": old.index, "column": column, **values, **result})
 
 
 def _is_number(column: pd.Series[Any]) -> bool:
@@ -223,12 +230,12 @@ def _is_number(column: pd.Series[Any]) -> bool:
 
 
 def _plain(column: pd.Series[Any]) -> list[Any]:
-    """Return Python's own numbers and texts, and None for missing values."""
+    """Return Python numbers and texts, and None for missing values."""
     return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
-def relative_difference(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the difference of numbers over the larger one; 0 for two missing ones, infinite for one.
+def relative_difference(old: Floats, new: Floats) -> Floats:
+    """Return the difference over the larger absolute value; 0 if both are missing, infinite if one is.
 
     Examples
     --------

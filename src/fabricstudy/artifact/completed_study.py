@@ -26,10 +26,10 @@ class ArtifactError(FabricstudyError):
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where a run of a study put its files, all relative to `base`, the folder in which it ran.
+    """Output files of a study: records of points, structures of machines, tables of analyses, records of runs.
 
-    They are records of points, structures of machines, tables of analyses and records of runs; beside those of runs
-    stand their jobs, and histories of those that figures draw.
+    All are relative to `base`, the folder in which the study ran. Files of jobs, and histories for figures, are next to
+    the records of runs.
     """
 
     base: Path
@@ -53,12 +53,10 @@ class Outputs:
     def benchmarks(self) -> dict[str, list[Path]]:
         """The existing benchmark files of each stage."""
         folder = self.base / "benchmarks" / self.study
-        chunks = [f"{path.stem}.jsonl" for path in self.structures]
+        analyses = [path.stem.removeprefix(ANALYSIS_PREFIX) for path in self.analyses]
         files = {
-            "structure": [folder / "structure" / name for name in chunks],
-            "analysis": [
-                folder / "analysis" / f"{path.stem.removeprefix(ANALYSIS_PREFIX)}.jsonl" for path in self.analyses
-            ],
+            "structure": [folder / "structure" / f"{path.stem}.jsonl" for path in self.structures],
+            "analysis": [folder / "analysis" / f"{name}.jsonl" for name in analyses],
             "simulate": [folder / "simulate" / path.name for path in self.shards],
             "schedule": [folder / "schedule" / path.name for path in self.schedules],
             "table": [folder / "table.jsonl"],
@@ -68,14 +66,14 @@ class Outputs:
 
     def files(self) -> list[Path]:
         """Return all files, sorted."""
-        timings = [path for paths in self.benchmarks.values() for path in paths]
-        made = self.tables.parent
-        folders = (self.tables, self.report, made / "machine", made / "workload")
-        found = [*made.glob("plan*.parquet"), *(path for folder in folders for path in folder.rglob("*"))]
-        kept = [path for path in found if path.is_file() and not path.name.startswith(".")]
+        results = self.tables.parent
+        folders = (self.tables, self.report, results / "machine", results / "workload")
+        optional = [path for folder in folders for path in folder.rglob("*") if not path.name.startswith(".")]
+        optional += results.glob("plan*.parquet")
+        optional += [path.with_suffix(".history.parquet") for path in self.schedules]
+        files = {path for path in optional if path.is_file()}.union(*self.benchmarks.values())
         jobs = [path.with_suffix(".parquet") for path in self.schedules]
-        kept += [path for path in (one.with_suffix(".history.parquet") for one in self.schedules) if path.is_file()]
-        return sorted({*self.shards, *self.structures, *self.analyses, *self.schedules, *jobs, *timings, *kept})
+        return sorted(files.union(self.shards, self.structures, self.analyses, self.schedules, jobs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +103,18 @@ class CompletedStudy:
 
     @property
     def interval(self) -> tuple[str, str]:
-        """The begin of the first simulation and the end of the last one, or when the page was made (ISO 8601, UTC)."""
+        """Start of the first and end of the last simulation, or twice the time of the report (ISO 8601, UTC)."""
         simulated = self.points.dropna(subset="started")
         if simulated.empty:
-            made = datetime.fromtimestamp((self.outputs.report / "index.html").stat().st_mtime, UTC)
-            return (made.isoformat(timespec="seconds"),) * 2
+            written = datetime.fromtimestamp((self.outputs.report / "index.html").stat().st_mtime, UTC)
+            return (written.isoformat(timespec="seconds"),) * 2
         started = pd.to_datetime(simulated["started"])
         ended = started + pd.to_timedelta(simulated["wall_s"].fillna(0), unit="s")
         return started.min().isoformat(timespec="seconds"), ended.max().isoformat(timespec="seconds")
 
     @property
     def study_path(self) -> str:
-        """Path of the study file in the artifact; the name of a study, unlike a file's, is safe in any shell."""
+        """Path of the study file in the artifact; the name of a study is safe in any shell."""
         return f"study/{self.name}.yaml"
 
     def study_files(self) -> dict[str, Path]:
@@ -132,11 +130,11 @@ def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
     for name, path in referenced_files(value, study.parent):
         if not path.resolve().is_relative_to(study.parent.resolve()):
             raise ArtifactError(f"{study}: the file {name} is outside its folder; move it next to the study")
-        # By the name in the study, which may be that of a link.
-        direct = Path(name)
-        if direct.is_absolute() or ".." in direct.parts:
-            direct = path.resolve().relative_to(study.parent.resolve())
-        yield direct.as_posix(), path
+        # The name in the study, which may be that of a link, if it is a path below the folder.
+        relative = Path(name)
+        if relative.is_absolute() or ".." in relative.parts:
+            relative = path.resolve().relative_to(study.parent.resolve())
+        yield relative.as_posix(), path
 
 
 def load_completed_study(
@@ -153,8 +151,9 @@ def load_completed_study(
     """
     loaded = load_study(study)
     source = study.read_text(encoding="utf-8")
-    found_shards = (tuple(sorted(paths)) for paths in (shards, structures, analyses, schedules))
-    outputs = Outputs(base, loaded.study, *found_shards)
+    outputs = Outputs(
+        base, loaded.study, *(tuple(sorted(paths)) for paths in (shards, structures, analyses, schedules))
+    )
     again = f"run snakemake --cores all artifact --config {shlex.quote(f'study={study}')}"
     if not (outputs.tables / "points.parquet").is_file():
         raise ArtifactError(f"{outputs.tables}: the study {loaded.study} was not run; {again}")
@@ -168,15 +167,15 @@ def load_completed_study(
 
 def _stale_tables(run: CompletedStudy) -> str:
     points = run.tables.points
-    alone = points["experiment"] == BASELINE_EXPERIMENT
-    rows = points.loc[~alone, ["experiment", "point_id", "seed"]].itertuples(index=False, name=None)
+    is_baseline = points["experiment"] == BASELINE_EXPERIMENT
+    rows = points.loc[~is_baseline, ["experiment", "point_id", "seed"]].itertuples(index=False, name=None)
     planned = [(row.experiment, row.point_id, row.seed) for row in run.plan.rows]
-    only_alone = set(run.plan.points) - {row.point_id for row in run.plan.rows}
-    if list(rows) != planned or set(points.loc[alone, "point_id"]) != only_alone:
+    baselines = set(run.plan.points) - {row.point_id for row in run.plan.rows}
+    if list(rows) != planned or set(points.loc[is_baseline, "point_id"]) != baselines:
         return f"{run.outputs.tables}: the tables are older than the study {run.file} and have other points"
     runs = [(row.schedule, row.run_id, row.seed) for row in run.plan.run_rows]
-    made = run.tables.schedules
-    if [tuple(row) for row in made[["schedule", "run_id", "seed"]].to_numpy()] != runs if runs else len(made):
+    table = run.tables.schedules
+    if [tuple(row) for row in table[["schedule", "run_id", "seed"]].to_numpy()] != runs if runs else len(table):
         return f"{run.outputs.tables}: the tables are older than the study {run.file} and have other runs"
     if run.plan.rows and not (points["status"] == DONE).any():
         return f"{run.outputs.tables}: no point of the study is done"
@@ -194,7 +193,8 @@ def _stale_report(run: CompletedStudy) -> str:
 
 
 def _lost_records(run: CompletedStudy) -> str:
-    recorded = {json.loads(line)["point_id"] for path in run.outputs.shards for line in path.open(encoding="utf-8")}
+    lines = (line for path in run.outputs.shards for line in path.read_text(encoding="utf-8").splitlines())
+    recorded = {json.loads(line)["point_id"] for line in lines}
     lost = [name for name in run.plan.points if name not in recorded]
-    place = run.outputs.base / "results" / run.name / "simulate"
-    return f"{place}: no record of {len(lost)} points, such as {lost[0]}" if lost else ""
+    folder = run.outputs.base / "results" / run.name / "simulate"
+    return f"{folder}: no record of {len(lost)} points, such as {lost[0]}" if lost else ""

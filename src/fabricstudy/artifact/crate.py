@@ -52,7 +52,7 @@ _OUTPUTS = {
     "schedule": "Runs of schedules, one object a run, and the jobs of some.",
 }
 _DESCRIPTIONS = {
-    "README.md": "How to run it again and compare",
+    "README.md": "Instructions to reproduce the study and to compare results",
     "APPENDIX.md": "Draft of the appendix on artifact description and evaluation",
     "Makefile": "The commands: check, reproduce, compare",
     "code/LICENSE": "Licence of the code",
@@ -66,7 +66,7 @@ def metadata(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes])
 
     crate, study = ROCrate(), run.plan.study
     crate.name = f"fabricstudy artifact: {study.title or run.name}"
-    crate.description = study.description.strip() or f"The study {run.name}, its results and the code that made them."
+    crate.description = study.description.strip() or f"The study {run.name}, its results and its code."
     crate.datePublished = run.interval[1]
     crate.license = _context(crate, _LICENSE, "CreativeWork", name="Apache License 2.0")
     crate.root_dataset["conformsTo"] = [
@@ -74,13 +74,13 @@ def metadata(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes])
         for profile, (name, edition) in _PROFILES.items()
     ]
     workflow = _workflow(crate, code)
-    as_given = f"at {code.state}, as git archive gives them." if code.clean else f"as they were on disk: {code.state}."
-    about = {"name": "Code", "description": f"The files of fabricstudy {as_given}"}
+    state = f"at {code.state}, as in git archive." if code.clean else f"as they were on disk: {code.state}."
+    about = {"name": "Code", "description": f"The files of fabricstudy {state}"}
     crate.add_dataset(dest_path="code/", properties=about)
     _run(crate, run, workflow, _files(crate, contents))
     described = crate.metadata.generate()
     for entity in described["@graph"]:
-        # A list of one is written as that one, as RO-Crate asks for.
+        # RO-Crate requires a list of one to be written as its element.
         entity |= {key: value[0] for key, value in entity.items() if isinstance(value, list) and len(value) == 1}
     return (json.dumps(described, indent=1) + "\n").encode()
 
@@ -120,7 +120,7 @@ def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
             continue
         kind = _KINDS.get(PurePosixPath(name).suffix, "text/plain")
         properties = {"name": description or name, "encodingFormat": kind}
-        if path != "APPENDIX.md":  # a draft, which its authors are to change
+        if path != "APPENDIX.md":  # a draft, which the authors change
             properties |= {"contentSize": str(len(content)), "sha256": hashlib.sha256(content).hexdigest()}
         files[path] = crate.add_file(dest_path=path, properties=properties)
     files["README.md"]["about"] = crate.root_dataset

@@ -16,7 +16,7 @@ import pandas as pd
 from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.columns import DONE, LINK_LOAD_TABLE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.report.text import claimed, format_number, range_text
+from fabricstudy.report.text import claim_numbers, format_number
 from fabricstudy.table.files import ANALYSIS_PREFIX
 
 from .compare import ROUNDING, TOLERANCE
@@ -85,34 +85,32 @@ def _packages(contents: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _figures(run: CompletedStudy) -> list[dict[str, str]]:
-    found = []
+    figures = []
     for figure in run.plan.study.report_figures:
         name = figure.table if figure.analysis is None else f"{ANALYSIS_PREFIX}{figure.analysis}"
         name = LINK_LOAD_TABLE if figure.of_links else name
         table = f"results/{run.name}/tables/{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
         files = f"reports/{run.name}/figures/{figure.id}.svg, .pdf"
-        found.append({"id": figure.id, "title": figure.title, "files": files, "table": table})
-    return found
+        figures.append({"id": figure.id, "title": figure.title, "files": files, "table": table})
+    return figures
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
-    how, verdict, of_claim = row["show"], row["verdict"], row["claim_verdict"]
-    low, high = format_number(row["low"], how), format_number(row["high"], how)
-    statement = row["statement"] if pd.isna(row["part_statement"]) else f"{row['statement']} ({row['part_statement']})"
-    return {
+    verdict, of_claim, numbers = row["verdict"], row["claim_verdict"], claim_numbers(row)
+    low, high = (format_number(row[end], row["show"]) for end in ("low", "high"))
+    if low != high and not pd.isna(row["measured"]):
+        numbers["measured"] += f" ({low} to {high})"
+    return numbers | {
         "claim": row["claim"],
-        "statement": statement,
-        "said": range_text(row["source_low"], row["source_high"], how),
-        "accepted": range_text(row["accept_low"], row["accept_high"], how),
-        "measured": claimed(row) + (f" ({low} to {high})" if low != high and not pd.isna(row["measured"]) else ""),
+        "statement": row["statement"] + ("" if pd.isna(row["part_statement"]) else f" ({row['part_statement']})"),
         "verdict": verdict if verdict == of_claim else f"{verdict} (claim: {of_claim})",
     }
 
 
 def _this_machine() -> dict[str, str]:
     """Return processor and memory of this computer."""
-    about = Path("/proc/cpuinfo")
-    models = re.findall(r"^model name\s*: (.*)$", about.read_text() if about.is_file() else "", re.MULTILINE)
+    cpuinfo = Path("/proc/cpuinfo")
+    models = re.findall(r"^model name\s*: (.*)$", cpuinfo.read_text() if cpuinfo.is_file() else "", re.MULTILINE)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         "host": socket.gethostname(),

@@ -1,4 +1,4 @@
-"""The time to reproduce a study, from measured times."""
+"""Expected time to reproduce a study, from measured times."""
 
 import json
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ import pandas as pd
 from .completed_study import CompletedStudy
 
 SETUP_MINUTES = (4, 10)
-"""Environment and simulator, mostly downloads and compilation; seven were measured on two busy cores."""
+"""Environment and simulator, mostly downloads and compilation; seven minutes measured on two cores under load."""
 
 JOB_START_S = 3.0
 """Overhead of Snakemake for a job."""
@@ -20,7 +20,7 @@ CORES = (1, 4, 16, 64)
 
 @dataclass(frozen=True)
 class Effort:
-    """Processor seconds of the stages and of the longest batch, and the most memory of a process (bytes)."""
+    """CPU time of the stages and of the longest batch, and peak memory of a process."""
 
     execution_s: float
     longest_s: float
@@ -28,7 +28,7 @@ class Effort:
     memory_bytes: float
 
     def execution_minutes(self, cores: int) -> float:
-        """Return the expected elapsed minutes of the simulations, at least those of the longest batch."""
+        """Return the expected wall time of the simulations, at least that of the longest batch."""
         return max(self.execution_s / cores, self.longest_s) / 60
 
 
@@ -41,7 +41,7 @@ def effort(run: CompletedStudy) -> Effort:
     used = (points["cpu_s"].fillna(0) + points["overhead_cpu_s"].fillna(0)).astype(float)
     spent_s = dict(zip(points["point_id"], used, strict=True))
     batches_s = [
-        sum(spent_s.get(json.loads(line)["point_id"], 0.0) for line in path.open(encoding="utf-8"))
+        sum(spent_s.get(json.loads(line)["point_id"], 0.0) for line in path.read_text().splitlines())
         for path in run.outputs.shards
     ]
     timings = {stage: _timings(paths) for stage, paths in run.outputs.benchmarks.items()}
@@ -57,8 +57,8 @@ def effort(run: CompletedStudy) -> Effort:
 
 
 def _timings(paths: Iterable[Path]) -> list[tuple[float, float]]:
-    """Return elapsed seconds and most resident memory (MB) of jobs, from Snakemake's benchmark files."""
+    """Return wall time (s) and peak resident memory (MB) of jobs, from Snakemake's benchmark files."""
     rows = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
-    # Snakemake writes NA for a job that ended before the first look at its memory.
+    # Snakemake writes NA for a job that ended before the first sample of its memory.
     memory = pd.to_numeric(pd.Series([row["max_rss"] for row in rows], dtype=object), errors="coerce").fillna(0.0)
     return [(float(row["s"]), float(peak)) for row, peak in zip(rows, memory, strict=True)]

@@ -11,16 +11,19 @@ from rich.table import Table
 from .compare import ROUNDING
 
 MAX_LINES = 20
-"""Entries printed of a long list; the others are in ``--json`` and ``--csv``."""
+"""Maximum number of printed entries of a list; all are in ``--json`` and ``--csv``."""
 
-Found = Mapping[str, Any]
+Plain = Mapping[str, Any]
 
 
-def print_comparison(comparison: Found, console: Console) -> None:
+def print_comparison(comparison: Plain, console: Console) -> None:
     """Print the result of `Comparison.to_json`: engines, tables, values that differ, verdicts, and the conclusion."""
     console.print(f"old: {escape(comparison['old'])}\nnew: {escape(comparison['new'])}", soft_wrap=True)
     for engine, versions in comparison["engines"].items():
-        console.print(_engine(engine, versions, comparison["tolerance"]), soft_wrap=True)
+        old, new = escape(versions["old"]), escape(versions["new"])
+        allowed = f"{old} and {new}, so numbers may differ by {100 * comparison['tolerance']:g} %"
+        equal = f"{old} in both, so numbers must be equal (to {ROUNDING:g} of their size)"
+        console.print(f"engine {engine}: {equal if old == new else allowed}", soft_wrap=True)
     console.print(_overview(comparison["tables"]))
     for name, table in comparison["tables"].items():
         _list(console, f"{name}: rows only in the old run", table["missing"])
@@ -35,14 +38,7 @@ def print_comparison(comparison: Found, console: Console) -> None:
     console.print(_conclusion(comparison), soft_wrap=True)
 
 
-def _engine(engine: str, versions: Mapping[str, str], tolerance: float) -> str:
-    old, new = escape(versions["old"]), escape(versions["new"])
-    if old == new:
-        return f"engine {engine}: {old} in both, so numbers have to be equal (to {ROUNDING:g} of their size)"
-    return f"engine {engine}: {old} and {new}, so numbers may differ by {100 * tolerance:g} %"
-
-
-def _overview(tables: Mapping[str, Found]) -> Table:
+def _overview(tables: Mapping[str, Plain]) -> Table:
     overview = Table(box=None)
     for name in ("table", "rows", "values", "equal", "within tolerance", "different", "missing", "extra", "largest"):
         overview.add_column(name, justify="left" if name == "table" else "right")
@@ -77,28 +73,29 @@ def _list(console: Console, title: str, entries: Sequence[str]) -> None:
         console.print(f"  and {len(entries) - MAX_LINES} more; --json and --csv have all")
 
 
-def _differing(tables: Mapping[str, Found]) -> list[str]:
+def _differing(tables: Mapping[str, Plain]) -> list[str]:
     values = [{**value, "table": name} for name, table in tables.items() for value in table["differing"]]
     values.sort(key=lambda value: math.inf if value["difference"] is None else value["difference"], reverse=True)
-    texts = []
-    for value in values:
-        change = f"{_text(value['old'])} -> {_text(value['new'])}"
-        if value["difference"] is not None:
-            allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > ROUNDING else ""
-            change += f" ({percent(value['difference'])}{allowed})"
-        texts.append(f"{value['table']}.{value['column']} at {value['row']}: {change}")
-    return texts
+    return [f"{value['table']}.{value['column']} at {value['row']}: {_change(value)}" for value in values]
+
+
+def _change(value: Plain) -> str:
+    change = f"{_text(value['old'])} -> {_text(value['new'])}"
+    if value["difference"] is None:
+        return change
+    allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > ROUNDING else ""
+    return f"{change} ({percent(value['difference'])}{allowed})"
 
 
 def _text(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-def _conclusion(comparison: Found) -> str:
+def _conclusion(comparison: Plain) -> str:
     tables = comparison["tables"].values()
     rows, values = (sum(table[key] for table in tables) for key in ("rows", "values"))
     if comparison["agrees"]:
         return f"[bold green]They agree[/]: {values} values in {rows} rows."
-    differing, missing, extra = (sum(len(one[key]) for one in tables) for key in ("differing", "missing", "extra"))
-    odd = f"{differing} of {values} values differ, {missing} rows are missing, {extra} are extra"
-    return f"[bold red]They do not agree[/]: {odd}."
+    differing, missing, extra = (sum(len(table[key]) for table in tables) for key in ("differing", "missing", "extra"))
+    counts = f"{differing} of {values} values differ, {missing} rows are missing, {extra} are extra"
+    return f"[bold red]They do not agree[/]: {counts}."

@@ -1,14 +1,12 @@
-"""``fabricstudy candidates``: which machines could be built, and which of them are best."""
+"""``fabricstudy candidates``: possible machines, and the Pareto front of price, bound and taper."""
 
 import argparse
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
 
 from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.core.errors import FabricstudyError
@@ -17,43 +15,43 @@ from fabricstudy.core.model import Model
 from fabricstudy.study.file import load_study, validated
 from fabricstudy.workflow.pipeline import find_study
 
-from .common import progress_spinner, text_table
+from .common import progress_spinner, table_console, text_table
 
 WORDS = (
-    "The front: no other candidate has at most the price a node, the bound and the taper (below 1 counts as 1), and "
-    "less of one of them. Taper: what half of the nodes can send, over what the bisection carries; above 1 the middle "
-    "of the machine is the bottleneck. Bound: least time for the traffic, whatever the routing."
+    "The front: no other candidate has at most the price per node, the bound and the taper (at least 1), and less of "
+    "one of them. Taper: injection bandwidth of half of the nodes over the bisection bandwidth; above 1 the bisection "
+    "is the bottleneck. Bound: lower bound on the time of the traffic, whatever the routing."
 )
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
 _KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"{WORDS} How long it takes: {_HOW_LONG}."
-    parser.add_argument("--nodes", type=int, required=True, help="nodes, at least")
+    parser.epilog = f"{WORDS} Time: {_HOW_LONG}."
+    parser.add_argument("--nodes", type=int, required=True, help="fewest nodes")
     parser.add_argument("--max-nodes", type=int, help="most nodes (default: 5 %% more)")
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
-    parser.add_argument("--ports-per-node", type=float, help="ports of all routers for each node, at most (default: 8)")
-    parser.add_argument("--taper", type=float, help="what half of the nodes can send over the bisection, at most")
-    parser.add_argument("--bandwidth", help="of all cables (default: 25 GB/s)")
+    parser.add_argument("--ports-per-node", type=float, help="most router ports per node (default: 8)")
+    parser.add_argument("--taper", type=float, help="largest taper")
+    parser.add_argument("--bandwidth", help="of each cable (default: 25 GB/s)")
     parser.add_argument("--families", nargs="+", metavar="KIND", help="kinds of machines (default: all)")
-    parser.add_argument("--study", help="study whose jobs make the traffic (default: all-to-all of all nodes, 1 kB)")
+    parser.add_argument("--study", help="study with the jobs of the traffic (default: all-to-all of all nodes, 1 kB)")
     parser.add_argument("--prices", type=Path, help="CSV of prices (default: those of Besta and Hoefler, 2014)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write a study that simulates the front")
 
 
 def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
-    """List the machines of about so many nodes that no other one beats in price, bound and taper."""
+    """List the machines of about so many nodes on the Pareto front of price, bound and taper."""
     if args.write and args.write.exists():
-        raise FabricstudyError(f"{args.write}: there is such a file; move it away, or give another name")
+        raise FabricstudyError(f"{args.write}: the file exists; move it, or use another name")
     file = find_study(args.study) if args.study else None
     folder = file.parent if file else Path()
     asked = {key: getattr(args, key) for key in _KEYS if getattr(args, key) is not None} | _jobs(file)
     if args.prices:
         asked["prices"] = _price_file(args.prices, folder)
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
-    with progress_spinner(f"looking at candidates; {_HOW_LONG}") as tell:
-        candidates = analysis.found(tell)
+    with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
+        candidates = analysis.found(show_progress)
     front = {row["machine"]: written for row, written in candidates if row["front"]}
     if args.write:
         prices = _price_file(args.prices, args.write.parent) if args.prices else "besta-2014"
@@ -76,12 +74,12 @@ class _Asked(Model):
 
 
 def _jobs(file: Path | None) -> dict[str, Any]:
-    """Return the jobs of a study as they stand in it, and the cores of its nodes."""
+    """Return the jobs as in the study file, and the cores of a node."""
     if file is None:
         return {"jobs": [{"share": 1.0, "pattern": {"kind": "all-to-all", "message": "1 kB"}}]}
     study = load_study(file)
     if study.machine is None:
-        raise FabricstudyError(f"{file}: a study without jobs; give one that simulates")
+        raise FabricstudyError(f"{file}: a study without jobs; use one that simulates")
     return {"jobs": study.base["jobs"], "cores_per_node": study.machine.cores_per_node}
 
 
@@ -90,7 +88,7 @@ def _price_file(file: Path, folder: Path) -> dict[str, str]:
 
 
 def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any) -> dict[str, Any]:
-    """Return a study that simulates machines with the jobs that the bounds are of, in the sizes that these have."""
+    """Return a study that simulates the machines of the front with the jobs of the bounds, on equally many nodes."""
     sized = [
         {key: value for key, value in written.items() if key != "share"} | {"nodes": job.node_count(analysis.nodes)}
         for written, job in zip(jobs, analysis.jobs, strict=True)
@@ -98,7 +96,7 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
     cost = {"kind": "cost", "machines": front, "prices": prices, "radix": analysis.radix}
     return {
         "study": "next-machine-candidates",
-        "title": f"Machines of {analysis.nodes} to {analysis.largest} nodes that no other candidate beats",
+        "title": f"Pareto-efficient machines of {analysis.nodes} to {analysis.largest} nodes",
         "machine": next(iter(front.values())),
         "routing": "minimal",
         "jobs": sized,
@@ -108,7 +106,7 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
         "figures": [
             {"id": "time", "kind": "bar", "title": "Runtime of the jobs", "x": "machine", "y": "runtime_ns"},
             {
-                "id": "price", "kind": "bar", "title": "What a node costs", "analysis": "cost", "x": "machine",
+                "id": "price", "kind": "bar", "title": "Price per node", "analysis": "cost", "x": "machine",
                 "y": "price_per_node", "where": {"part": "all"},
             },
         ],
@@ -127,13 +125,12 @@ def show_candidates(result: dict[str, Any]) -> None:
             interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", f"{row['power_per_node_W']:.1f}",
             f"{row['bound_ns'] / 1e3:,.1f}",
         )  # fmt: skip
-    console = Console(width=None if sys.stdout.isatty() else 200)
+    console = table_console(200)
     console.print(table)
     counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(result["families"].items()))
     console.print(
-        f"\n{result['candidates']:,} candidates ({counted}); above is the front. Prices in {result['currency']}; "
-        f"bound of {result['traffic']}, the least one first.\n{WORDS}",
-        highlight=False,
+        f"\n{result['candidates']:,} candidates ({counted}); the table is the front, sorted by bound. Prices in "
+        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS}"
     )
     if result["written"]:
-        console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}", highlight=False)
+        console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}")

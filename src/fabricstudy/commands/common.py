@@ -1,18 +1,22 @@
-"""Shared parts of commands: studies, points, the folder of results, progress, and checks of arguments."""
+"""Shared parts of commands: studies, points, machines, the folder of results, progress, and checks of arguments."""
 
 import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Column, Table
 
-from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
 from fabricstudy.engine.point import PlannedPoint
-from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, load_pipelines
+from fabricstudy.machine.base import Topology, published_machine
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.study.file import load_machine, parse_yaml, study_files, validate_machine
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies, find_study, load_pipelines
 
 LINE_EACH_S = 10.0
 
@@ -45,10 +49,9 @@ def planned_point(study: str, point_id: str) -> PlannedPoint:
 
 @contextmanager
 def progress_spinner(words: str) -> Iterator[Callable[[str], None]]:
-    """Show that something is going on.
+    """Show that a command is working; yield a function that shows its progress.
 
-    It yields a function that shows the progress: in a terminal next to `words`, elsewhere as a line on standard error
-    every ten seconds.
+    Progress is shown in a terminal next to `words`, elsewhere as a line on standard error every ten seconds.
     """
     console = Console(stderr=True)
     shown_s = time.monotonic()
@@ -72,13 +75,11 @@ def parse_whole_number(text: str, least: int = 0) -> int:
     return int(text)
 
 
-def parse_positive(text: str) -> int:
-    """Parse an argument that is a whole number above 0."""
-    return parse_whole_number(text, 1)
+parse_positive = partial(parse_whole_number, least=1)
 
 
 def check_output(written: Path | None, *read: Path | str | None) -> None:
-    """Refuse to write a file that is also read, or in a missing folder; None is not written."""
+    """Refuse to write a file that is also read, or one in a missing folder; None is not written."""
     if written is None:
         return
     if written.is_dir() or not written.parent.is_dir():
@@ -88,8 +89,13 @@ def check_output(written: Path | None, *read: Path | str | None) -> None:
             raise FabricstudyError(f"{written}: is also read; name another file to write to", "invalid-value")
 
 
+def table_console(columns: int) -> Console:
+    """Return a console for tables: as wide as the terminal, or of `columns` where output is not a terminal."""
+    return Console(width=None if sys.stdout.isatty() else columns, highlight=False)
+
+
 def text_table(*names: str, left: int = 1) -> Table:
-    """Return a table for a terminal whose first columns are text, and the others numbers."""
+    """Return a table for a terminal with `left` columns of text, followed by columns of numbers."""
     columns = (Column(name, justify="left" if number < left else "right") for number, name in enumerate(names))
     return Table(*columns, box=None)
 
@@ -100,3 +106,24 @@ def results_folder(args: argparse.Namespace) -> Path:
     if folder.exists() and not folder.is_dir():
         raise FabricstudyError(f"{folder}: not a folder; name the folder `results` of a run", "file-unreadable")
     return folder
+
+
+def load_named_machine(source: str) -> Topology:
+    """Return the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
+    if source in INSTANCES:
+        return published_machine(source)
+    if source.lstrip().startswith("{"):
+        return validate_machine(parse_yaml(source))
+    try:
+        return load_machine(find_study(source))
+    except StudyError as error:
+        if error.code != "file-not-found":
+            raise
+        problem = f"{source}: neither a published machine, a study nor a .yaml file"
+        remedy = suggestion(source, [*bundled_studies(), *INSTANCES])
+        raise FabricstudyError(f"{problem}; {remedy}", "unknown-name") from None
+
+
+def machine_files(source: str | None) -> list[Path]:
+    """Return the files of a machine that a command names, which the command must not overwrite."""
+    return study_files(Path(source)) if source and Path(source).suffix in (".yaml", ".yml") else []

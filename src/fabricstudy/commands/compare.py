@@ -2,15 +2,12 @@
 
 import argparse
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from fabricstudy.core.errors import FabricstudyError
 
-from .common import check_output
+from .common import check_output, table_console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _tolerance(text: str) -> float:
     number = float(text)
     if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no relative difference; write one from 0 on, such as 0.05")
+        raise argparse.ArgumentTypeError(f"{text} is not a relative difference; write one of at least 0, such as 0.05")
     return number
 
 
@@ -37,7 +34,7 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     check_output(args.csv)
     for folder in (args.old, args.new):
         if args.csv and args.csv.exists() and args.csv.resolve().is_relative_to(folder.resolve()):
-            raise FabricstudyError(f"{args.csv}: belongs to {folder}, which is read; choose another", "invalid-value")
+            raise FabricstudyError(f"{args.csv}: is read as part of {folder}; name another file", "invalid-value")
     comparison = compare(args.old, args.new, args.tolerance)
     if args.csv:
         write_csv(comparison.values(), args.csv)
@@ -47,4 +44,4 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
 def show_comparison(comparison: dict[str, Any]) -> None:
     from fabricstudy.artifact.print_comparison import print_comparison
 
-    print_comparison(comparison, Console(width=140 if not sys.stdout.isatty() else None))
+    print_comparison(comparison, table_console(140))

@@ -18,8 +18,15 @@ from fabricstudy.study.file import study_files
 from fabricstudy.workflow.pipeline import find_study
 from fabricstudy.workload.placing import job_of_node
 
-from .common import add_results, check_output, planned_point, progress_spinner, results_folder
-from .machine import load_named_machine
+from .common import (
+    add_results,
+    check_output,
+    load_named_machine,
+    machine_files,
+    planned_point,
+    progress_spinner,
+    results_folder,
+)
 
 SUFFIXES = (".svg", ".pdf", ".png")
 
@@ -27,15 +34,14 @@ SUFFIXES = (".svg", ".pdf", ".png")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Groups are on a circle, grids are slices, trees levels. Large machines of groups are drawn in bundles: one "
-        "line for all cables between two groups, as wide as they are many."
+        "line for all cables between two groups, as wide as their number."
     )
     source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("machine", metavar="MACHINE", nargs="?", help=f"{source}; left out with --load: the point's")
-    parser.add_argument(
-        "--load", nargs=2, metavar=("STUDY", "POINT"), help="colour nodes by job and links by what a stored point says"
-    )
-    parser.add_argument("--by", choices=("bytes", "stall"), default="bytes", help="of links (default: %(default)s)")
-    parser.add_argument("--labels", action="store_true", help="write below each router its name and its nodes")
+    parser.add_argument("machine", metavar="MACHINE", nargs="?", help=f"{source}; default with --load: the point's")
+    words = "colour nodes by job, and links by load, of a stored point"
+    parser.add_argument("--load", nargs=2, metavar=("STUDY", "POINT"), help=words)
+    parser.add_argument("--by", choices=("bytes", "stall"), default="bytes", help="link load (default: %(default)s)")
+    parser.add_argument("--labels", action="store_true", help="label each router with its name and its nodes")
     parser.add_argument("--out", type=Path, required=True, help="file to write: .svg, .pdf or .png")
     add_results(parser)
 
@@ -44,9 +50,8 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
     if args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
-    sources = [find_study(args.load[0])] if args.load else []
-    sources += [Path(args.machine)] if args.machine and Path(args.machine).suffix in (".yaml", ".yml") else []
-    check_output(args.out, *(path for source in sources for path in study_files(source)))
+    read = study_files(find_study(args.load[0])) if args.load else []
+    check_output(args.out, *read, *machine_files(args.machine))
     with progress_spinner("drawing"), mpl.rc_context(STYLE):
         scene = _of_point(args) if args.load else Scene(_named_machine(args.machine).build())
         scene = replace(scene, labels=args.labels)
@@ -56,7 +61,7 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
             raise error.in_study() from None
         except NothingToDraw as reason:
             raise FabricstudyError(f"{args.load[1]}: {reason}; take another point, or leave --by out") from None
-        # The same machine gives the same file.
+        # Equal machines have equal files.
         dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
         canvas.savefig(args.out, dpi=200, metadata=dates[args.out.suffix])
     return {"written": str(args.out), "shows": words, "legend": basis}

@@ -1,4 +1,4 @@
-"""``fabricstudy engines``: which simulators are here."""
+"""``fabricstudy engines``: the simulators found on this machine."""
 
 import argparse
 from typing import Any
@@ -8,7 +8,7 @@ from fabricstudy.engine.registry import engine_named, engines
 
 
 def list_engines(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """List the simulators: found or not, version, and why not."""
+    """List the simulators: found or not, version, and reason."""
     probes = [engine_named(name).probe() for name in engines()]
     return [{"name": p.name, "found": p.found, "version": p.version, "reason": p.reason} for p in probes]
 

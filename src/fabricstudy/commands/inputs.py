@@ -16,7 +16,7 @@ SCRIPT = "run.sh"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", help="name of a bundled study, or path to a study file")
     parser.add_argument("point_id", help="id such as p0123456789ab; the table points lists them")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write, which is empty or not there")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write, empty or missing")
 
 
 def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``fabricstudy kinds``: what a study can name by ``kind:``, and the keys of each."""
+"""``fabricstudy kinds``: the kinds of a study, and the keys of each."""
 
 import argparse
 import inspect
@@ -18,14 +18,14 @@ COLUMNS = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "a kind, to see its keys; or a family such as pattern, to list that alone"
+    words = "a kind, to show its keys; or a family such as pattern, to list only its kinds"
     parser.add_argument("kind", nargs="?", metavar="KIND", help=words)
-    words = "also the kinds that a Python file registers; may be given several times"
+    words = "Python file with further kinds; may be repeated"
     parser.add_argument("--extensions", action="append", default=[], metavar="FILE", help=words)
 
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """List what a study can name by kind, family by family or one family alone, or print the keys of one kind."""
+    """List the kinds of a study by family, or of one family, or print the keys of one kind."""
     with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
         members = [
             (base.FAMILY.noun, path, kind)

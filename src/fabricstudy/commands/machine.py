@@ -1,35 +1,40 @@
-"""``fabricstudy machine``: the figures that describe machines."""
+"""``fabricstudy machine``: characteristics of machines."""
 
 import argparse
 import sys
 from typing import Any
 
-from rich.console import Console
-
 from fabricstudy.core.columns import SIZES_OF_MACHINE
-from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.engine.point import machine_id
 from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.slow_cables import slow_cables
 from fabricstudy.structure.summary import describe_machine
-from fabricstudy.study.file import is_machine, load_machine, parse_yaml, validate_machine
-from fabricstudy.workflow.pipeline import bundled_studies, find_study
+from fabricstudy.study.file import is_machine
+from fabricstudy.workflow.pipeline import find_study
 
-from .common import load_pipeline, progress_spinner, text_table
+from .common import load_named_machine, load_pipeline, progress_spinner, table_console, text_table
 
 _MOST_SLOW = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    source = "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'"
-    parser.add_argument("source", metavar="FILE-or-STUDY", help=source)
+    source = (
+        "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'; "
+        "default: list the published machines"
+    )
+    parser.add_argument("source", metavar="FILE-or-STUDY", nargs="?", help=source)
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")
 
 
 def describe_machines(args: argparse.Namespace) -> Any:
     """Describe a machine: slow cables, nodes, routers, cables, radix, diameter, mean hops, bisection, link classes."""
+    if args.source is None and args.all:
+        raise FabricstudyError("--all without a study; name one", "usage")
+    if args.source is None:
+        return {"published": list(map(_published, INSTANCES))}
     configs = list(load_pipeline(args.source).plan.machines.values()) if args.all else [load_named_machine(args.source)]
     with progress_spinner(f"analysing {count_noun(len(configs), 'machine')}"):
         figures = [_figures(config) for config in configs]
@@ -38,9 +43,15 @@ def describe_machines(args: argparse.Namespace) -> Any:
     is_study = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
     if is_study and not is_machine(find_study(args.source)):
         distinct = len(load_pipeline(args.source).plan.machines)
-        words = f"the machine as the study writes it, of {distinct} that it builds: --all lists them\n"
+        words = f"the machine of the study without its sweep, one of {distinct}: --all lists them\n"
         sys.stderr.write(words * (distinct > 1))
     return figures[0]
+
+
+def _published(name: str) -> dict[str, Any]:
+    machine, instance = published_machine(name), INSTANCES[name]
+    sizes = {size: getattr(machine, size) for size in ("nodes", "routers", "cables")}
+    return {"name": name, "kind": machine.kind, **sizes, **vars(instance)}
 
 
 def _figures(config: Topology) -> dict[str, Any]:
@@ -49,26 +60,15 @@ def _figures(config: Topology) -> dict[str, Any]:
     return {"machine_id": machine_id(config), **facts, "slow_cables": slow_cables(machine)}
 
 
-def load_named_machine(source: str) -> Topology:
-    """Return the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
-    if source in INSTANCES:
-        return published_machine(source)
-    if source.lstrip().startswith("{"):
-        return validate_machine(parse_yaml(source))
-    try:
-        return load_machine(find_study(source))
-    except StudyError as error:
-        if error.code != "file-not-found":
-            raise
-        known = suggestion(source, [*bundled_studies(), *INSTANCES])
-        raise FabricstudyError(
-            f"{source}: neither a study, a published machine nor a .yaml file; {known}", "unknown-name"
-        ) from None
-
-
 def show_machines(figures: Any) -> None:
-    """Print the result of `describe_machines`: slow cables first, the link classes of a single machine last."""
-    console = Console(width=160 if not sys.stdout.isatty() else None, highlight=False)
+    """Print the result of `describe_machines`: a list of names, or slow cables, then machines, then link classes."""
+    console = table_console(160)
+    if "published" in figures:
+        listed = text_table("name", "kind", "nodes", left=2)
+        listed.add_column("about")
+        for machine in figures["published"]:
+            listed.add_row(machine["name"], machine["kind"], f"{machine['nodes']:,}", machine["about"])
+        return console.print(listed)
     machines = figures if isinstance(figures, list) else [figures]
     for machine in machines:
         slow_cables = machine["slow_cables"]
@@ -77,7 +77,7 @@ def show_machines(figures: Any) -> None:
             ends = " to ".join(map(str, slow["routers"]))
             console.print(f"slow: {count_noun(slow['cables'], 'cable')} from {ends}: {slow['class']}, {speeds}")
         if len(slow_cables) > _MOST_SLOW:
-            console.print(f"slow: {len(slow_cables) - _MOST_SLOW:,} bundles more; --json lists them all")
+            console.print(f"slow: {len(slow_cables) - _MOST_SLOW:,} more bundles; --json lists all")
     names = ("machine_id", "kind", *SIZES_OF_MACHINE, "bisection (GB/s)")
     table = text_table(*names, left=2)
     table.add_column("method")

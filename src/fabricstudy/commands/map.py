@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,28 +9,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
-from rich.console import Console
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
-from fabricstudy.machine.base import Topology, published_machine
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.bound import load_time_ns
-from fabricstudy.study.file import load_machine, parse_yaml, study_files, validated
+from fabricstudy.study.file import parse_yaml, validated
 from fabricstudy.workload.graph_file import GraphFile, nearest_power_of_ten, read_graph
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
 
-from .common import check_output, parse_positive, parse_whole_number, text_table
+from .common import (
+    check_output,
+    load_named_machine,
+    machine_files,
+    parse_positive,
+    parse_whole_number,
+    table_console,
+    text_table,
+)
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,37 +48,39 @@ IN_BYTES = (
 )  # fmt: skip
 """Metrics that are proportional to the weights."""
 WHOLE_BYTES = 1e13
-"""Total bytes of a scaled graph: weights are resolved to a trillionth, and sums over hops are exact."""
+"""Total bytes of a scaled graph, at which weights are resolved to a trillionth, and sums over hops are exact."""
 DECIDING = ("link_max_bytes", "hop_bytes", "hops_max", "expected_load_ns")
 BASELINE_MAPPING = "linear"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Ranks are the vertices of the graph, or groups of them where it has more. The rank files are those of the "
-        "mapping with the least of --by. Bounds are of the links between routers and of the host links."
+        "Ranks are the vertices of the graph, or groups of them if it has more. The rank files are those of the "
+        "mapping with the smallest --by. Bounds include the links between routers and the host links."
     )
-    parser.add_argument("--machine", required=True, help="published machine, like mira; YAML file; or study file")
+    parser.add_argument("--machine", required=True, help="published machine, like mira; YAML file; or study")
     parser.add_argument("--graph", required=True, type=Path, help="task graph: .graph (METIS), .mtx or .csv")
     parser.add_argument(
         "--with", dest="mappings", default="exchange", metavar="KIND[,KIND]",
         help="mappings to try: names, or as in a study, like '{kind: exchange, start: random}' (default: exchange)",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
-    parser.add_argument("--by", choices=DECIDING, default="link_max_bytes", help="what decides (default: %(default)s)")
+    parser.add_argument(
+        "--by", choices=DECIDING, default="link_max_bytes", help="metric to minimise (default: %(default)s)"
+    )
     parser.add_argument(
         "--ranks", type=parse_positive, help="ranks (default: as many as vertices, or as the nodes have cores)"
     )
     parser.add_argument("--ranks-per-node", type=parse_positive, help="ranks on a node (default: its cores)")
     parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
     parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one a line, in the same order")
-    parser.add_argument("--unit-bytes", type=parse_positive, default=1, help="bytes a unit of weight (default: 1)")
+    parser.add_argument("--unit-bytes", type=parse_positive, default=1, help="bytes per unit of weight (default: 1)")
     parser.add_argument("--seed", type=parse_whole_number, default=1, help="seed of all random choices (default: 1)")
 
 
 def map_job(args: argparse.Namespace) -> dict[str, Any]:
     """Map the ranks of a job, print metrics of the mapping, and write rank files for launchers."""
-    config = _machine(args.machine)
+    config = load_named_machine(args.machine)
     _check_out(args)
     try:
         graph, sha256 = read_graph(args.graph)
@@ -84,7 +91,6 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         if not len(tasks.messages or ()):
             problem = f"{args.graph}: all edges are within the groups of vertices of {slots.ranks} ranks"
             raise FabricstudyError(f"{problem}; use more ranks", "invalid-data-file")
-        # With the edges between groups of vertices.
         facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages or ())}
         pattern = TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
         mappings = _mappings(args.mappings)
@@ -110,14 +116,6 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _machine(source: str) -> Topology:
-    if source in INSTANCES:
-        return published_machine(source)
-    if Path(source).suffix in (".yaml", ".yml"):
-        return load_machine(source)
-    raise FabricstudyError(f"{source}: neither a published machine nor a .yaml file", "unknown-name")
-
-
 def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slots:
     machine = config.build()
     per_node = args.ranks_per_node or machine.cores_per_node
@@ -138,30 +136,31 @@ def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slot
 def _words(path: Path) -> list[tuple[str, int]]:
     """Return the words of a file, each with its line."""
     try:
-        return [(word, place) for place, line in numbered_lines(read_bytes(path)) for word in line.split()]
+        return [(word, line) for line, text in numbered_lines(read_bytes(path)) for word in text.split()]
     except InputFileError as mistake:
         problem = ": ".join(part for part in (str(path), mistake.where, mistake.problem) if part)
         raise FabricstudyError(f"{problem}; {mistake.remedy}", mistake.code) from None
 
 
 def _numbers(path: Path, machine: Machine) -> Ints:
-    words = _words(path)
-    for word, place in words:
+    nodes: list[tuple[int, int]] = []
+    for word, line in _words(path):
+        position = f"{path}: {position_text(line)}: {word}"
         if not (word.isascii() and word.isdigit()):
-            problem = f"{path}: {position_text(place)}: {word}: not a whole number; write one node a line"
-            raise FabricstudyError(problem, "wrong-type")
+            raise FabricstudyError(f"{position}: not a whole number; write one node per line", "wrong-type")
         if len(word) > 12 or int(word) >= machine.nodes:
-            problem = f"{path}: {position_text(place)}: {word}: the machine has nodes 0 to {machine.nodes - 1}"
-            raise FabricstudyError(problem, "unknown-name")
-    _check_once(path, [(int(word), place) for word, place in words])
-    return np.array([int(word) for word, _ in words], dtype=np.int64)
+            raise FabricstudyError(f"{position}: the machine has nodes 0 to {machine.nodes - 1}", "unknown-name")
+        nodes.append((int(word), line))
+    _check_distinct(path, nodes)
+    return np.array([node for node, _ in nodes], dtype=np.int64)
 
 
-def _check_once(path: Path, entries: Sequence[tuple[object, int]]) -> None:
-    first: dict[object, int] = {}
-    for number, (entry, place) in enumerate(entries):
-        if first.setdefault(entry, number) != number:
-            raise FabricstudyError(f"{path}: {position_text(place)}: duplicate {entry}; write each once", "duplicate")
+def _check_distinct(path: Path, entries: Sequence[tuple[object, int]]) -> None:
+    seen = set()
+    for entry, line in entries:
+        if entry in seen:
+            raise FabricstudyError(f"{path}: {position_text(line)}: duplicate {entry}; write each once", "duplicate")
+        seen.add(entry)
 
 
 def _hosts(path: Path | None, nodes: int) -> list[str] | None:
@@ -169,8 +168,8 @@ def _hosts(path: Path | None, nodes: int) -> list[str] | None:
         return None
     names = _words(path)
     if len(names) != nodes:
-        raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one a node", "out-of-range")
-    _check_once(path, names)
+        raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one per node", "out-of-range")
+    _check_distinct(path, names)
     return [name for name, _ in names]
 
 
@@ -188,7 +187,7 @@ def _mappings(text: str) -> dict[str, Mapping]:
 
 def _mapped(mapping: Mapping, slots: Slots, tasks: Tasks, seed: int) -> tuple[Ints, str | None, float]:
     mapping.warm_up()
-    begin_s = sum(os.times()[:4])  # those of programs that have ended included
+    begin_s = sum(os.times()[:4])  # with the time of child processes
     try:
         core, start = mapping.map_ranks_with_start(slots, tasks, np.random.default_rng(seed))
     except WorkloadError as error:
@@ -204,7 +203,7 @@ def _metrics(slots: Slots, tasks: Tasks, pattern: Pattern, core: Ints) -> dict[s
     loads = loads_by_routes(job, machine, routing)
     metrics = mapping_record(job, pattern, machine, loads, bisection_bounds(machine).cut_side)
     metrics["hops_mean"] = metrics["hop_bytes"] / max(job.bytes_sent, 1)
-    # Where all partners of a rank fit on its router, the bound is 0, and there is no ratio; of very many messages none.
+    # The bound is 0 if all partners of each rank fit on its router, and not computed for very many messages.
     bound = metrics.get("hop_bytes_bound")
     metrics["hop_bytes_over_bound"] = metrics["hop_bytes"] / bound if bound else None
     return metrics | {"expected_load_ns": load_time_ns(machine, loads)}
@@ -219,8 +218,7 @@ def _check_out(args: argparse.Namespace) -> None:
         return
     if not args.out.name:
         raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "invalid-value")
-    read = [args.graph, args.nodes, args.hosts]
-    read += study_files(Path(args.machine)) if args.machine not in INSTANCES else []
+    read = [args.graph, args.nodes, args.hosts, *machine_files(args.machine)]
     for suffix in _SUFFIXES:
         check_output(args.out.with_name(args.out.name + suffix), *read)
 
@@ -229,7 +227,7 @@ def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> li
     """Write the rank files and return their names."""
     node, core_of_node = np.divmod(core, slots.ranks_per_node)
     texts = {
-        ".cores": "".join(f"{one}\n" for one in core),
+        ".cores": "".join(f"{number}\n" for number in core),
         ".openmpi": open_mpi(node, core_of_node, hosts),
         ".mpich": cray_mpich(core, slots.nodes),
     }
@@ -241,7 +239,7 @@ def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> li
 
 
 def slurm(node: Ints, hosts: list[str]) -> str:
-    """Return a hostfile of ``SLURM_HOSTFILE`` and ``srun --distribution=arbitrary``: a line for each task, its host.
+    """Return a file for ``SLURM_HOSTFILE`` and ``srun --distribution=arbitrary``: a line with the host of each task.
 
     Examples
     --------
@@ -250,11 +248,11 @@ def slurm(node: Ints, hosts: list[str]) -> str:
     a
     b
     """
-    return "".join(f"{hosts[one]}\n" for one in node)
+    return "".join(f"{hosts[number]}\n" for number in node)
 
 
 def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
-    """Return a rankfile of Open MPI; without names, nodes are relative to the list of hosts: +n0, +n1, ...
+    """Return a rankfile of Open MPI; without `hosts`, nodes are numbered by the list of hosts: +n0, +n1, ...
 
     Examples
     --------
@@ -262,15 +260,16 @@ def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
     rank 0=+n1 slot=0
     rank 1=+n0 slot=3
     """
-    names = [f"+n{one}" for one in node] if hosts is None else [hosts[one] for one in node]
-    return "".join(f"rank {rank}={name} slot={at}\n" for rank, (name, at) in enumerate(zip(names, core, strict=True)))
+    names = [f"+n{number}" for number in node] if hosts is None else [hosts[number] for number in node]
+    slots = zip(names, core, strict=True)
+    return "".join(f"rank {rank}={name} slot={slot}\n" for rank, (name, slot) in enumerate(slots))
 
 
 def cray_mpich(core: Ints, nodes: npt.NDArray[np.integer]) -> str:
     """Return the file ``MPICH_RANK_ORDER`` for ``MPICH_RANK_REORDER_METHOD=3``: the ranks in the order of the cores.
 
-    One line a node, which the launcher fills one after the other, in the ascending order of their numbers, whatever
-    the order of the allocation `nodes` (integers [nodes]).
+    One line for each node, in ascending order, in which the launcher fills them, whatever the order of the allocation
+    `nodes` (integers [nodes]).
 
     Examples
     --------
@@ -287,7 +286,7 @@ def cray_mpich(core: Ints, nodes: npt.NDArray[np.integer]) -> str:
 
 def show_mapping(result: dict[str, Any]) -> None:
     graph = result["graph"]
-    dropped = f", {graph['loops']} loops left out" if graph["loops"] else ""
+    dropped = f", {graph['loops']} loops excluded" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")
     print(f"job     {result['ranks']} ranks on {result['nodes']} nodes")
     table = text_table("mapping", *METRICS)
@@ -295,7 +294,7 @@ def show_mapping(result: dict[str, Any]) -> None:
         start = row["mapping_start"]
         name = row["mapping"] if start is None else f"{row['mapping']} (from {start})"
         table.add_row(name, *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
-    Console(width=160 if not sys.stdout.isatty() else None).print(table)
+    table_console(160).print(table)
     bound = result["mappings"][0]
     if "hop_bytes_bound" in bound:
         least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]

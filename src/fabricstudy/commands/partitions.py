@@ -2,24 +2,22 @@
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from fabricstudy.core.errors import FabricstudyError, StudyError
 from fabricstudy.core.input_files import InputFileError, read_bytes, text_of
-from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
 from fabricstudy.machine.bluegene_q import BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.partitions import Geometry, geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
-from fabricstudy.study.file import MAX_BYTES, load_machine, parse_yaml, validate_machine
+from fabricstudy.study.file import MAX_BYTES, parse_yaml, validate_machine
+
+from .common import load_named_machine, table_console
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
 UNIT = (
@@ -31,12 +29,12 @@ UNIT = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         f"{UNIT} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
-        " rings of the machine; in another torus a ring stays one only where the partition spans the dimension."
+        " rings of the machine; those of other tori have a ring only in a dimension that they span."
     )
-    source = "published machine, like mira; YAML file of a machine; or study file"
+    source = "published machine, like mira; YAML file of a machine; study; or mapping, like '{kind: torus, ...}'"
     parser.add_argument("source", nargs="?", metavar="MACHINE", help=source)
     parser.add_argument("--shape", help="in place of MACHINE: lengths, like 12x10x10 (of a Blue Gene in midplanes)")
-    parser.add_argument("--kind", choices=KINDS, help="what --shape is the shape of (default: torus)")
+    parser.add_argument("--kind", choices=KINDS, help="kind of machine with --shape (default: torus)")
     parser.add_argument("--gap", type=int, help="gap of an express-mesh")
     parser.add_argument(
         "--allowed", type=Path, help="YAML list of the geometries in production, like 4x2x1x1 (default: published list)"
@@ -65,18 +63,10 @@ def _machine(args: argparse.Namespace) -> GridConfig:
         raise FabricstudyError("give either a machine, such as mira, or --shape, such as 12x10x10")
     if args.shape is None and (args.kind or args.gap):
         raise FabricstudyError("--kind and --gap belong to --shape; leave them out")
-    if args.shape is not None:
-        machine = validate_machine(_description(args))
-    elif args.source in INSTANCES:
-        machine = published_machine(args.source)
-    elif Path(args.source).suffix in (".yaml", ".yml"):
-        machine = load_machine(args.source)
-    else:
-        grids = ", ".join(name for name in INSTANCES if isinstance(published_machine(name), GridConfig))
-        raise FabricstudyError(f"{args.source}: neither a published machine nor a .yaml file; known: {grids}")
+    machine = load_named_machine(args.source) if args.shape is None else validate_machine(_description(args))
     if not isinstance(machine, GridConfig):
         kinds = ", ".join((*KINDS, "hypercube"))
-        raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; take one of {kinds}")
+        raise FabricstudyError(f"a machine of kind {machine.kind} has no cuboids; use one of {kinds}")
     return machine
 
 
@@ -93,7 +83,7 @@ def _description(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _geometry(text: str) -> Geometry:
-    """Read lengths.
+    """Parse lengths.
 
     Examples
     --------
@@ -124,7 +114,7 @@ def _entry(path: Path, entry: Any) -> Sequence[int]:
         return entry
     if isinstance(entry, str | int):
         return _geometry(str(entry))
-    raise FabricstudyError(f"{path}: {entry!r} is no geometry; write it like 4x2x1x1 or [4, 2, 1, 1]")
+    raise FabricstudyError(f"{path}: {entry!r} is not a geometry; write it like 4x2x1x1 or [4, 2, 1, 1]")
 
 
 def show_partitions(rows: list[dict[str, Any]]) -> None:
@@ -141,6 +131,6 @@ def show_partitions(rows: list[dict[str, Any]]) -> None:
         against = row[f"{'production' if listed else 'worst'}_bisection"]
         cells.append(f"{row['best_bisection'] / against:.2f}" if against else "–")
         table.add_row(*cells)
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = table_console(140)
     console.print(table)
-    console.print(f"\n{UNIT} Gain: of the best over {'production' if listed else 'the worst'}.", highlight=False)
+    console.print(f"\n{UNIT} Gain: of the best over {'production' if listed else 'the worst'}.")

@@ -31,29 +31,29 @@ def _seconds(text: str) -> float:
 
 
 def plan_study(args: argparse.Namespace) -> dict[str, Any]:
-    """Count a study's points, those that are cached, its batches and the predicted CPU time."""
+    """Count a study's points, cached points and batches, and predict their CPU time."""
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
-    standing = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
-    new = [points[key] for key, of_record in standing.items() if of_record is Validity.INVALID]
-    unchecked = sum(of_record is Validity.UNCHECKED for of_record in standing.values())
+    states = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
+    new = [points[key].point for key, state in states.items() if state is Validity.INVALID]
+    unchecked = sum(state is Validity.UNCHECKED for state in states.values())
     limits = pipeline.plan.study.limits
-    engines = {point.point.engine.kind for point in points.values()}
-    cpu_s = [_cost(point) for point in new]
-    elapsed_s = [one / point.point.engine.processes for one, point in zip(cpu_s, new, strict=True)]
-    memory_bytes = [engine_named(one.point.engine.kind).predict_memory_bytes(one.point) or 0 for one in new]
+    engines = {planned.point.engine.kind for planned in points.values()}
+    cpu_s = [_cost(points[key]) for key, state in states.items() if state is Validity.INVALID]
+    elapsed_s = [seconds / point.engine.processes for seconds, point in zip(cpu_s, new, strict=True)]
+    memory_bytes = [engine_named(point.engine.kind).predict_memory_bytes(point) or 0 for point in new]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
-        "cached": len(standing) - len(new) - unchecked, "unchecked": unchecked,
+        "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
         "machines": len(pipeline.plan.machines), "batches": len(pipeline.batches),
-        "analyses": len(pipeline.analyses), "schedules": len(pipeline.plan.study.schedules),
+        "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
-        "cpu_s": round(sum(cpu_s), 3), "cores": max((point.point.engine.processes for point in new), default=1),
+        "cpu_s": round(sum(cpu_s), 3), "cores": max((point.engine.processes for point in new), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
-        "over_time": sum(one > limits.time_s for one in elapsed_s),
-        "over_memory": sum(one > limits.memory_bytes for one in memory_bytes),
+        "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
+        "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
     }  # fmt: skip
     if args.list:
@@ -74,8 +74,8 @@ def plan_study(args: argparse.Namespace) -> dict[str, Any]:
 def _cost(point: PlannedPoint) -> float:
     cpu_s = engine_named(point.point.engine.kind).predict_cpu_s(point.point)
     if not isfinite(cpu_s):
-        problem = f"{point.point_id}: its time would be {cpu_s}"
-        raise FabricstudyError(f"{problem}; fix the closed forms of the extension whose kinds it has", "extension")
+        problem = f"{point.point_id}: its predicted time is {cpu_s}"
+        raise FabricstudyError(f"{problem}; fix the closed forms of the extension of its kinds", "extension")
     return cpu_s
 
 
@@ -94,7 +94,7 @@ def show_plan(summary: dict[str, Any]) -> None:
     print(f"new       {summary['new']}")
     print(f"cached    {summary['cached']} (simulated before)")
     if summary["unchecked"]:
-        print(f"unchecked {summary['unchecked']} (code changed: simulated again where the simulator's input changed)")
+        print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} for the new points")
     if summary["cores"] > 1:
@@ -102,7 +102,7 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")
     for limit, count in (("time", summary["over_time"]), ("memory", summary["over_memory"])):
         if count:
-            passing = f"{count} of the new points {'is' if count == 1 else 'are'} predicted to pass limits.{limit}"
-            print(f"warning   {passing} and would not be done; raise it, or make them smaller")
+            problem = f"{count} of the new points {'is' if count == 1 else 'are'} predicted to exceed limits.{limit}"
+            print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")

@@ -1,4 +1,4 @@
-"""``fabricstudy point``: one point, as it is stored or simulated now."""
+"""``fabricstudy point``: one point, its stored record, or a simulation of it."""
 
 import argparse
 import json
@@ -18,16 +18,15 @@ from .common import add_results, load_pipeline, results_folder
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("point_id", help="id such as p0123456789ab")
-    parser.add_argument("--study", help="where to find a point that has not been simulated (name or path)")
+    parser.add_argument("--study", help="study of a point that is not simulated yet (name or path)")
     add_results(parser)
-    words = "simulate it now, whatever the store has, and keep all files"
-    parser.add_argument("--run", action="store_true", help=words)
-    parser.add_argument("--folder", type=Path, help="where to run it (default: a folder named like the point)")
+    parser.add_argument("--run", action="store_true", help="simulate it, even if it is stored, and keep all files")
+    parser.add_argument("--folder", type=Path, help="folder of the simulation (default: the id of the point)")
 
 
 def point_details(args: argparse.Namespace) -> dict[str, Any]:
-    """Show one point with what is known of it, or simulate it in the foreground."""
-    # First the study, whose extensions may have further kinds.
+    """Show one point and its record, or simulate it in the foreground."""
+    # Load the study first: its extensions may have further kinds.
     limits = load_pipeline(args.study).plan.study.limits if args.study else Limits()
     planned, record = _find_point(args.point_id, args.study, results_folder(args))
     if not args.run:
@@ -43,7 +42,7 @@ def point_details(args: argparse.Namespace) -> dict[str, Any]:
 def _find_point(point_id: str, study: str | None, results: Path) -> tuple[PlannedPoint, dict[str, Any] | None]:
     record = point_store(results).record(point_id)
     stored = record and record.pop("point")
-    # The study's point knows where the files lie that the study names.
+    # The study's point has the paths of files that the study names.
     planned = load_pipeline(study).plan.points.get(point_id) if study else None
     if planned is not None:
         return planned, record

@@ -10,13 +10,11 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study
 from fabricstudy.workflow.pipeline import find_study
 
-_CONFIG = ("--config", "-C")
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
-"""Flags that say how many jobs run at once, and where."""
+"""Flags for the number of concurrent jobs, and for where they run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare a study, and whatever Snakemake takes."""
     parser.add_argument("study", help="name of a bundled study, or path to a study file; several with commas")
     words = "passed on to Snakemake, such as --cores 4 (default: all cores)"
     parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
@@ -31,23 +29,23 @@ def run_study(args: argparse.Namespace) -> NoReturn:
 
 
 def snakemake_arguments(study: str, flags: list[str]) -> list[str]:
-    """Name workflow and study, and leave the rest as it is; Snakemake reads ``--config`` once only.
+    """Return the flags with workflow and study, and one ``--config``, since Snakemake ignores all but the last one.
 
     Examples
     --------
     >>> snakemake_arguments("quick", ["--cores", "4"])[2:]
     ['--cores', '4', '--config', 'study=quick']
-    >>> snakemake_arguments("quick", ["--config", "batch_cpu_s=600", "-c4"])[2:]
-    ['--config', 'study=quick', 'batch_cpu_s=600', '-c4']
+    >>> snakemake_arguments("quick", ["--config=batch_cpu_s=600", "-c4", "-C", "a=1"])[2:]
+    ['-c4', '--config', 'study=quick', 'batch_cpu_s=600', 'a=1']
     >>> snakemake_arguments("quick", ["--dry-run"])[2:]
     ['--cores', 'all', '--dry-run', '--config', 'study=quick']
     """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", "-C", nargs="*", action="extend", default=[])
+    parsed, flags = parser.parse_known_args(flags)
+    for entry in parsed.config:
+        if entry.startswith("study="):
+            raise FabricstudyError(f"{entry}: the study is already named, {study}; name it once", "usage")
     if not any(flag.partition("=")[0].rstrip("0123456789") in _WHERE for flag in flags):
         flags = ["--cores", "all", *flags]
-    config = [flag for flag in flags if flag.startswith("study=")]
-    if config:
-        problem = f"{config[0]}: the study is named already, {study}"
-        raise FabricstudyError(f"{problem}; name it once", "usage")
-    at = next((number for number, flag in enumerate(flags, 1) if flag in _CONFIG), None)
-    named = [*flags, _CONFIG[0]] if at is None else flags[:at]
-    return ["--snakefile", str(SNAKEFILE), *named, f"study={study}", *(flags[at:] if at is not None else [])]
+    return ["--snakefile", str(SNAKEFILE), *flags, "--config", f"study={study}", *parsed.config]

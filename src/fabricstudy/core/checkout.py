@@ -58,20 +58,17 @@ def checkout(root: Path = HOME) -> Checkout:
     if top is None or commit is None or Path(os.fsdecode(top).strip()).resolve() != root.resolve():
         return Checkout(root, None, "")
     changed = _git(root, "diff", "HEAD") or b""
-    digest = hashlib.sha256(changed)
-    new = _listed(root, "--others")
-    for name in new:
-        digest.update(os.fsencode(name) + (root / name).read_bytes())
-    changes = digest.hexdigest()[:12] if changed or new else ""
+    changed += b"".join(os.fsencode(name) + (root / name).read_bytes() for name in _listed(root, "--others"))
+    changes = hashlib.sha256(changed).hexdigest()[:12] if changed else ""
     return Checkout(root, commit.decode().strip(), changes)
 
 
 def _git(root: Path, *arguments: str) -> bytes | None:
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True)
-    except OSError:  # no git here
+        process = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True)
+    except OSError:  # git is not installed
         return None
-    return done.stdout if done.returncode == 0 else None
+    return process.stdout if process.returncode == 0 else None
 
 
 def _archived(root: Path) -> Iterator[tuple[str, bytes, bool]]:
@@ -82,11 +79,11 @@ def _archived(root: Path) -> Iterator[tuple[str, bytes, bool]]:
                 yield member.name, content.read(), bool(member.mode & 0o100)
 
 
-def _listed(root: Path, *which: str) -> list[str]:
+def _listed(root: Path, *selections: str) -> list[str]:
     names = set()
-    for one in which:
-        where = SOURCE_PATHS if one == "--others" else ()
-        listed = _git(root, "ls-files", one, "--exclude-standard", "-z", "--", *where) or b""
+    for selection in selections:
+        folders = SOURCE_PATHS if selection == "--others" else ()
+        listed = _git(root, "ls-files", selection, "--exclude-standard", "-z", "--", *folders) or b""
         names |= {os.fsdecode(name) for name in listed.split(b"\0") if name}
     return sorted(name for name in names if _is_plain(root / name))
 
@@ -101,10 +98,11 @@ def _walked(root: Path) -> Iterator[str]:
     lines = ignore.read_text().splitlines() if ignore.is_file() else []
     patterns = [".git", *(line.strip("/") for line in lines if line.strip("/"))]
 
-    def kept(path: Path) -> bool:
-        return not any(fnmatch(path.name, one) or fnmatch(str(path.relative_to(root)), one) for one in patterns)
+    def included(path: Path) -> bool:
+        names = path.name, str(path.relative_to(root))
+        return not any(fnmatch(name, pattern) for name in names for pattern in patterns)
 
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if kept(Path(place, name)))
-        paths = (Path(place, name) for name in sorted(files))
-        yield from (str(path.relative_to(root)) for path in paths if kept(path) and _is_plain(path))
+    for parent, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if included(Path(parent, name)))
+        paths = (Path(parent, name) for name in sorted(files))
+        yield from (str(path.relative_to(root)) for path in paths if included(path) and _is_plain(path))

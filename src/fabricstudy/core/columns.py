@@ -78,7 +78,6 @@ class Column:
 
     @property
     def unit(self) -> str | None:
-        """Unit of its numbers, if they have one."""
         return None if self.type == "text" else column_unit(self.name)
 
 
@@ -410,10 +409,10 @@ def names_of(table: str) -> tuple[str, ...]:
 
 def column(table: str, name: str) -> Column:
     """Return a column of a table. Raises KeyError if there is none of this name."""
-    return {one.name: one for one in TABLES[table]}[name]
+    return {column.name: column for column in TABLES[table]}[name]
 
 
-DERIVED = tuple(one.name for one in _DERIVED)
+DERIVED = tuple(column.name for column in _DERIVED)
 """Columns of points that an engine derives from a point (`Engine.derived`)."""
 
 SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
@@ -422,21 +421,24 @@ SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hop
 _DRAWN = {table: columns for table, columns in TABLES.items() if table not in CLAIM_TABLES}
 
 METRICS = {
-    table: tuple(one.name for one in sorted(columns, key=lambda one: one.type == "count") if one.metric)
+    table: tuple(column.name for column in sorted(columns, key=lambda column: column.type == "count") if column.metric)
     for table, columns in _DRAWN.items()
 }
 """Columns of each table that hold a number to draw or to judge; plain counts come last."""
 
-KEYS = {table: tuple(one.name for one in columns if one.key) for table, columns in _DRAWN.items()}
+KEYS = {table: tuple(column.name for column in columns if column.key) for table, columns in _DRAWN.items()}
 """Columns of each table that identify its rows, besides the study's axes and the seed."""
 
-NAMES = {table: {one.name: one.names for one in columns if one.names is not None} for table, columns in _DRAWN.items()}
+NAMES = {
+    table: {column.name: column.names for column in columns if column.names is not None}
+    for table, columns in _DRAWN.items()
+}
 """Columns that name what a key numbers, each with that key, which they replace where a study uses them."""
 
 RESERVED = frozenset(
-    {"study"} | {one.name for table, columns in _DRAWN.items() if table not in SCHEDULE_TABLES for one in columns}
+    {"study"} | {column.name for table, columns in _DRAWN.items() if table not in SCHEDULE_TABLES for column in columns}
 )
 """Names that no axis of an experiment may have, since a table has such a column."""
 
-RESERVED_BY_SCHEDULES = frozenset({"study"} | {one.name for table in SCHEDULE_TABLES for one in TABLES[table]})
+RESERVED_BY_SCHEDULES = frozenset({"study"} | {column.name for table in SCHEDULE_TABLES for column in TABLES[table]})
 """Names that no axis of a schedule may have."""

@@ -46,7 +46,6 @@ class FabricstudyError(Exception):
         return (self,)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the error as a JSON object."""
         return {"code": self.code, "message": str(self)}
 
 
@@ -122,7 +121,7 @@ def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
     a; b
     c; d
     """
-    first, *others = [one for error in mistakes for one in error.each()]
+    first, *others = [mistake for error in mistakes for mistake in error.each()]
     return StudyError(**vars(first) | {"others": others})
 
 

@@ -8,7 +8,6 @@ not conflict. A file may import another one: ``from .mlfm import Mlfm``; an impo
 import hashlib
 import importlib
 import os
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -27,8 +26,6 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import EXTENSIONS, OURS, direct_imports, extension_package
 
 MAX_BYTES = 1_000_000
-
-_STEM = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 LOADED: dict[str, dict[str, str]] = {}
 """The imported packages: the SHA-256 of each file, by the name of its module."""
@@ -71,7 +68,7 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
         return ""
     files = [_file(index, name, folder, anywhere) for index, name in enumerate(names)]
     for file in files:
-        first = next(one for one in files if one.stem == file.stem)
+        first = next(candidate for candidate in files if candidate.stem == file.stem)
         if first is not file:
             raise file.error(f"two extensions have the name {file.stem}", f"rename one; the first is {first.name}")
     digests = {file.stem: hashlib.sha256(file.content).hexdigest() for file in files}
@@ -104,7 +101,7 @@ def _read(index: int, name: str, folder: Path, anywhere: bool) -> _File:
     if not (inside or anywhere):
         problem = "an extension must be in the study's folder or below it, so that an artifact can contain it"
         raise _error(index, name, problem, "move the file next to the study and use a relative path, like mlfm.py")
-    if pure.suffix != ".py" or not _STEM.fullmatch(pure.stem):
+    if pure.suffix != ".py" or not (pure.stem.isidentifier() and pure.stem.isascii()):
         problem = "not the name of a Python module"
         raise _error(index, name, problem, "use letters, digits and '_' in its name, and the suffix .py")
     if not path.is_file():
@@ -145,11 +142,11 @@ def _import(package: str, files: Sequence[_File]) -> None:
     if not _EXTENSION_FILES:
         sys.addaudithook(_refuse_undeclared_reads)
     _EXTENSION_FILES.update(str(file.path) for file in files)
-    holder, finder = ModuleType(package), _Finder(package, files)
-    holder.__path__ = []
-    holder.__spec__ = ModuleSpec(package, None, is_package=True)
-    sys.modules[package] = holder
-    sys.meta_path.append(finder)
+    module = ModuleType(package)
+    module.__path__ = []
+    module.__spec__ = ModuleSpec(package, None, is_package=True)
+    sys.modules[package] = module
+    sys.meta_path.append(_Finder(package, files))
     try:
         for file in files:
             _import_file(f"{package}.{file.stem}", file, files)
@@ -161,16 +158,8 @@ def _import(package: str, files: Sequence[_File]) -> None:
 
 _EXTENSION_FILES: set[str] = set()
 _SYSTEM_FOLDERS = (
-    f"{sys.prefix}/",
-    f"{sys.base_prefix}/",
-    "/usr/",
-    "/lib/",
-    "/lib64/",
-    "/etc/",
-    "/proc/",
-    "/sys/",
-    "/dev/",
-)
+    f"{sys.prefix}/", f"{sys.base_prefix}/", "/usr/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/", "/dev/",
+)  # fmt: skip
 """Folders of Python and of the system, whose files libraries read."""
 
 
@@ -190,7 +179,7 @@ def _refuse_undeclared_reads(event: str, values: tuple[Any, ...]) -> None:
 
 
 def _reader(frame: FrameType | None) -> str:
-    """Return the extension that opens a file; "" if one of our modules or an import does."""
+    """Return the extension that opens a file; "" if a module of the project or an import does."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__", ""))
         if extension_package(module):
@@ -202,8 +191,7 @@ def _reader(frame: FrameType | None) -> str:
 
 
 def unload_extensions(package: str) -> None:
-    """Remove a package of extensions."""
-    sys.meta_path[:] = [one for one in sys.meta_path if not (isinstance(one, _Finder) and one.package == package)]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if getattr(finder, "package", None) != package]
     for module in [name for name in sys.modules if extension_package(name) == package]:
         del sys.modules[module]
     for base in families():
@@ -227,8 +215,8 @@ def _check_use(package: str, files: Sequence[_File]) -> None:
     used = {kind.__module__ for kinds in kinds_of(package).values() for kind in kinds}
     for file in files:
         module = f"{package}.{file.stem}"
-        others = (f"{package}.{other.stem}" for other in files if other is not file)
-        if module not in used and not any(module in direct_imports(other) for other in others):
+        importing = (f"{package}.{importer.stem}" for importer in files if importer is not file)
+        if module not in used and not any(module in direct_imports(importer) for importer in importing):
             remedy = f"put @register above its class, as {bundled_path('docs/extending.md')} shows, or leave it out"
             raise file.error("registers no kind, and no other extension imports it", remedy)
 

@@ -1,7 +1,8 @@
-"""Atomic writing: a reader sees the complete new file or the old one."""
+"""Atomic writing (a reader sees the complete new file or the old one), and removal."""
 
 import contextlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,3 +32,11 @@ def atomic_text(path: Path) -> Iterator[IO[str]]:
     """Open `path` for writing text; it appears when the block succeeds."""
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         yield file
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with its content."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

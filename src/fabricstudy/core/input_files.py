@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -73,7 +73,7 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
             if not stat.S_ISREG(status.st_mode):
                 raise InputFileError("a pipe or a device", "give a regular file")
             if status.st_size > most:
-                raise InputFileError(f"more than {most:,} bytes", "take a smaller file", code="file-too-large")
+                raise InputFileError(f"more than {most:,} bytes", "use a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
     except IsADirectoryError:
         raise InputFileError("a folder, not a file", "give a file") from None
@@ -92,8 +92,8 @@ def text_of(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = position_text(data.count(b"\n", 0, error.start) + 1)
-        raise InputFileError("not UTF-8", "save it as UTF-8 text", place, code="file-unreadable") from None
+        position = position_text(data.count(b"\n", 0, error.start) + 1)
+        raise InputFileError("not UTF-8", "save it as UTF-8 text", position) from None
 
 
 def split_lines(text: str) -> Iterator[str]:
@@ -119,12 +119,9 @@ def numbered_lines(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def numbered_csv_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
-    """Give the rows of a CSV file with the numbers of their lines; empty lines and comments (``#``) are left out.
+    """Yield the rows of a CSV file with the numbers of their lines; empty lines and comments (``#``) are left out.
 
-    Raises
-    ------
-    InputFileError
-        If the file is no text.
+    Raises InputFileError if the file is not text.
 
     Examples
     --------
@@ -153,20 +150,20 @@ Where = str | tuple[int] | tuple[int, int, str]
 
 def whole(text: object, least: int, most: int, where: Where) -> int:
     """Return a whole number in decimal digits. Raises InputFileError if it is none, or out of range."""
-    words = str(text).strip() if isinstance(text, str | int) else ""
-    if _WHOLE.fullmatch(words) is None or not least <= int(words) <= most:
-        raise InputFileError("not a whole number in range", f"write one from {least} to {most}", _words(where), text)
-    return int(words)
+    digits = str(text).strip() if isinstance(text, str | int) else ""
+    if _WHOLE.fullmatch(digits) is None or not least <= int(digits) <= most:
+        raise InputFileError("not a whole number in range", f"write one from {least} to {most}", _text(where), text)
+    return int(digits)
 
 
 def number(text: str, least: float, most: float, where: Where) -> float:
     """Return a finite number. Raises InputFileError if it is none, or out of range."""
     if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
-        raise InputFileError("not a number in range", f"write one from {least:g} to {most:g}", _words(where), text)
+        raise InputFileError("not a number in range", f"write one from {least:g} to {most:g}", _text(where), text)
     return float(text)
 
 
-def _words(where: Where) -> str:
+def _text(where: Where) -> str:
     return where if isinstance(where, str) else position_text(*where)
 
 
@@ -219,10 +216,10 @@ def folder_to_read(value: Any, info: ValidationInfo, derived: tuple[str, ...]) -
 
 
 class FromFile(Model):
-    """Base of kinds with an input file: its path, which is not part of a point, and its digest, which is.
+    """Base of kinds with an input file: its path, which is not part of a point, and its digest, which is."""
 
-    A kind implements `_read_file`, and `_facts` for the fields that follow from the content.
-    """
+    READER: ClassVar[Any]
+    """Static function that parses the path and the bytes of a file; raises InputFileError."""
 
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
     # A record does not show where a user's studies are.
@@ -231,13 +228,12 @@ class FromFile(Model):
 
     @classmethod
     def _read_file(cls, path: Path) -> tuple[Any, str]:
-        """Return the content of the file, and its digest: a call of `read`."""
-        raise NotImplementedError
+        return read(path, cls.READER, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields that follow from the content and from the other keys as written."""
-        raise NotImplementedError
+        """Return the fields that follow from the content and from the other keys as written; default: none."""
+        return {}
 
     @model_validator(mode="before")
     @classmethod
@@ -249,7 +245,7 @@ class FromFile(Model):
         if folder is None:
             return value
         content, sha256 = cls._read_file(folder / value["file"])
-        facts = cls._facts(content, value, info.context or {})
+        facts = cls._facts(content, value, context)
         folder_to_read(value, info, tuple(facts))
         return {**value, **facts, "folder": str(folder.resolve()), "sha256": sha256}
 

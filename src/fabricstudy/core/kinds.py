@@ -62,13 +62,13 @@ class Family:
         members = self._of_extensions.setdefault(package, {}) if package else self._ours
         existing = members.get(kind)
         if package and (kind in self._modules or kind in self._ours):
-            other = "fabricstudy"
+            owner = "fabricstudy"
         elif existing and (existing.__module__, existing.__qualname__) != (member.__module__, member.__qualname__):
-            other = f"{existing.__module__.split('.')[-1]}.py"
+            owner = f"{existing.__module__.split('.')[-1]}.py"
         else:
             members[kind] = member
             return
-        problem = f"two kinds of {self.noun} have this name; the other is in {other}"
+        problem = f"two kinds of {self.noun} have this name; the other is in {owner}"
         raise ConfigError(problem, "rename one of them", ("extensions",), kind, "extension")
 
     def remove(self, kind: str) -> None:
@@ -101,9 +101,8 @@ class Family:
         return sorted(self._modules.keys() | self._known())
 
     def _known(self) -> dict[str, type[Kind]]:
-        """Return the members registered so far."""
         in_use = _in_use.get()
-        extensions = self._of_extensions.values() if in_use is None else [self._of_extensions.get(in_use, {})]
+        extensions = self._of_extensions.values() if in_use is None else [self.extensions(in_use)]
         return self._ours | {kind: member for kinds in extensions for kind, member in kinds.items()}
 
 
@@ -119,7 +118,6 @@ class Kind(Model):
 
     @classmethod
     def is_family(cls) -> bool:
-        """Return whether this class represents its family."""
         return "FAMILY" in cls.__dict__
 
     @classmethod

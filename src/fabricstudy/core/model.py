@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath
@@ -24,7 +25,7 @@ from pydantic_core import CoreSchema, core_schema
 from fabricstudy.core.errors import Code, StudyError, combine_errors, extension_location, first_line
 from fabricstudy.core.source import extension_digest
 
-# YAML tells numbers, text and true/false apart, so none of them is taken for another.
+# YAML distinguishes numbers, text and true/false, so values are not converted.
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict(), AllowInfNan(False)]
 Flag = Annotated[bool, Strict()]
@@ -55,13 +56,14 @@ class Model(BaseModel):
         >>> Stencil.model_validate({"message": "1 kB", "iterations": 1, "periodic": True}).physics()
         {'kind': 'stencil', 'message_bytes': 1000, 'periodic': True}
         """
-        code_digest = extension_digest(type(self).__module__)
-        written = {name: _plain(getattr(self, name), dumped) for name, dumped in self.model_dump(mode="json").items()}
-        defaults = _defaults(type(self))
+        model = type(self)
+        code_digest = extension_digest(model.__module__)
+        values = {name: _plain(getattr(self, name), dumped) for name, dumped in self.model_dump(mode="json").items()}
+        defaults = _defaults(model)
         return ({"code": code_digest} if code_digest else {}) | {
             name: value
-            for name, value in written.items()
-            if name not in _names(type(self)) and (name == "kind" or name not in defaults or value != defaults[name])
+            for name, value in values.items()
+            if name not in _names(model) and (name not in defaults or value != defaults[name])
         }
 
 
@@ -81,10 +83,10 @@ def _names(model: type[Model]) -> frozenset[str]:
 
 @cache
 def _defaults(model: type[Model]) -> dict[str, Any]:
-    """Return the defaults of a model's fields as `Model.physics` writes values."""
+    """Return the defaults of a model's fields, but for its kind, as `Model.physics` writes values."""
     defaults = {}
     for name, field in model.model_fields.items():
-        if not field.is_required():
+        if name != "kind" and not field.is_required():
             annotation: Any = field.annotation
             adapter = TypeAdapter[Any](Annotated[annotation, *field.metadata] if field.metadata else annotation)
             default = field.get_default(call_default_factory=True)
@@ -138,6 +140,15 @@ class ConfigError(ValueError):
         """Return the same mistakes as those of a study file."""
         others = [error.in_study(file) for error in self.others]
         return StudyError(**vars(self) | {"file": file, "path": ".".join(self.path) or None, "others": others})
+
+
+@contextmanager
+def at_path(*keys: str) -> Iterator[None]:
+    """Prepend `keys` to the path of a ConfigError that is raised in this context."""
+    try:
+        yield
+    except ConfigError as error:
+        raise error.below(*keys) from None
 
 
 def check_all(checks: Iterable[Callable[[], object]]) -> None:

@@ -12,7 +12,8 @@ from .files import atomic_path
 from .store import other_format
 
 CHECKED = {"compression": "zstd", "write_page_checksum": True}
-FORMAT = {b"fabricstudy.format": b"2"}
+KEY, VERSION = b"fabricstudy.format", b"2"
+FORMAT = {KEY: VERSION}
 """Metadata of all files. Since version 2 columns have the names of `fabricstudy.core.columns`."""
 
 
@@ -31,10 +32,9 @@ def read_parquet(
     FabricstudyError if the file was damaged, or another version of this project wrote it.
     """
     try:
-        default = FORMAT[b"fabricstudy.format"] if of_users else b"none"
-        version = (pq.read_schema(path).metadata or {}).get(b"fabricstudy.format", default)
-        if version != FORMAT[b"fabricstudy.format"]:
-            raise other_format(str(path), version.decode(), FORMAT[b"fabricstudy.format"].decode())
+        version = (pq.read_schema(path).metadata or {}).get(KEY, VERSION if of_users else b"none")
+        if version != VERSION:
+            raise other_format(str(path), version.decode(), VERSION.decode())
         return pq.read_table(path, filters=filters or None, columns=columns, page_checksum_verification=True)
     except FileNotFoundError:
         raise

@@ -77,7 +77,7 @@ def to_unit(text: str, unit: str, example: str) -> float:
         if match is None:
             raise ValueError(text)
         return float(Decimal(match[1]) * _factor(match[2], unit))
-    except (ValueError, KeyError, ArithmeticError):  # decimal's are of the last
+    except (ValueError, KeyError, ArithmeticError):  # those of decimal are ArithmeticErrors
         problem = "not a quantity with the right unit"
         raise ConfigError(problem, f"write it like '{example}'", value=text, code="invalid-quantity") from None
 
@@ -107,7 +107,7 @@ class QuantityRange:
         """Raise ConfigError for a magnitude outside."""
         least, most = (to_unit(bound, self.unit, bound) for bound in (self.least, self.most))
         if not least <= magnitude <= most:
-            raise ConfigError("out of range", f"take {self}", code="out-of-range")
+            raise ConfigError("out of range", f"use {self}", code="out-of-range")
 
     def __str__(self) -> str:
         return f"{self.least} to {self.most}"
@@ -133,12 +133,11 @@ def _reader(limits: QuantityRange, example: str, whole: bool) -> Any:
 
 
 def _quantity(kind: type, limits: QuantityRange, example: str, **bounds: float) -> Any:
-    schema = {"type": "string", "examples": [example]}
     return Annotated[
         kind,
         Field(allow_inf_nan=False, **bounds) if kind is float else Field(**bounds),  # type: ignore[call-overload]
         BeforeValidator(_reader(limits, example, kind is int)),
-        WithJsonSchema(schema),
+        WithJsonSchema({"type": "string", "examples": [example]}),
         Unit(limits.unit, example),
     ]
 

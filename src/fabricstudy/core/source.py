@@ -105,7 +105,6 @@ def extension_digest(module: str) -> str:
 
 
 def is_project_module(module: str) -> bool:
-    """Return whether a module is part of this project, or an extension."""
     return module.split(".")[0] == OURS or bool(extension_package(module))
 
 

@@ -1,10 +1,9 @@
-"""Simulators behind one contract, how they are run, and what is kept of it.
+"""Simulators behind one contract: point → record.
 
 In: a planned point, its machine and best cut from the stores, its placed jobs.
-Out: one record a point (`simulate`): status, reason, usage, and for each job its size, bound and runtime, for each
-link class its load. `make_batches` divides points into the jobs of the workflow; `run_batch` works one off, taking from
-the store whatever is finished; `validity` says whether a record may be believed. Each engine is a separate package,
-with what a study may say about it (`EngineSettings`) and its adapter (`Engine`).
+Out: one record a point (`simulate`): status, reason, usage, size, bound and runtime of each job, load of each link
+class. `make_batches` divides points into jobs of the workflow; `run_batch` runs one, except for points with a valid
+record in the store (`validity`). Each engine is a package with its keys (`EngineSettings`) and adapter (`Engine`).
 """
 
 from .batch import Batch, make_batches, run_batch

@@ -1,13 +1,13 @@
-"""One attempt at a point, whatever comes of it: placed, prepared, run and read in a folder."""
+"""One attempt at a point: place, prepare, run and read it in a folder."""
 
 import logging
-import shutil
 import time
 import traceback
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from fabricstudy.core.files import remove
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
@@ -17,30 +17,30 @@ from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
 from .offered_traffic import attempt_offered
-from .outcome import ARRAYS, read_and_store_result
+from .outcome import ARRAYS, store_result
 from .parallel import ParallelEngine
 from .point import Point
 from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits
 from .validity import input_digest
 
-# Kept of a failed run; the input can be made again with `fabricstudy point`.
+# Of each output of a failed run; `fabricstudy point` writes the input again.
 MAX_FAILURE_LOG_BYTES = 100_000
 
 TRACEBACK_FILE = "error.txt"
-"""Holds the traceback of an error that nobody thought of, beside the record."""
+"""Traceback of an unexpected error, in the folder of the record."""
 
 INITIAL_BACKGROUND_FACTOR = 4.0
-"""How long a background lasts at first, over the highest bound of the other jobs."""
+"""Duration of background jobs in the first run, over the highest lower bound of the other jobs."""
 
 MAX_BACKGROUND_RUNS = 8
-"""Runs of one point, each with a background that lasts as long as the one before it asked for."""
+"""Runs of one point, each with the background duration that the previous one required."""
 
 _LOG = logging.getLogger(__name__)
 
 
 def attempt_point(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path) -> Record:
-    """Place, prepare, run and read one point in the empty `folder`; give its record."""
+    """Place, prepare, run and read one point in the empty `folder`; return its record."""
     start = time.process_time()
     record: Record = {"status": "done"}
     try:
@@ -54,26 +54,22 @@ def attempt_point(point: Point, engine: Engine, analysed: AnalysedMachine, limit
     except OSError:
         raise  # a full disk or a lost folder is no property of the point
     except Exception as error:
-        # An error in one point leaves the others alone, and is the reason in its row.
         (folder / TRACEBACK_FILE).write_text(traceback.format_exc(), errors="backslashreplace")
-        record |= {
-            "status": "failed",
-            "reason": f"{type(error).__name__}: {error}; see {TRACEBACK_FILE} beside its record",
-        }
-        _LOG.info("an error that nobody thought of", exc_info=True)
+        reason = f"{type(error).__name__}: {error}; see {TRACEBACK_FILE} in the folder of its record"
+        record |= {"status": "failed", "reason": reason}
+        _LOG.info("unexpected error", exc_info=True)
     record["overhead_cpu_s"] = time.process_time() - start
     return record
 
 
 def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record) -> None:
-    """Fill `record` step by step, so that it keeps the facts from before a failure."""
+    """Fill `record` step by step, so that it keeps what was known before a failure."""
     check_supported(point, engine, analysed.machine)
     check_memory(engine.predict_memory_bytes(point), limits)
     if point.offered is not None:
         attempt_offered(point, engine, analysed, limits, folder, record)
         describe_links(folder, analysed.machine, record)
         return
-    # Again while the background has to last longer or shorter.
     for _ in range(MAX_BACKGROUND_RUNS):
         jobs, command = prepare(point, engine, analysed, folder, record)
         _LOG.info("%d jobs placed for %s; running %s", len(jobs), engine.name, " ".join(command or ["nothing"]))
@@ -82,26 +78,26 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
             command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
-            read_and_store_result(engine, folder, exit_code, point, analysed.machine, jobs, record)
+            store_result(engine.read(folder, exit_code, point, analysed.machine, jobs), folder, record)
             describe_links(folder, analysed.machine, record)
             return
-        except BackgroundMismatch as again:
-            record["background_ns"] = again.needed_ns
-            _LOG.info("once more, with a background of %.4g ns", again.needed_ns)
+        except BackgroundMismatch as mismatch:
+            record["background_ns"] = mismatch.needed_ns
+            _LOG.info("repeat with a background of %.4g ns", mismatch.needed_ns)
             for path in folder.iterdir():
-                _remove(path)
-    raise EngineFailure(f"in {MAX_BACKGROUND_RUNS} runs the jobs in the background did not last as long as the others")
+                remove(path)
+    raise EngineFailure(f"in {MAX_BACKGROUND_RUNS} runs the background jobs did not last as long as the others")
 
 
 def prepare(
     point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path, record: Record
 ) -> tuple[list[PlacedJob], list[str] | None]:
-    """Write the engine's input to the empty `folder`, and the facts that need no run to `record`."""
+    """Write the engine's input to the empty `folder`, and entries that need no run to `record`."""
     machine = analysed.machine
     record |= engine.derived(point, machine)
     jobs = generate_messages(point, machine, analysed.cut_side, analysed.placements(point))
-    of_nodes = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
-    record["jobs"] = [job_record(index, job, point, of_nodes) for index, job in enumerate(jobs)]
+    with_ports = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
+    record["jobs"] = [job_record(index, job, point, with_ports) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)
     jobs = _with_background(jobs, record)
     command = engine.prepare(folder, point, machine, jobs)
@@ -111,29 +107,23 @@ def prepare(
 
 @lru_cache(maxsize=1)
 def _with_ports(machine: Machine, ports: int) -> Machine:
-    """Return the machine with the capacity of all ports of a node as that of its link, for what needs no simulation."""
+    """Return the machine with one link a node, as fast as all of its ports together, for the lower bounds."""
     if ports == 1:
         return machine
     return replace(machine, host=replace(machine.host, bandwidth_Bps=ports * machine.host.bandwidth_Bps))
 
 
 def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
-    """Return how long jobs in the background last: what `record` says, or a guess, which is added to it."""
+    """Return the jobs with the background duration of `record`, or with a first guess, which is added to it."""
     if not any(job.background for job in jobs):
         return jobs
     bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
-    lasts_ns = record.setdefault("background_ns", INITIAL_BACKGROUND_FACTOR * max(bounds, default=0.0))
-    return [replace(job, background_duration_ns=lasts_ns) if job.background else job for job in jobs]
+    duration_ns = record.setdefault("background_ns", INITIAL_BACKGROUND_FACTOR * max(bounds, default=0.0))
+    return [replace(job, background_duration_ns=duration_ns) if job.background else job for job in jobs]
 
 
 def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
-    """Refuse what the engine cannot do.
-
-    Raises
-    ------
-    NotDone
-        With its reason.
-    """
+    """Raise `NotDone` if the engine cannot simulate the point."""
     if point.offered is not None and engine.simulates and not isinstance(engine, OfferedEngine):
         raise NotDone("unsupported", f"the engine {engine.name} has no offered traffic; use caminos")
     refusal = engine.unsupported(point, machine)
@@ -141,18 +131,11 @@ def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
         raise NotDone("unsupported", refusal)
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
-
-
 def strip(folder: Path, status: str) -> None:
-    """Keep of a run the loads of the links, or what tells why it failed."""
-    kept = set(ARRAYS) if status == "done" else {"stdout", "stderr", TRACEBACK_FILE}
+    """Remove the files of a run, except for its arrays or, if it failed, the ends of its outputs."""
+    retained = set(ARRAYS) if status == "done" else {"stdout", "stderr", TRACEBACK_FILE}
     for path in folder.iterdir():
-        if path.is_dir() or path.name not in kept:
-            _remove(path)
+        if path.is_dir() or path.name not in retained:
+            remove(path)
         elif status != "done":
             path.write_bytes(path.read_bytes()[-MAX_FAILURE_LOG_BYTES:])

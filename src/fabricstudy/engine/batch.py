@@ -21,12 +21,12 @@ from .registry import engine_named
 from .settings import Limits
 from .simulate import simulate
 
-# Snakemake's own cost grows with its jobs, so a study has at most so many batches whatever it costs.
+# Snakemake's overhead grows with its jobs.
 MAX_BATCHES = 200
-# A small study is divided further, so that it uses several cores; a job itself costs about two seconds.
+# A small study is divided further, to use several cores; the overhead of a job is about two seconds.
 MIN_BATCHES = 4
 MIN_BATCH_CPU_S = 10.0
-# What a cluster is asked for: two Snakemakes and our own process; other machines may be slower than ours.
+# Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
 START_S = 300.0
@@ -34,7 +34,7 @@ START_S = 300.0
 
 @dataclass(frozen=True)
 class Batch:
-    """Points of one engine, neighbours by machine, that one Snakemake job simulates."""
+    """Points of one engine, ordered by machine, that one Snakemake job simulates."""
 
     name: str
     engine: str
@@ -45,18 +45,18 @@ class Batch:
     """Cores that work on each point, at most."""
 
     def memory_MB(self, attempt: int) -> int:
-        """Memory to ask a cluster for: what a simulation may take, and ours, which grows with each attempt."""
+        """Return the memory to request: the limit of a simulation plus an overhead that grows with each attempt."""
         simulation_MB: int = ceil(self.limits.memory_bytes / 1e6)
         return simulation_MB + attempt * OWN_MEMORY_MB
 
     def time_min(self, attempt: int) -> int:
-        """Minutes to ask a cluster for: three times the prediction, and one simulation that hangs."""
+        """Return the minutes to request: three times the prediction, and one simulation that hangs."""
         once_min: int = ceil((SLOWNESS * self.cpu_s / self.processes + self.limits.time_s + START_S) / 60)
         return attempt * once_min
 
     @property
     def digest(self) -> str:
-        """Digest of the points and limits."""
+        """Digest of points and limits."""
         ids = " ".join(point.point_id for point in self.points)
         return hashlib.sha256(f"{ids} {canonical_json(self.limits.model_dump(mode='json'))}".encode()).hexdigest()[:16]
 
@@ -66,13 +66,13 @@ def make_batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: f
 
     The points of a batch have the same engine, and as many processes each.
     """
-    alike: dict[tuple[str, int], list[PlannedPoint]] = {}
+    groups: dict[tuple[str, int], list[PlannedPoint]] = {}
     for point in points:
-        alike.setdefault((point.point.engine.kind, point.point.engine.processes), []).append(point)
+        groups.setdefault((point.point.engine.kind, point.point.engine.processes), []).append(point)
     return [
         batch
-        for (engine, processes), points_of_engine in sorted(alike.items())
-        for batch in _batches_of(engine, processes, points_of_engine, limits, target_cpu_s, MAX_BATCHES // len(alike))
+        for (engine, processes), group in sorted(groups.items())
+        for batch in _batches_of(engine, processes, group, limits, target_cpu_s, MAX_BATCHES // len(groups))
     ]
 
 
@@ -82,21 +82,14 @@ def _batches_of(
     predict = engine_named(engine).predict_cpu_s
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs = {key: predict(point.point) for key, point in by_key.items()}
-    # Halving whatever is above twice the target leaves most batches between the target and its double.
+    # Halving chunks above twice the target leaves most batches between the target and its double.
     most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES, MIN_BATCH_CPU_S))
     name = engine if processes == 1 else f"{engine}-on{processes}"
-    chunks = divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most)
-    return [
-        Batch(
-            f"{name}-{chunk.name}",
-            engine,
-            tuple(by_key[key] for key in chunk.keys),
-            sum(costs[key] for key in chunk.keys),
-            limits,
-            processes,
-        )
-        for chunk in chunks
-    ]
+    batches = []
+    for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most):
+        chosen, cpu_s = tuple(by_key[key] for key in chunk.keys), sum(costs[key] for key in chunk.keys)
+        batches.append(Batch(f"{name}-{chunk.name}", engine, chosen, cpu_s, limits, processes))
+    return batches
 
 
 def run_batch(
@@ -108,16 +101,16 @@ def run_batch(
     with_links: Collection[str] = (),
     cores: int = 1,
 ) -> None:
-    """Simulate the points of a batch and write their records, one JSON object a line.
+    """Simulate the points of a batch and write their records, one JSON object per line.
 
     Parameters
     ----------
     store, machine_of
-        As `simulate` takes them.
+        See `simulate`.
     records, links : Path
-        Files for the records and, as Parquet, for the links of the points `with_links`: one row a directed link.
+        Files for the records and, as Parquet, for the links of the points `with_links`: one row per directed link.
     cores : int
-        What Snakemake grants; no more processes work on a point, nor more than this computer has cores.
+        Cores granted by Snakemake; limits, with the cores of this computer, the processes of a point.
     """
     cores = min(cores, usable_cores())
     engine = engine_named(batch.engine)
@@ -132,6 +125,5 @@ def run_batch(
             record = simulate(at_most(planned, cores), engine, probe.version, missing, store, machine_of, batch.limits)
             out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
-                link_rows.write_table(
-                    link_table(planned.point_id, machine_of(planned).machine, store.folder(planned.point_id))
-                )
+                machine, folder = machine_of(planned).machine, store.folder(planned.point_id)
+                link_rows.write_table(link_table(planned.point_id, machine, folder))

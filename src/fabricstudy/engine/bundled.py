@@ -1,24 +1,23 @@
-"""Engines whose program is ours: in Rust, a crate in ``engines/``, built by ``make setup``."""
+"""Engines whose program is part of this project: a Rust crate in ``engines/``, built by ``make setup``."""
 
 import os
 import re
 import shutil
-import subprocess
-from functools import cache
 from pathlib import Path
 
+from .content import output_of
 from .contract import Probe
 from .program_engine import ProgramEngine
 
 ENGINES = Path(__file__).parents[3] / "engines"
-"""Where a clone of the repository has the crates."""
+"""Folder of the crates in a clone of the repository."""
 
 
 class BundledEngine(ProgramEngine):
-    """An engine of that kind; its name is that of its crate."""
+    """An engine with a bundled program; its name is that of its crate."""
 
     bundled = True
-    # Our programs say first what is wrong.
+    # The first line of these programs is the reason.
     signs_of_failure = (re.compile("."),)
 
     @classmethod
@@ -28,8 +27,8 @@ class BundledEngine(ProgramEngine):
 
     @classmethod
     def program_path(cls) -> Path | None:
-        """Return the program that would be run: that of FABRICSTUDY_<NAME>, the clone's build, or one on PATH."""
-        named = os.environ.get(cls._variable())
+        """Return the path of the program: that of FABRICSTUDY_<NAME>, the clone's build, or one on PATH."""
+        named = os.environ.get(f"FABRICSTUDY_{cls.name.upper()}")
         if named:
             return Path(named) if os.access(named, os.X_OK) else None
         built = cls.built()
@@ -38,35 +37,22 @@ class BundledEngine(ProgramEngine):
         on_path = shutil.which(built.name)
         return Path(on_path) if on_path else None
 
-    @classmethod
-    def _variable(cls) -> str:
-        return f"FABRICSTUDY_{cls.name.upper()}"
-
     def command(self, *arguments: str) -> list[str]:
         """Return the command that runs the program."""
         return [str(self.program_path() or self.built().name), *arguments]
 
     def probe(self) -> Probe:
         """Look for the program."""
-        remedy = f"run 'cargo build --release --locked' in engines/{self.name}, or set {self._variable()} to its path"
-        program = self.program_path()
-        if program is None:
-            return Probe(self.name, False, reason=f"{self.built().name} is not built; {remedy}")
-        version = _version(program)
-        if version is None:
-            return Probe(self.name, False, reason=f"{program} --version failed; {remedy}")
-        return Probe(self.name, True, version=version)
+        program, version = self.program_path(), self.program()
+        if version is not None:
+            return Probe(self.name, True, version=version)
+        problem = f"{self.built().name} is not built" if program is None else f"{program} --version failed"
+        build = f"run 'cargo build --release --locked' in engines/{self.name}"
+        remedy = f"{build}, or set FABRICSTUDY_{self.name.upper()} to its path"
+        return Probe(self.name, False, reason=f"{problem}; {remedy}")
 
     def program(self) -> str | None:
-        """Return the program's version, which names the sources that it was built from."""
+        """Return the program's version, which includes a digest of its sources."""
         program = self.program_path()
-        return None if program is None else _version(program)
-
-
-@cache
-def _version(program: Path) -> str | None:
-    try:
-        run = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return run.stdout.strip() if run.returncode == 0 else None
+        output = None if program is None else output_of(program, "--version")
+        return None if output is None else output.strip()

@@ -1,4 +1,4 @@
-"""Why an engine's times differ from those of others, as each engine's package tells it."""
+"""Reasons why times of an engine differ from those of others; each engine's package lists its own."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from .point import Point
 
 @dataclass(frozen=True)
 class Caveat:
-    """A known reason for which an engine's times differ from those of others, and the points that it concerns."""
+    """A known reason why an engine's times differ from those of others, and the points to which it applies."""
 
-    says: str
+    text: str
     applies_to: Callable[[Point], bool] = lambda point: True
     other_paths: bool = False
-    """Whether packets may take paths that the routing does not have; then bounds hold for any path."""
+    """Whether packets may follow paths that the routing does not have; then lower bounds hold for any path."""
 
 
 def takes_other_paths(caveats: Iterable[Caveat], point: Point) -> bool:
@@ -37,17 +37,17 @@ def has_offered_traffic(point: Point) -> bool:
 
 
 def has_parallel_global_links(point: Point) -> bool:
-    """Points on a dragonfly with several cables between two groups."""
+    """Return whether the machine is a dragonfly with several cables between two groups."""
     return isinstance(point.machine, DragonflyConfig) and point.machine.links_per_group_pair > 1
 
 
 def uses_ugal(point: Point) -> bool:
-    """Points whose packets choose between a minimal path and a detour."""
+    """Return whether packets choose between a minimal path and a detour."""
     return isinstance(point.routing, Ugal)
 
 
 def has_ring_ties(point: Point) -> bool:
-    """Points where some destinations are half-way round a ring, and both ways are taken."""
+    """Return whether some destinations are half-way round a ring, and both ways are used."""
     routing, machine = point.routing, point.machine
     if not isinstance(machine, GridConfig) or not isinstance(routing, DimensionOrder) or routing.tie != "split":
         return False

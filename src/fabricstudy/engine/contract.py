@@ -1,4 +1,4 @@
-"""What a simulator has to offer to stand behind fabricstudy."""
+"""The contract between fabricstudy and a simulator."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from .steady_state import SteadyRun
 
 @dataclass(frozen=True)
 class Probe:
-    """Whether an engine is there: its version, or why it is missing."""
+    """Whether an engine is installed: its version, or why it is missing."""
 
     name: str
     found: bool
@@ -27,38 +27,32 @@ class Probe:
 
 
 class BackgroundMismatch(Exception):
-    """The background has to last longer or shorter: until the other jobs end and, where it matters, no longer.
-
-    Parameters
-    ----------
-    needed_ns : float
-        Required `PlacedJob.background_duration_ns`.
-    """
+    """Background jobs must send for `needed_ns`: until the other jobs end and, where it matters, no longer."""
 
     def __init__(self, needed_ns: float) -> None:
-        super().__init__(f"the background has to last {needed_ns:.4g} ns")
+        super().__init__(f"background jobs must send for {needed_ns:.4g} ns")
         self.needed_ns = needed_ns
 
 
 class EngineFailure(Exception):
-    """The simulation did not finish as it should; the message is the reason in the tables."""
+    """The simulation failed; the message is the reason in the tables."""
 
 
 class Unsupported(Exception):
-    """An engine cannot simulate the point; the message says why."""
+    """An engine cannot simulate the point; the message is the reason in the tables."""
 
 
 class Engine(Protocol):
-    """A simulator behind our contract; one package each in `fabricstudy.engine`, whose adapter derives from this."""
+    """A simulator; each has a package in `fabricstudy.engine`, whose adapter derives from this class."""
 
     name: str
-    simulates: bool
-    """Whether it gives runtimes; one that does not is left out of comparisons of engines."""
-    bundled: bool
-    """Whether the program comes with this repository, and so with an artifact."""
+    simulates: bool = True
+    """Whether it returns runtimes; comparisons of engines leave others out."""
+    bundled: bool = False
+    """Whether the program is part of this repository, and so of an artifact."""
     reading: str
-    """The module that reads results; what it imports of the engine's package counts, too."""
-    caveats: tuple[Caveat, ...]
+    """The module that reads results; what it imports from the engine's package counts, too."""
+    caveats: tuple[Caveat, ...] = ()
     """Reasons why its times differ from those of other engines, in the order of the report."""
 
     def probe(self) -> Probe:
@@ -66,12 +60,12 @@ class Engine(Protocol):
         ...
 
     def program(self) -> str | None:
-        """Identify the installed program by a version or digest that no other has; None if there is no program."""
+        """Return a unique version or digest of the installed program; None if there is none."""
         ...
 
     def sources(self) -> str:
-        """Digest of our files that take part in a run and are no Python modules, such as a script for the program."""
-        ...
+        """Return a digest of files that affect a run and are no Python modules, such as a script for the program."""
+        return ""
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point from closed forms (planning builds no machine)."""
@@ -79,10 +73,10 @@ class Engine(Protocol):
 
     def predict_memory_bytes(self, point: Point) -> float | None:
         """Predict the memory of a point, so that one too large is not started; None where the engine needs little."""
-        ...
+        return None
 
     def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
-        """Return the virtual channels that a routing takes by itself; None if the study cannot set them."""
+        """Return the default number of virtual channels of a routing; None if the study cannot set it."""
         return None
 
     def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
@@ -94,7 +88,7 @@ class Engine(Protocol):
         return {}
 
     def scale(self, point: Point, machine: Machine) -> dict[str, float]:
-        """Return the numbers beside the program's input by which `read` turns its output into times and bytes."""
+        """Return the numbers, not in the program's input, by which `read` converts its output to times and bytes."""
         return {}
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
@@ -104,23 +98,23 @@ class Engine(Protocol):
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Return why the engine cannot simulate this point, or None if it can."""
-        ...
+        return None
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
-        """Write the input files into the empty `folder`; give the command, to be run inside it, if there is one."""
-        ...
+        """Write the input files into the empty `folder`; return the command to run inside it, or None."""
+        return None
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the engine's own success test to a run that ended by itself, and read what it says.
+        """Apply the engine's own success test to a run that ended by itself, and read its output.
 
-        Standard output and error stand in `folder` as ``stdout`` and ``stderr``.
+        Standard output and error are the files ``stdout`` and ``stderr`` in `folder`.
 
         Raises
         ------
         EngineFailure
             If the run crashed, did not finish its traffic, or wrote something that is not a result.
         BackgroundMismatch
-            If jobs in the background have to last another time; the point is prepared and run again.
+            If background jobs must last longer or shorter; the point is prepared and run again.
         """
         ...
 

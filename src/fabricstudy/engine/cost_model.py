@@ -1,18 +1,17 @@
-"""Forecasts: the processor time and the memory of a point, before anything of it is built.
+"""Predicted processor time and memory of a point, before it is built.
 
-An engine counts what it does for a point (`WorkCounts`), and time and memory are linear in these counts (`CostModel`).
-Constants are in ``forecast.json`` of the engine's package, with what ``python -m benches.forecasts`` fitted them to.
+Both are linear (`CostModel`) in counts of operations and objects (`WorkCounts`) by the engine. The constants are in
+``forecast.json`` of the engine's package; ``python -m benches.forecasts`` fits them.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import ceil, inf
+from math import ceil
 from typing import NamedTuple
 
 from fabricstudy.core.model import Model
-from fabricstudy.machine.base import EachClass
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
@@ -21,21 +20,21 @@ from .job_traffic import traffic_by_job
 from .point import Point
 
 ROUTING_HOP_FACTORS: Mapping[type[Routing], float] = {Valiant: 2.0, Ugal: 1.5}
-"""Hops of a routing over those of shortest paths, about: a detour has two ways, and UGAL makes some."""
+"""Hops of a routing over those of shortest paths, approximately: a detour has two legs, and UGAL makes some."""
 
 
 @dataclass(frozen=True)
 class WorkCounts:
-    """What an engine does for a point: how often, by the name of what takes time, and of what takes memory."""
+    """Numbers of operations that cost processor time, and of objects that cost memory, by name."""
 
     cpu: Mapping[str, float]
     memory: Mapping[str, float]
 
 
 class Fit(Model):
-    """What constants were fitted to, when and where, and how well they do, by topology and routing.
+    """Data of a fit, and its quality by topology and routing.
 
-    A ratio is forecast over measured: the median, and the ends of the range of 90 % of the records.
+    A ratio is predicted over measured: the median, and the range of 90 % of the records.
     """
 
     records: int
@@ -47,7 +46,7 @@ class Fit(Model):
 
 
 class CostModel(Model):
-    """Processor time (that of preparing and reading included) and memory, for one of each that is counted."""
+    """Processor time (with that of preparing and reading) and memory, per operation and object."""
 
     cpu_s: dict[str, float]
     cpu_fit: Fit
@@ -57,21 +56,21 @@ class CostModel(Model):
 
 @cache
 def load_cost_model(package: str) -> CostModel:
-    """Read the law of an engine from its package."""
+    """Read the cost model of an engine from its package."""
     return CostModel.model_validate_json((files(package) / "forecast.json").read_text())
 
 
 def weighted_sum(counts: Mapping[str, float], each: Mapping[str, float]) -> float:
-    """Sum of counts, each times its constant; what has none takes nothing."""
+    """Return the sum of counts times constants; counts without constant are free."""
     return sum(count * each.get(name, 0.0) for name, count in counts.items())
 
 
 CROWD = 30
-"""Messages that a node sends at once beside one, with which nearly all units meet others that go their way."""
+"""Messages of a node under way, except for one, at which nearly all units share a router with competing ones."""
 
 
 class NetworkTraffic(NamedTuple):
-    """Units that all jobs send, the routers that these pass together, and those that they pass in a crowd."""
+    """Units that all jobs send, router passages of these units, and passages under contention."""
 
     units: float
     in_routers: float
@@ -79,12 +78,12 @@ class NetworkTraffic(NamedTuple):
 
 
 def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
-    """Count what the network carries.
+    """Count the units (phits, packets) in the network.
 
     Parameters
     ----------
     unit_bytes : float
-        Size of what a message is cut into, the last one a whole one; infinite where it is not cut.
+        Size of a unit; the last one of a message counts as full. Infinite if messages are not cut.
     """
     between = ROUTING_HOP_FACTORS.get(type(point.routing), 1.0) * point.machine.typical_hops
     units = in_routers = crowded_in_routers = 0.0
@@ -99,17 +98,5 @@ def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
 
 
 def messages_of(point: Point) -> float:
-    """Return the messages that all jobs send."""
+    """Return the number of messages of all jobs."""
     return sum(part.messages for job in traffic_by_job(point) for part in job.classes)
-
-
-def bandwidths(point: Point) -> tuple[float, float]:
-    """Bandwidth of a node and of the slowest link between routers, in B/s; 0 and infinite where none is stated."""
-    host_Bps, slowest_Bps = 0.0, inf
-    stated = getattr(point.machine, "bandwidth", None)
-    for name, value in stated if isinstance(stated, EachClass) else ():
-        if name == "host_Bps":
-            host_Bps = value
-        else:
-            slowest_Bps = min(slowest_Bps, *(value if isinstance(value, tuple) else (value,)))
-    return host_Bps, slowest_Bps

@@ -1,7 +1,7 @@
-"""What a simulation is made from: a machine, one side of its best cut, and the nodes of the ranks of each job."""
+"""Definitions that a simulation needs: a machine, one side of its best cut, and the nodes of each job's ranks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,58 +22,34 @@ from .point import PlannedPoint, Point
 
 @dataclass(frozen=True, eq=False)
 class AnalysedMachine:
-    """A machine with what a simulation needs of its analysis.
-
-    Parameters
-    ----------
-    cut_side : bool array [routers]
-        One side of the best cut found.
-    """
+    """A machine with its best cut and, optionally, the placements of a point's jobs."""
 
     machine: Machine
     cut_side: npt.NDArray[np.bool_]
+    """One side of the best cut found, [routers]."""
+    placed: tuple[Placement | str, ...] | None = None
+    """Placement of each job, or the reason why it does not fit; computed when left out."""
 
     def placements(self, point: Point) -> Mapping[int, Placement]:
-        """Return where the ranks of each job of a point run.
-
-        Raises
-        ------
-        WorkloadError
-            If a job does not fit.
-        """
-        return dict(placements(point, self.machine))
+        """Return the placement of each job of a point; raise `WorkloadError` if one does not fit."""
+        if self.placed is None:
+            return dict(placements(point, self.machine))
+        fitting: dict[int, Placement] = {}
+        for index, placement in enumerate(self.placed):
+            if isinstance(placement, str):
+                raise WorkloadError(placement)
+            fitting[index] = placement
+        return fitting
 
 
 def built(config: Topology) -> AnalysedMachine:
-    """Build and analyse a machine here and now."""
+    """Build and analyse a machine."""
     machine = config.build()
     return AnalysedMachine(machine, bisection_bounds(machine).cut_side)
 
 
-@dataclass(frozen=True, eq=False)
-class DefinedMachine(AnalysedMachine):
-    """A machine whose workloads were placed before."""
-
-    workloads: Mapping[str, Placement | str] = field(default_factory=dict)
-    ids: WorkloadIds = field(default_factory=WorkloadIds)
-
-    def placements(self, point: Point) -> Mapping[int, Placement]:
-        """Return where the ranks of each job of a point run, as its workloads say."""
-        placed = [self.workloads[identity] for identity in self.ids.of(point)]
-        for one in placed:
-            if isinstance(one, str):
-                raise WorkloadError(one)
-        return {index: one for index, one in enumerate(placed) if isinstance(one, Placement)}
-
-
 class Definitions:
-    """The definitions of a study as its rules wrote them.
-
-    Parameters
-    ----------
-    machines, structures, workloads : sequence of Path
-        Folders of machine definitions, files of structures, and files of workloads.
-    """
+    """The definitions of a study: folders of machine definitions, files of structures, and files of workloads."""
 
     def __init__(self, machines: Sequence[Path], structures: Sequence[Path], workloads: Sequence[Path]) -> None:
         self._machines, self._structures, self._workloads = tuple(machines), tuple(structures), tuple(workloads)
@@ -81,18 +57,18 @@ class Definitions:
         self._placed: dict[str, Placement | str] = {}
 
     def of(self, planned: PlannedPoint) -> AnalysedMachine:
-        """Return the machine of a point, with where its jobs run."""
+        """Return the machine of a point, with the placements of its jobs."""
         machine, side = machine_and_cut(self._machines, self._structures, planned.machine_id)
         ids = self._ids.of(planned.point)
         if not self._placed.keys() >= set(ids):
             self._placed = read_placements(self._workloads, ids)
-        return DefinedMachine(machine, side, self._placed, self._ids)
+        return AnalysedMachine(machine, side, tuple(self._placed[identity] for identity in ids))
 
 
 @lru_cache(maxsize=1)
 def machine_and_cut(
     folders: tuple[Path, ...], structures: tuple[Path, ...], machine_id: str
 ) -> tuple[Machine, npt.NDArray[np.bool_]]:
-    """Return a machine and one side of its best cut, bool [routers], as their rules wrote them."""
+    """Return a machine and one side of its best cut, bool [routers], from the files of their rules."""
     machine = read_machine(folders, machine_id)
     return machine, cut_side(structures, machine_id, machine.routers)

@@ -1,7 +1,9 @@
-"""What a detour leads through: a router or a group drawn at random, as far as an engine can choose."""
+"""Routings that an engine has, and what a detour leads through: a router or a group drawn at random."""
 
+from collections.abc import Iterable
 from typing import Literal
 
+from fabricstudy.core.kinds import kind_of
 from fabricstudy.routing.base import NonMinimalRouting, Routing
 
 from .contract import Unsupported
@@ -9,27 +11,21 @@ from .contract import Unsupported
 Via = Literal["router", "group"]
 
 
+def check_routing(routing: Routing, supported: Iterable[type[Routing]], model: str) -> None:
+    """Raise `Unsupported` unless the routing is among those of an engine or of its model, named for the message."""
+    if type(routing) not in supported:
+        raise Unsupported(f"{model} has no {routing.kind} routing; use {', '.join(map(kind_of, supported))}")
+
+
 def via(routing: Routing) -> Via | None:
-    """Give what detours lead through; None for a routing without any."""
+    """Return what detours lead through; None for a routing without any."""
     return routing.via if isinstance(routing, NonMinimalRouting) else None
 
 
-def check_via(routing: Routing, can: Via, where: str) -> None:
-    """Refuse a routing whose detours lead through what an engine cannot have.
-
-    Parameters
-    ----------
-    can : {"router", "group"}
-        What the engine's detours lead through.
-    where : str
-        Engine and model, for the message.
-
-    Raises
-    ------
-    Unsupported
-        If the study says otherwise.
-    """
-    if via(routing) not in (None, can):
+def check_via(routing: Routing, supported: Via, where: str) -> None:
+    """Raise `Unsupported` for detours through anything else than the engine's; `where` is for the message."""
+    if via(routing) not in (None, supported):
         raise Unsupported(
-            f"{where}, a detour leads through a {can} drawn at random; set routing.via: {can}, or take another engine"
+            f"{where}, a detour leads through a {supported} drawn at random; set routing.via: {supported}, or use "
+            "another engine"
         )

@@ -1,4 +1,4 @@
-"""What the jobs of a point send, in closed form: planning builds no messages."""
+"""Traffic of the jobs of a point in closed form: planning builds no messages."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,31 +12,23 @@ from fabricstudy.workload.pattern.base import Pattern
 from .point import Point
 
 NEAR = 0.5
-"""Hops of messages between ranks that are beside each other and do not stand at random, over those of others, about."""
+"""Hops of messages between neighbouring ranks that are not placed at random, over those of others, approximately."""
 
 
 @dataclass(frozen=True)
 class TrafficClass:
-    """Messages of one size of a job.
-
-    Parameters
-    ----------
-    message_bytes, messages : int, float
-        Size of each, and how many in all.
-    in_phase : float
-        How many a rank sends in one phase.
-    burst_bytes : float
-        Bytes that one node sends of them in one phase.
-    """
+    """Messages of one size of a job."""
 
     message_bytes: int
     messages: float
     messages_in_phase: float
+    """Messages that a rank sends in one phase."""
     burst_bytes: float
+    """Bytes that a node sends in one phase."""
 
     @property
     def at_once(self) -> float:
-        """How many a node sends in one phase."""
+        """Messages that a node sends in one phase."""
         return self.burst_bytes / max(1, self.message_bytes)
 
 
@@ -50,7 +42,7 @@ class JobTraffic:
 
 
 def traffic_by_job(point: Point) -> tuple[JobTraffic, ...]:
-    """Traffic of the jobs that send something; one in the background sends as long as the others do, about.
+    """Return the traffic of the communicating jobs; background jobs send about as long as the others do.
 
     Offered traffic counts as one job.
     """
@@ -64,11 +56,11 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
     traffic, bytes_of_node, background = [], [], []
     for job in jobs:
         pattern = job.pattern
-        # A pattern that states no traffic, as an extension's may, cannot be predicted.
+        # The pattern of an extension may state no traffic.
         if pattern.silent or type(pattern).traffic is Pattern.traffic:
             continue
         iterations = getattr(pattern, "iterations", 1)
-        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_per_node or cores
+        ranks, ranks_per_node = job.rank_count(nodes, cores), job.ranks_on_node(cores)
         classes = []
         for part in pattern.traffic(ranks):
             in_phase = part.messages / iterations / part.phases / max(1, ranks)
@@ -80,20 +72,22 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
         bytes_of_node.append(sent_bytes / max(1, ranks) * ranks_per_node)
         background.append(job.background)
     most = max((sent for sent, repeats in zip(bytes_of_node, background, strict=True) if not repeats), default=0.0)
-    # In the background a node sends as much as the busiest one of a job that ends, and one round at least.
-    return tuple(
-        _repeated(job, max(1.0, most / sent_bytes)) if repeats and sent_bytes else job
-        for job, sent_bytes, repeats in zip(traffic, bytes_of_node, background, strict=True)
-    )
+    # A background job sends as much a node as the busiest foreground job, and one round at least.
+    for index, (sent_bytes, repeats) in enumerate(zip(bytes_of_node, background, strict=True)):
+        if repeats and sent_bytes:
+            rounds, job_traffic = max(1.0, most / sent_bytes), traffic[index]
+            repeated = tuple(replace(part, messages=part.messages * rounds) for part in job_traffic.classes)
+            traffic[index] = replace(job_traffic, classes=repeated)
+    return tuple(traffic)
 
 
 SEARCH_RUNS = 6
-"""Runs in which the saturation load is mostly found, at loads of about its own."""
+"""Typical number of runs of a search for the saturation load, at loads close to it."""
 
 TYPICAL_SATURATION = 0.6
 
 WAITING_AT_FULL_LOAD = 15
-"""Messages of a node that wait at the same time when its link is busy, about."""
+"""Messages of a node that wait at the same time when its link is busy, approximately."""
 
 
 def _offered_traffic(offered: Offered, nodes: int) -> JobTraffic:
@@ -103,10 +97,6 @@ def _offered_traffic(offered: Offered, nodes: int) -> JobTraffic:
     return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, waiting, waiting * offered.message_bytes),))
 
 
-def _repeated(job: JobTraffic, times: float) -> JobTraffic:
-    return replace(job, classes=tuple(replace(part, messages=part.messages * times) for part in job.classes))
-
-
 def traffic_classes(point: Point) -> list[TrafficClass]:
-    """Traffic of all jobs together."""
+    """Return the traffic of all jobs together."""
     return [part for job in traffic_by_job(point) for part in job.classes]

@@ -1,20 +1,19 @@
-"""What Linux is asked for so that no process of ours is left behind; on macOS, which has no such call, nothing is."""
+"""Linux process control, so that no descendant outlives this process; macOS has no ``prctl``, and nothing is done."""
 
 import ctypes
 import signal
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
-# Not on macOS.
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)
 
 
 def end_with_parent() -> None:
-    """Have this process killed as soon as the one that started it ends."""
+    """Have the kernel kill this process when its parent ends."""
     if _prctl is not None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """Have what descendants leave running as children of this process, so that it can wait for them."""
+    """Make this process the parent of its orphaned descendants, so that it can wait for them."""
     if _prctl is not None:
         _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

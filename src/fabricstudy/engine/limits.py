@@ -1,4 +1,4 @@
-"""One run of a simulator within the limits of its study, and why a point was not done."""
+"""One run of a simulator within the limits of its study."""
 
 import os
 import signal
@@ -7,12 +7,12 @@ from pathlib import Path
 from fabricstudy.core.store import Record
 
 from .contract import EngineFailure
-from .process import ProcessOutcome, run_process
+from .process import run_process
 from .settings import Limits
 
 
 class NotDone(Exception):
-    """A point that has no result, for a reason that is no failure of its engine: the status and reason of its row."""
+    """A point without result for a reason other than a failure of its engine: status and reason of its row."""
 
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
@@ -20,25 +20,19 @@ class NotDone(Exception):
 
 
 def check_memory(needed_bytes: float | None, limits: Limits) -> None:
-    """Refuse a point that is predicted to need more memory than its limit, or than the computer has.
-
-    Raises
-    ------
-    NotDone
-        If so.
-    """
-    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    for limit_bytes, whose, remedy in (
+    """Raise `NotDone` if a point is predicted to need more memory than its limit, or than the computer has."""
+    installed_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    for limit_bytes, source, remedy in (
         (limits.memory_bytes, "limits.memory is", "raise it in the study"),
-        (there, "this computer has", "take a larger one, or another engine"),
+        (installed_bytes, "this computer has", "use a larger one, or another engine"),
     ):
         if needed_bytes is not None and needed_bytes > limit_bytes:
             needed, limit = f"{needed_bytes / 1e9:.2g} GB", f"{limit_bytes / 1e9:.2g} GB"
-            raise NotDone("out-of-memory", f"not started: it would need about {needed}, and {whose} {limit}; {remedy}")
+            raise NotDone("out-of-memory", f"not started: it would need about {needed}, and {source} {limit}; {remedy}")
 
 
 def run_program(command: list[str], folder: Path, limits: Limits, record: Record) -> int:
-    """Run the simulator within the limits, add time and memory to `record`, and give the exit code.
+    """Run the simulator within the limits, add time and memory to `record`, and return the exit code.
 
     Raises
     ------
@@ -47,32 +41,23 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
     EngineFailure
         If it could not be started, or was killed.
     """
-    record["command"] = command
     outcome = run_process(command, folder, limits.time_s, limits.memory_bytes)
-    record |= _usage(outcome, record)
-    _check_limits(outcome, limits)
-    return outcome.exit_code
-
-
-def _check_limits(outcome: ProcessOutcome, limits: Limits) -> None:
+    # With those of earlier runs of the same point.
+    memory_bytes = [size for size in (record.get("memory_bytes"), outcome.memory_bytes) if size is not None]
+    record |= {
+        "command": command,
+        "exit_code": outcome.exit_code,
+        "cpu_s": outcome.cpu_s + record.get("cpu_s", 0.0),
+        "wall_s": outcome.wall_s + record.get("wall_s", 0.0),
+        "memory_bytes": max(memory_bytes, default=None),
+    }
     if outcome.ended == "timeout":
         raise NotDone("timeout", f"not finished within {limits.time_s:g} s; raise limits.time in the study")
     if outcome.ended == "out-of-memory":
-        raise NotDone(
-            "out-of-memory", f"needed more than {limits.memory_bytes / 1e9:g} GB; raise limits.memory in the study"
-        )
+        limit = f"{limits.memory_bytes / 1e9:g} GB"
+        raise NotDone("out-of-memory", f"needed more than {limit}; raise limits.memory in the study")
     if outcome.ended == "missing":
         raise EngineFailure("the simulator could not be started")
     if outcome.exit_code < 0:
         raise EngineFailure(f"the simulator was killed by {signal.Signals(-outcome.exit_code).name}")
-
-
-def _usage(outcome: ProcessOutcome, before: Record) -> Record:
-    """What a run used, with the runs of the same point before it."""
-    memory_bytes = [memory for memory in (before.get("memory_bytes"), outcome.memory_bytes) if memory is not None]
-    return {
-        "exit_code": outcome.exit_code,
-        "cpu_s": outcome.cpu_s + before.get("cpu_s", 0.0),
-        "wall_s": outcome.wall_s + before.get("wall_s", 0.0),
-        "memory_bytes": max(memory_bytes, default=None),
-    }
+    return outcome.exit_code

@@ -1,7 +1,7 @@
-"""What an engine says of a finished simulation, and what is stored of it.
+"""The result of an engine, and how it is stored.
 
-Stored as it is: the times of jobs, in the record, and arrays by directed link. All else in a record is computed from
-these, the machine and the workload, and again whenever code of this project changes.
+Stored are the times of jobs, in the record, and arrays by directed link. All other entries of a record are computed
+from these, the machine and the workload, and again when the code changes.
 """
 
 from __future__ import annotations
@@ -20,39 +20,34 @@ from fabricstudy.workload.messages import PlacedJob
 if TYPE_CHECKING:
     from fabricstudy.machine.graph import Machine
 
-    from .contract import Engine
-    from .point import Point
-
 LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS = "links.npy", "link_packets.npy", "link_stall_ns.npy", "job_links.npy"
 """Arrays: bytes, packets and stalls of each directed link, and a bit for each job and link that it used."""
 
 ARRAYS = (LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS)
 
 TIMES = ("runtime_ns", "rank_mean_ns")
-"""What a record says of a job that only the engine knows."""
+"""Entries of a job that only the engine knows."""
 
 
 @dataclass(frozen=True, eq=False)
 class EngineResult:
-    """What a finished simulation says.
+    """Result of a finished simulation; None where the engine does not measure it.
 
     Parameters
     ----------
     job_runtime_ns : tuple of float or None
-        One a job of the workload, in its order: start to the last completion of its last rank. 0 for idle jobs, None
-        for jobs in the background, and from an engine that does not simulate.
+        Runtime of each job: start to the last completion of its last rank. 0 for idle jobs, None for background jobs,
+        and from an engine that does not simulate.
     link_bytes : float64 array [links], optional
-        Bytes that crossed each directed link of the machine; left out where the engine cannot tell.
+        Bytes that crossed each directed link of the machine.
     job_link_packets : int32 array [jobs, links], optional
-        Packets of each job that crossed each directed link. Left out where there is one job, or two share a node, or
-        the engine cannot tell.
+        Packets of each job that crossed each directed link. None also where there is one job, or two share a node.
     link_packets : int64 array [links], optional
-        Packets that crossed each directed link, as the engine cuts messages; left out where it cannot tell.
+        Packets that crossed each directed link, as the engine cuts messages.
     link_stall_ns : float64 array [links], optional
-        How long each directed link had something to send and no room at its other end, as the engine counts it; left
-        out where it cannot tell.
+        Time in which each directed link had something to send and no room at its other end, by the engine's count.
     job_rank_mean_ns : tuple of float or None
-        One a job, as `mean_of_senders_ns` gives it; empty from an engine that cannot tell.
+        `mean_of_senders_ns` of each job; empty if unknown.
     """
 
     job_runtime_ns: tuple[float | None, ...]
@@ -64,32 +59,25 @@ class EngineResult:
 
 
 def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> float | None:
-    """Mean time at which the ranks of a job have ended that send anything; None if nobody does, or in the background.
+    """Return the mean finish time of the ranks of a job that send; None without any, and for background jobs.
 
     Parameters
     ----------
     ended_ns : float64 array [ranks]
-        When each rank has left its last phase, from the start of the job.
+        Time from the start of the job to the end of the last phase of each rank.
     """
     senders = np.unique(job.messages.source)
     return None if job.background or not len(senders) else float(ended_ns[senders].mean())
 
 
-def read_and_store_result(
-    engine: Engine, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob], record: Record
-) -> None:
-    """Read what an engine wrote to the folder, and store it; see `Engine.read` and `store_result` for errors."""
-    store_result(engine.read(folder, exit_code, point, machine, jobs), folder, record)
+def idle_times_ns(jobs: list[PlacedJob]) -> tuple[list[float | None], list[float | None]]:
+    """Return runtime and `mean_of_senders_ns` of each job where nothing is sent between nodes."""
+    runtime_ns = [None if job.background else 0.0 for job in jobs]
+    return runtime_ns, [mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs]
 
 
 def store_result(result: EngineResult, folder: Path, record: Record) -> None:
-    """Write the times of a result to its record, and its arrays to the folder.
-
-    Raises
-    ------
-    ValueError
-        If one is not finite, or negative.
-    """
+    """Write the times of a result to its record, and its arrays to the folder; all must be finite and not negative."""
     for name, times in zip(TIMES, (result.job_runtime_ns, result.job_rank_mean_ns), strict=True):
         for job, time_ns in zip(record["jobs"], times, strict=bool(times)):
             _check(f"{name} of job {job['job']}", 0.0 if time_ns is None else time_ns)
@@ -104,7 +92,7 @@ def store_result(result: EngineResult, folder: Path, record: Record) -> None:
 
 
 def load_arrays(folder: Path) -> dict[str, npt.NDArray[Any] | None]:
-    """Read the arrays that `store_result` wrote, by their names; None for those that the engine could not tell."""
+    """Return the arrays stored by `store_result`, by name; None for those that the engine does not measure."""
     return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
 
 
@@ -117,7 +105,7 @@ LINK_COLUMNS = pa.schema(
 
 
 def link_table(point_id: str, machine: Machine, folder: Path) -> pa.Table:
-    """Return one row a directed link of a finished point; none where the engine cannot tell."""
+    """Return one row per directed link of a finished point; none if the engine does not measure loads."""
     arrays = load_arrays(folder)
     load_bytes, packets, stall_ns = arrays[LINKS], arrays[LINK_PACKETS], arrays[LINK_STALLS]
     if load_bytes is None:

@@ -1,7 +1,7 @@
-"""Several cores at one point: which engines can, how many there are, and what is asked of Snakemake.
+"""Several cores per point.
 
-No core changes a result, so `processes` of the engine is no physics: a point has the same id, the same input and the
-same record whatever it says. It is the most that work on a point; fewer do where Snakemake grants fewer.
+The number of cores changes no result, so `processes` of the engine is no physics: id, input and record of a point do
+not depend on it. It is a maximum; Snakemake may grant fewer.
 """
 
 import os
@@ -13,21 +13,15 @@ from .point import PlannedPoint, Point
 
 @runtime_checkable
 class ParallelEngine(Protocol):
-    """An engine whose program finds the same on several cores; where it would not, it refuses the point."""
+    """An engine whose program gives the same result on several cores; other points are unsupported."""
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
-        """Return a command of `prepare` so that it uses as many cores as the point says.
-
-        Raises
-        ------
-        EngineFailure
-            If something is missing that starts several processes.
-        """
+        """Return a command of `prepare` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
         ...
 
 
 def usable_cores() -> int:
-    """Return the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS
@@ -35,7 +29,7 @@ def usable_cores() -> int:
 
 
 def at_most(planned: PlannedPoint, cores: int) -> PlannedPoint:
-    """Return the point as it is run where there are so many cores."""
+    """Return the point with no more processes than `cores`."""
     point = planned.point
     if point.engine.processes <= cores:
         return planned

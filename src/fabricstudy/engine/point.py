@@ -12,7 +12,6 @@ from pydantic import Field, model_validator
 
 from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
-from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.job import Job
@@ -20,7 +19,7 @@ from fabricstudy.workload.mapping.linear import LinearMapping
 from fabricstudy.workload.offered import Offered
 from fabricstudy.workload.pattern.idle import Idle
 
-from .settings import Network
+from .settings import EngineSettings, Network
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Point(Model):
 
 
 def canonical_json(value: Any) -> str:
-    """JSON text that is the same for equal values: sorted keys, no blanks."""
+    """Return JSON text that is the same for equal values: sorted keys, no blanks."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
@@ -68,7 +67,7 @@ def point_id(point: Point) -> str:
 
 
 def id_of(physics: dict[str, Any]) -> str:
-    """Return the id of the point that `Point.physics` describes so."""
+    """Return the id of the point with the given `Point.physics`."""
     texts: dict[str, str | list[str]] = {name: canonical_json(physics[name]) for name in physics if name != "seed"}
     return ids_of(texts, [physics["seed"]])[0]
 
@@ -76,10 +75,10 @@ def id_of(physics: dict[str, Any]) -> str:
 def ids_of(texts: Mapping[str, str | list[str]], seeds: Iterable[int]) -> list[str]:
     """Return the ids of points that differ in their seeds, from the canonical JSON of their other parts.
 
-    A list of texts stands for the list of what they say. Points share most of their parts, so each text is made once.
+    A list of texts is the list of their values. Points share most of their parts, so each text is written once.
     """
     whole = {name: text if isinstance(text, str) else f"[{','.join(text)}]" for name, text in texts.items()}
-    # The seed is the last key in the order of the alphabet; like all of a point's keys, an empty part is left out.
+    # The seed is the last key in alphabetical order; empty parts are left out.
     head = "".join(f'"{name}":{text},' for name, text in sorted(whole.items()) if text != "{}")
     return [digest("p", f'{{{head}"seed":{seed}}}') for seed in seeds]
 
@@ -89,20 +88,12 @@ def machine_id(machine: Topology) -> str:
     return digest("m", canonical_json(machine.physics()))
 
 
-def baseline_point(point: Point, job: int) -> Point:
-    """Return the point in which only `job` communicates, on the nodes it has in `point`.
-
-    The other jobs hold their nodes and are idle; jobs after `job` are left out, since allocation goes in order.
-    """
-    return point.model_copy(update={"jobs": (*map(silent, point.jobs[:job]), point.jobs[job])})
-
-
 def silent(job: Job) -> Job:
-    """Return a job that holds the nodes of `job` and sends nothing."""
+    """Return a job that occupies the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
     return job.model_copy(update=idle)
 
 
 def point_from_json(data: Any) -> Point:
-    """Read a point that ``model_dump(mode="json")`` wrote."""
+    """Return the point of a ``model_dump(mode="json")``."""
     return Point.model_validate(data, context=BASE_UNITS_CONTEXT)

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from fabricstudy.engine.lifetime import adopt_orphans, end_with_parent
+from .lifetime import adopt_orphans, end_with_parent
 
-# When memory is looked at: soon, since runs may be short, then less and less often.
+# Intervals of the memory samples: short at first, since runs may be short, then doubled.
 FIRST_POLL_S, MAX_POLL_INTERVAL_S = 0.001, 0.1
-# How often an end is asked for where the system cannot tell it by itself.
+# Interval of polling for the end on systems without pidfd_open.
 ASK_S = 0.005
-# On cancellation the simulator may get the signal before we do; wait, so that it is not recorded as a failure.
+# On cancellation the simulator may receive the signal before this process; wait, to record no failure.
 GRACE_S = 2.0
 _ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
-# The kernel's figure for a child counts only above this many times the memory of our process.
-_MORE_THAN_OURS = 1.1
+# The kernel's figure for a child is valid only above this many times the memory of this process.
+_MIN_RATIO_TO_PARENT = 1.1
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class ProcessOutcome:
     Parameters
     ----------
     ended : {"exit", "timeout", "out-of-memory", "missing"}
-        By itself, killed at the time or memory limit, or not started because the program is not there.
+        By itself, killed at the time or memory limit, or not started because the program is missing.
     exit_code : int
         Negative for the signal that killed it.
     cpu_s, wall_s : float
         Processor time (user and system, waited-for children included) and elapsed time.
     memory_bytes : int or None
-        Largest resident set; None if unknown, as for a run that ended before the first look.
+        Largest resident set; None if unknown, as for a run that ended before the first sample.
     """
 
     ended: Literal["exit", "timeout", "out-of-memory", "missing"]
@@ -50,7 +50,7 @@ class ProcessOutcome:
 
 
 class _Child:
-    """A child of ours whose end can be waited for, but not longer than allowed."""
+    """A child process whose end can be waited for with a timeout."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -61,7 +61,7 @@ class _Child:
             self._descriptor = None
 
     def has_ended(self, within_s: float) -> bool:
-        """Wait for the end, at most `within_s`; return whether it has come."""
+        """Wait for the end, at most `within_s`; return whether the child has ended."""
         if self._descriptor is not None:
             poller = select.poll()
             poller.register(self._descriptor, select.POLLIN)
@@ -75,7 +75,7 @@ class _Child:
         return True
 
     def usage(self) -> tuple[int, resource.struct_rusage]:
-        """Wait for the end, however long; give the wait status and what was used, children included."""
+        """Wait for the end; return the wait status and the resources used, children included."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -96,12 +96,12 @@ def _tree(pid: int, stop: bool = False) -> list[int]:
         if stop:
             os.kill(pid, signal.SIGSTOP)
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        return [pid, *(one for child in children for one in _tree(int(child), stop))]
+        return [pid, *(process for child in children for process in _tree(int(child), stop))]
     return [pid]
 
 
 def _peak_bytes(pid: int) -> int:
-    """Largest resident memory of a process so far."""
+    """Return the largest resident memory of a process so far."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:  # it ended meanwhile
@@ -110,7 +110,7 @@ def _peak_bytes(pid: int) -> int:
 
 
 def _ended_s(orphan: int) -> float:
-    """End an orphan that became our child, and give its processor time; 0 if it is no child of ours.
+    """End an orphan that became a child, and return its processor time; 0 if it is no child.
 
     ``mpirun`` starts new sessions for its processes, which the signal to the group does not reach.
     """
@@ -127,7 +127,7 @@ def _ended_s(orphan: int) -> float:
 def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> ProcessOutcome:
     """Run `argv` inside `folder`; its output goes to ``stdout`` and ``stderr`` there.
 
-    When a limit is passed, the process is killed with all that it started, in whatever group or session that is.
+    At a limit the process is killed with all its descendants, in whatever group or session these are.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
-    adopt_orphans()  # descendants of a killed process become our children: their processor time counts, too
+    adopt_orphans()  # descendants of a killed process become children here: their processor time counts, too
     start, our_bytes = time.monotonic(), _our_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
@@ -148,7 +148,7 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
                 stdout=out,
                 stderr=err,
                 start_new_session=True,
-                preexec_fn=end_with_parent,  # it must not outlive the batch that would read its result
+                preexec_fn=end_with_parent,
             )
         except OSError as error:
             err.write(f"{argv[0]}: {error.strerror}\n".encode())
@@ -157,20 +157,22 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
     try:
         ended, seen_bytes = _watch(child, start + time_s, memory_bytes, seen)
     finally:
-        # Also when we are interrupted: nothing may stay behind.
+        # Also after an interrupt.
         if not child.has_ended(0):
             running = _tree(process.pid, stop=True)
             seen.update(dict.fromkeys(running))
             for pid in running:
                 _kill(pid)
-        _kill_group(process.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         status, usage = child.usage()
         orphans_s = sum(_ended_s(pid) for pid in seen if pid != process.pid)
     process.returncode = os.waitstatus_to_exitcode(status)
     if ended == "exit" and process.returncode in _ASKED_TO_END:
-        # Interrupted here, we leave no record of a failure that was none.
         time.sleep(GRACE_S)
-    peak_bytes = max(seen_bytes, _kernel_peak_bytes(usage, our_bytes))
+    # A child has its parent's memory until it becomes the program, and the kernel counts that, too.
+    kernel_bytes = usage.ru_maxrss * _BYTES_OF_MAXRSS
+    peak_bytes = max(seen_bytes, kernel_bytes if kernel_bytes > _MIN_RATIO_TO_PARENT * our_bytes else 0)
     return ProcessOutcome(
         "out-of-memory" if ended == "exit" and peak_bytes > memory_bytes else ended,
         process.returncode,
@@ -183,9 +185,9 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
 def _watch(
     child: _Child, deadline: float, memory_bytes: int, seen: dict[int, None]
 ) -> tuple[Literal["exit", "timeout", "out-of-memory"], int]:
-    """Wait for the end of a process or of its allowance; give how it ended and the most memory seen.
+    """Wait for the end of a process or a limit; return how it ended and the largest memory seen.
 
-    Each process's own peak counts, added up. All that were seen are added to `seen`, each after its parent.
+    Peaks of all processes are added up. All processes seen are added to `seen`, each after its parent.
     """
     peak_bytes, pause_s = 0, FIRST_POLL_S
     while not child.has_ended(min(pause_s, deadline - time.monotonic())):
@@ -204,20 +206,6 @@ def _our_peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_OF_MAXRSS
 
 
-def _kernel_peak_bytes(usage: resource.struct_rusage, our_bytes: int) -> int:
-    """Largest resident set of one process by the kernel's count, or 0 where that may be our memory.
-
-    A child has our memory until it becomes the program, and the kernel counts that, too.
-    """
-    peak_bytes = usage.ru_maxrss * _BYTES_OF_MAXRSS
-    return peak_bytes if peak_bytes > _MORE_THAN_OURS * our_bytes else 0
-
-
 def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def _kill_group(group: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)

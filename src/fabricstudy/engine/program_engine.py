@@ -1,4 +1,4 @@
-"""What engines have in common that run a separate program."""
+"""Engines that run a separate program."""
 
 import re
 from abc import ABC, abstractmethod
@@ -8,52 +8,37 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
-from .caveats import Caveat
 from .contract import Engine, EngineFailure, Unsupported
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .outcome import EngineResult
 from .point import Point
 
 PACKETS_OF_A_BUFFER = 4
-"""Packets that a buffer holds at least; with fewer a link stands still while credits travel, or the run hangs."""
+"""Packets that a buffer holds at least; with fewer a link is idle while credits travel, or the run hangs."""
 
 
-def check_buffer(point: Point, packet_bytes: int) -> None:
-    """Refuse a buffer that is too small, rather than enlarge it without a word.
+def check_network(point: Point, packet_bytes: int) -> None:
+    """Raise `Unsupported` for parameters that only CAMINOS has, and for buffers of fewer than four packets.
 
     Parameters
     ----------
     packet_bytes : int
-        What a packet takes of a buffer.
-
-    Raises
-    ------
-    Unsupported
-        If it holds fewer than four packets.
+        Bytes of a buffer that a packet occupies.
     """
+    if point.network.ports_per_node > 1:
+        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine caminos")
+    if point.network.virtual_channels is not None:
+        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or use caminos")
+    if isinstance(point.routing, Ugal) and point.routing.has_parameters:
+        raise Unsupported(
+            "its UGAL has no parameters; leave detours, bias and threshold out, or use the engine caminos"
+        )
     least, buffer = PACKETS_OF_A_BUFFER * packet_bytes, int(point.network.buffer_bytes)
     if buffer < least:
         raise Unsupported(
-            f"a buffer holds {PACKETS_OF_A_BUFFER} packets at least, here {least:,} B, not {buffer:,} B; raise "
+            f"a buffer must hold {PACKETS_OF_A_BUFFER} packets, here {least:,} B, not {buffer:,} B; raise "
             "network.buffer, or lower network.packet"
         )
-
-
-def check_caminos_only(point: Point) -> None:
-    """Refuse what CAMINOS alone has: several ports, a number of virtual channels, and the parameters of UGAL.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
-    if point.network.ports_per_node > 1:
-        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or take the engine caminos")
-    if point.network.virtual_channels is not None:
-        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or take caminos")
-    if isinstance(point.routing, Ugal) and point.routing.has_parameters:
-        keys = "detours, bias and threshold"
-        raise Unsupported(f"it has a UGAL of its own, without {keys}; leave these out, or take the engine caminos")
 
 
 def check_sources(point: Point, title: str) -> None:
@@ -74,47 +59,37 @@ def check_sources(point: Point, title: str) -> None:
 
 
 class ProgramEngine(Engine, ABC):
-    """An engine whose program is looked for, run in a folder, and read; a subclass adds the rest."""
+    """An engine whose program runs in a folder; a subclass adds the rest."""
 
-    name: str
     title: str
     """The program's name, for messages."""
-    simulates: bool = True
-    bundled: bool = False
-    reading: str
     cost_of_sharing: float = 1.0
-    """Processor time of a point on several cores over that on one, about."""
-    caveats: tuple[Caveat, ...] = ()
-
+    """Processor time of a point on several cores over that on one core, approximately."""
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
-    """Lines that tell why a run failed, the most telling sign first; without any the last line has to do."""
-
-    def sources(self) -> str:
-        """Nothing else."""
-        return ""
+    """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
 
     @staticmethod
     @abstractmethod
     def work(point: Point) -> WorkCounts:
-        """Say what the engine does for a point."""
+        """Count the operations of a point."""
 
     @property
     def package(self) -> str:
-        """Name of the engine's package, which holds its law of cost, too."""
+        """Name of the engine's package, which has its cost model, too."""
         return type(self).__module__.rpartition(".")[0]
 
     @property
     def law(self) -> CostModel:
-        """The engine's law of processor time and memory."""
+        """The engine's cost model."""
         return load_cost_model(self.package)
 
     def predict_cpu_s(self, point: Point) -> float:
-        """Predict the processor time of a point, that of all cores together; see `forecast`."""
+        """Predict the processor time of a point, that of all cores together."""
         shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
         return shared * weighted_sum(self.work(point).cpu, self.law.cpu_s)
 
     def predict_memory_bytes(self, point: Point) -> float:
-        """Predict the memory of a point; see `forecast`."""
+        """Predict the memory of a point."""
         return weighted_sum(self.work(point).memory, self.law.memory_bytes)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
@@ -127,42 +102,22 @@ class ProgramEngine(Engine, ABC):
 
     @abstractmethod
     def check(self, point: Point, machine: Machine) -> None:
-        """Refuse what the engine cannot simulate.
-
-        Raises
-        ------
-        Unsupported
-            With the reason.
-        """
+        """Raise `Unsupported` if the engine cannot simulate the point."""
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the engine's test of success, and read its output.
-
-        Raises
-        ------
-        EngineFailure
-            If the exit code is not 0, or what was written is no result.
-        """
+        """Apply the engine's test of success, and read its output; raise `EngineFailure` if it is no result."""
         self.check_exit(folder, exit_code)
         return self.read_finished(folder, point, machine, jobs)
 
     def check_exit(self, folder: Path, exit_code: int) -> None:
-        """Raise EngineFailure if the exit code is not 0."""
+        """Raise `EngineFailure` if the exit code is not 0."""
         if exit_code != 0:
-            raise EngineFailure(f"{self.title} ended with {exit_code}: {self._why(folder)}")
+            texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
+            lines = [line.strip() for text in texts for line in text.splitlines()]
+            reasons = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
+            reason = next(reasons, lines[-1] if lines else "(no output)")
+            raise EngineFailure(f"{self.title} ended with {exit_code}: {reason}")
 
     @abstractmethod
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read the output of a run that ended with exit code 0, which proves nothing yet.
-
-        Raises
-        ------
-        EngineFailure
-            If it is no result.
-        """
-
-    def _why(self, folder: Path) -> str:
-        texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
-        lines = [line.strip() for text in texts for line in text.splitlines()]
-        telling = (line for sign in self.signs_of_failure for line in lines if sign.search(line))
-        return next(telling, lines[-1] if lines else "(no output)")
+        """Read the output of a run with exit code 0, which proves nothing; raise `EngineFailure` if it is no result."""

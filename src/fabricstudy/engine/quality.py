@@ -1,4 +1,4 @@
-"""How good the mapping of a job is, beside the least that any mapping can reach."""
+"""Quality of a job's mapping, and its lower bound over all mappings."""
 
 import numpy as np
 
@@ -14,46 +14,41 @@ from fabricstudy.workload.messages import Mask, PlacedJob, hop_bytes
 from fabricstudy.workload.pattern.base import Pattern
 
 MOST_MESSAGES = 2**22
-"""Messages of a job up to which the bound is computed; adding them up takes a second a million."""
+"""Messages of a job up to which the bound is computed; a million messages cost a second."""
 
 
 def loads_by_routes(job: PlacedJob, machine: Machine, routing: Routing) -> LinkLoads:
-    """Return the bytes on the links under a routing, or, where it is adaptive, under minimal routing."""
-    way = routing if has_loads(machine, routing) else Minimal()
+    """Return the bytes on the links under a routing, or under minimal routing if it is adaptive."""
+    oblivious = routing if has_loads(machine, routing) else Minimal()
     source, destination = job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination]
-    return link_loads(machine, source, destination, job.messages.size_bytes, way)
+    return link_loads(machine, source, destination, job.messages.size_bytes, oblivious)
 
 
 def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Mask) -> Record:
-    """Return the columns about the mapping of a job; those that mean nothing are left out.
+    """Return the columns on the mapping of a job, without those that do not apply.
 
-    A job that sends nothing has no quality. Where the traffic follows the placement there is no other mapping of it to
-    compare with, and what a job in the background sends depends on the others.
+    Bounds over all mappings apply neither to traffic that depends on the placement nor to background jobs, whose
+    traffic depends on the others.
     """
-    found: Record = {"hop_bytes": hop_bytes(job, machine)}
+    record: Record = {"hop_bytes": hop_bytes(job, machine)}
     if job.mapping_start is not None:
-        found["mapping_start"] = job.mapping_start
+        record["mapping_start"] = job.mapping_start
     if not len(job.messages):
-        return found
+        return record
     router = machine.node_router[job.node_of_rank]
-    found |= {
-        "hops_max": int(
-            hop_distances(machine).between(router[job.messages.source], router[job.messages.destination]).max()
-        ),
+    hops = hop_distances(machine).between(router[job.messages.source], router[job.messages.destination])
+    record |= {
+        "hops_max": int(hops.max()),
         "link_max_bytes": float(loads.link_bytes.max(initial=0.0)),
         "link_rms_bytes": float(np.sqrt(np.mean(loads.link_bytes**2))) if len(loads.link_bytes) else 0.0,
     }
     if job.background or pattern.follows_placement or len(job.messages) > MOST_MESSAGES:
-        return found
-    bound = mapping_bound(TaskGraph.of_messages(job.messages, job.ranks), slots_of(job, machine), cut_side)
-    return found | {
+        return record
+    nodes = np.unique(job.node_of_rank)
+    slots = Slots(machine, nodes, job.ranks // len(nodes))
+    bound = mapping_bound(TaskGraph.of_messages(job.messages, job.ranks), slots, cut_side)
+    return record | {
         "hop_bytes_bound": bound.hop_bytes,
         "hop_bound_method": bound.method,
         "bound_any_mapping_ns": bound.time_ns,
     }
-
-
-def slots_of(job: PlacedJob, machine: Machine) -> Slots:
-    """Return the cores on which a job sits."""
-    nodes = np.unique(job.node_of_rank)
-    return Slots(machine, nodes, job.ranks // len(nodes))

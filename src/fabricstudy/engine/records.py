@@ -1,4 +1,4 @@
-"""What a record says of jobs, links and what jobs share of them."""
+"""Entries of a record: jobs, links, link sharing."""
 
 from pathlib import Path
 
@@ -21,11 +21,19 @@ from .registry import engine_named
 
 
 def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
-    """Return how large a job of a point is, what bounds its time and how well it is mapped."""
+    """Return size, lower bounds and mapping quality of a job."""
     machine = analysed.machine
     loads = loads_by_routes(job, machine, point.routing)
-    # What a job in the background sends depends on the others, and may be nothing at all.
-    bound, load_ns = (None, None) if job.background else _bound(job, loads, point, analysed)
+    bound = load_ns = phase_ns = None
+    compute: Record = {}
+    if not job.background:  # what a background job sends and computes depends on the others
+        bound, load_ns = _bound(job, loads, point, analysed)
+        sent, computing = job.messages, job.computing
+        messages = sent.phase, sent.source, sent.destination, sent.size_bytes
+        latency_ns, columns = point.network.router_latency_ns, () if computing is None else computing.columns
+        phase_ns = phase_bound_ns(machine, job.node_of_rank, messages, latency_ns, columns)
+        if computing is not None:
+            compute["compute_ns"] = float(computing.total_ns_per_rank(job.ranks).mean())
     return {
         "job": index,
         "ranks": job.ranks,
@@ -35,25 +43,10 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         "bound_ns": bound and bound.time_ns,
         "bound_method": bound and bound.method,
         "expected_load_ns": load_ns,
-        "phase_bound_ns": None if job.background else _phase_bound_ns(job, point, analysed),
-        **_compute_record(job),
+        "phase_bound_ns": phase_ns,
+        **compute,
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
-
-
-def _phase_bound_ns(job: PlacedJob, point: Point, analysed: AnalysedMachine) -> float:
-    sent = job.messages
-    messages = sent.phase, sent.source, sent.destination, sent.size_bytes
-    latency_ns = point.network.router_latency_ns
-    computing = job.computing.columns if job.computing is not None else ()
-    return phase_bound_ns(analysed.machine, job.node_of_rank, messages, latency_ns, computing)
-
-
-def _compute_record(job: PlacedJob) -> Record:
-    """Return how long a rank computes; in the background that depends on the others."""
-    if job.computing is None or job.background:
-        return {}
-    return {"compute_ns": float(job.computing.total_ns_per_rank(job.ranks).mean())}
 
 
 def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[Bound, float | None]:
@@ -74,7 +67,7 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
 
 
 def describe_links(folder: Path, machine: Machine, record: Record) -> None:
-    """Compute what a record says of links from the arrays beside it."""
+    """Add to a record the entries on links, from the arrays in `folder`."""
     arrays = load_arrays(folder)
     link_bytes, job_links = arrays[LINKS], arrays[JOB_LINKS]
     if link_bytes is not None:
@@ -90,7 +83,7 @@ def class_loads(
     link_packets: npt.NDArray[np.int64] | None,
     link_stall_ns: npt.NDArray[np.float64] | None,
 ) -> list[Record]:
-    """Return for each class of links how loaded they were, given arrays [links]."""
+    """Return the loads of each link class, given arrays [links]."""
     rows = []
     for index, link_class in enumerate(machine.classes):
         of_class = machine.link_class == index
@@ -114,19 +107,14 @@ def class_loads(
 
 
 def sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) -> Record:
-    """Return how far the jobs share links by their routes alone; nothing unless two communicate."""
+    """Return the link sharing of the jobs by their routes alone; nothing unless two communicate."""
     if sum(len(job.messages) > 0 for job in jobs) < 2:
         return {}
-    used = [
-        link_support(
-            machine, job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination], point.routing
-        )
-        for job in jobs
-    ]
-    return {"routes": sharing_record(np.array(used))}
+    ends = [(job.node_of_rank[job.messages.source], job.node_of_rank[job.messages.destination]) for job in jobs]
+    return {"routes": sharing_record(np.array([link_support(machine, *pairs, point.routing) for pairs in ends]))}
 
 
 def sharing_record(used: npt.NDArray[np.bool_]) -> Record:
-    """Return how far jobs share links, given which job used which link, [jobs, links]."""
+    """Return the link sharing of jobs, given which job used which link, [jobs, links]."""
     sharing = link_sharing(used)
     return {"mls": sharing.mls, "tls": sharing.tls, "used": sharing.used.tolist(), "shared": sharing.shared.tolist()}

@@ -1,4 +1,4 @@
-"""The engines by name: what a study says about each, and the adapter that runs it."""
+"""The engines by name: their settings in a study, and their adapters."""
 
 from collections.abc import Callable
 from functools import cache
@@ -15,18 +15,18 @@ E = TypeVar("E", bound=Callable[[], Engine])
 
 
 def adapter_of(settings: type[EngineSettings]) -> Callable[[E], E]:
-    """Make a class the adapter of the engine with these settings; to be put above it."""
+    """Decorate a class to register it as the adapter of the engine with these settings."""
 
-    def noted(adapter: E) -> E:
+    def register(adapter: E) -> E:
         _ADAPTERS[settings] = adapter
         return adapter
 
-    return noted
+    return register
 
 
 @cache
 def engine_named(name: str) -> Engine:
-    """Return the engine of a name that studies know."""
+    """Return the engine with a name; raise `KeyError` if there is none."""
     settings = EngineSettings.FAMILY.find(name)
     if settings is None:
         raise KeyError(name)

@@ -1,4 +1,4 @@
-"""What every simulation has beside machine, jobs and routing: the network parameters, limits, and an engine."""
+"""Network parameters, limits and engine of a simulation."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -62,19 +62,19 @@ class Network(Model):
 
 
 class Limits(Model):
-    """What one simulation may use; a point that needs more is a row that says so."""
+    """Limits of one simulation; a point that needs more is a row with this reason."""
 
     time_s: Duration = Field("10 min", alias="time", validate_default=True, description="wall time of a simulation")
     memory_bytes: Memory = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
 
 
 class EngineSettings(Kind):
-    """What a study may say about one engine; a package each in `fabricstudy.engine`."""
+    """Keys of one engine; each engine is a package in `fabricstudy.engine`."""
 
     FAMILY: ClassVar[Family] = Family("engine")
 
     checked_by: ClassVar[str | None] = None
-    """The engine on which some points of a study are simulated again, for one whose times need such a check."""
+    """The engine that repeats some points of a study, for an engine whose times need a spot check."""
 
     processes: Annotated[Whole, NoPhysics] = Field(
         1,

@@ -1,4 +1,4 @@
-"""Simulate one point, or take it from the store: a record with status and reason."""
+"""Simulate one point, or read its record from the store."""
 
 import logging
 import shutil
@@ -24,10 +24,10 @@ OF_RUN = (
     "point_id", "machine_id", "engine", "version", "seed", "processes", "host", "started", "status", "reason",
     "exit_code", "cpu_s", "wall_s", "memory_bytes", "overhead_cpu_s", "point", "physics",
 )  # fmt: skip
-"""Entries of a record that tell of the point and of its simulation; all others are computed again with the code."""
+"""Entries of a record on the point and its simulation; all others are computed again when the code changes."""
 
 OF_STORE = ("point", "physics", "files", "format")
-"""Entries of a stored record that the records of a batch have not."""
+"""Entries of a stored record that are not in the records of a batch."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def simulate(
     machine_of: Callable[[PlannedPoint], AnalysedMachine],
     limits: Limits,
 ) -> Record:
-    """Return the record of a point: the stored one if it is finished, else that of a simulation done now.
+    """Return the record of a point: the stored one if it is valid, else that of a new simulation.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def simulate(
     store : Store
         Finished simulations.
     machine_of : callable
-        Gives the machine of a point, if it has to be prepared.
+        Returns the machine of a point; called if the point is prepared.
     """
     point = planned.point
     stored, _ = _stored(planned, store)
@@ -59,22 +59,22 @@ def simulate(
     if missing is not None and validity(stored, point) is Validity.INVALID:
         return _head(planned, engine, version) | {"status": "skipped", "reason": missing}
     with store.lock(planned.point_id):
-        # Another process may have finished it while we waited.
+        # Another process may have finished the point before the lock was free.
         stored, damage = _stored(planned, store)
         if damage:
             print(f"{planned.point_id}: {damage}; it is simulated again")
-        standing = validity(stored, point)
-        _LOG.info("point %s: its record is %s", planned.point_id, standing.value if stored else "to be made")
-        if standing is Validity.VALID:
+        state = validity(stored, point)
+        _LOG.info("point %s: its record is %s", planned.point_id, state.value if stored else "missing")
+        if state is Validity.VALID:
             return _of_batch(stored)
         store.sweep(planned.point_id)
-        if standing is Validity.UNCHECKED and stored is not None:
+        if state is Validity.UNCHECKED and stored is not None:
             try:
                 checked = _checked(stored, planned, engine, machine_of(planned), store)
             except OSError:
                 raise
             except Exception:
-                checked = None  # a damaged record, or a point that cannot be prepared: simulating it tells which
+                checked = None  # a damaged record, or a point that cannot be prepared: the simulation shows which
             if checked is not None:
                 return _of_batch(checked)
         record = _head(planned, engine, version)
@@ -82,38 +82,31 @@ def simulate(
             return record | {"status": "skipped", "reason": missing}
         with store.workspace(planned.point_id) as folder:
             record |= attempt_point(point, engine, machine_of(planned), limits, folder)
-            record.pop("command", None)  # it names a folder that goes
+            record.pop("command", None)  # its folder is removed
             strip(folder, record["status"])
             store.keep(folder, record | {"point": point.model_dump(mode="json"), "physics": point.physics()})
     return record
 
 
 def _stored(planned: PlannedPoint, store: Store) -> tuple[Record | None, str | None]:
-    """Return the record of a point, if it is there as it was written; else None, and what is wrong with it."""
-    record = store.record(planned.point_id)
-    damage = store.damage(planned.point_id) or _other_point(record)
+    """Return the intact record of a point, or None and the damage."""
+    record, damage = store.record(planned.point_id), store.damage(planned.point_id)
+    if record is not None and not damage and (identity := id_of(record["physics"])) != record["point_id"]:
+        damage = f"its record holds the point {identity}"
     return (None, damage) if damage else (record, None)
 
 
-def _other_point(stored: Record | None) -> str | None:
-    """Return what is wrong if a record holds the point of another id; None if not."""
-    if stored is None:
-        return None
-    identity = id_of(stored["physics"])
-    return None if identity == stored["point_id"] else f"its record holds the point {identity}"
-
-
 def _of_batch(record: Record | None) -> Record:
-    assert record is not None  # a valid record is one
+    assert record is not None
     return {key: value for key, value in record.items() if key not in OF_STORE}
 
 
 def _checked(
     stored: Record, planned: PlannedPoint, engine: Engine, analysed: AnalysedMachine, store: Store
 ) -> Record | None:
-    """Prepare a point again; if the engine would get the same input, stamp its record again, with our part of it.
+    """Prepare a point again; if the engine's input is the same, renew its record, else return None.
 
-    The same input and the same program mean the same result. None if the point is to be simulated again.
+    The same input and the same program give the same result.
     """
     if planned.point.offered is not None:
         return None  # its row was computed from output that is not stored
@@ -125,7 +118,7 @@ def _checked(
             command = prepare(planned.point, engine, analysed, work, fresh)[1]
         except (WorkloadError, NotDone):
             return None
-        # Without a program the result is ours: it is computed again.
+        # Without a program the result is computed by this code.
         if command is None or fresh["input"] != stored["input"]:
             return None
         for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
@@ -135,7 +128,7 @@ def _checked(
             if (folder / name).exists():
                 shutil.copy2(folder / name, work / name)
         describe_links(work, analysed.machine, fresh)
-        # The times are from the record's program, which may not be installed here.
+        # The times are those of the record's program, which may not be installed here.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
         of_run = {name: stored[name] for name in OF_RUN if name in stored}
         record = of_run | fresh | {"fingerprint": str(made_by)}

@@ -1,4 +1,4 @@
-"""One point in the foreground, with all its files, for a look at what a simulator really gets and says."""
+"""One point in the foreground, with all files that its simulator reads and writes."""
 
 import shlex
 from pathlib import Path
@@ -19,12 +19,7 @@ from .settings import Limits
 
 
 def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
-    """Write what the simulator of a point gets to `folder`, and return the command to be run there.
-
-    Returns
-    -------
-    list of str or None
-        None if the engine runs no program.
+    """Write the input of a point's simulator to `folder`; return the command to run there, None without a program.
 
     Raises
     ------
@@ -38,7 +33,7 @@ def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
         check_supported(planned.point, engine, analysed.machine)
         return prepare(planned.point, engine, analysed, folder, {})[1]
     except (NotDone, EngineFailure) as error:
-        raise FabricstudyError(f"{planned.point_id}: {engine.name} refuses it: {error}", "invalid-value") from None
+        raise FabricstudyError(f"{planned.point_id}: {engine.name} cannot run it: {error}", "invalid-value") from None
 
 
 def _found(planned: PlannedPoint) -> Engine:
@@ -50,7 +45,7 @@ def _found(planned: PlannedPoint) -> Engine:
 
 
 def simulate_in_folder(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
-    """Simulate a point in `folder`, without the stores; input, output and workload stay there.
+    """Simulate a point in `folder`, without the stores; input, output and workload remain there.
 
     Returns
     -------

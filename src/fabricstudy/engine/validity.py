@@ -1,4 +1,4 @@
-"""Whether a stored record may still be believed. All who ask go by `validity`."""
+"""Validity of stored records; `validity` alone decides."""
 
 import hashlib
 import re
@@ -24,51 +24,44 @@ from .registry import engine_named
 _CORE = f"{OURS}.engine.simulate"
 _LENGTH = 12
 _FOLDERS = re.compile(r"(?<![^\s'\"])/[^\s'\"]*/")
-"""Where programs and scripts lie, in an argument."""
+"""Folders of programs and scripts, in an argument."""
 
 
 class Validity(Enum):
-    """What is to be done about a point that has a record."""
+    """State of a record."""
 
     VALID = "valid"
-    """Nothing: this code and this program would give the same result."""
+    """This code and this program would give the same result."""
 
     UNCHECKED = "unchecked"
-    """Code has changed that prepares the point: prepare it, and see whether the simulator would get the same input."""
+    """Code that prepares the point has changed: valid if the simulator's input is the same."""
 
     INVALID = "invalid"
-    """Simulate it again."""
+    """The point must be simulated again."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a result depends on, beside the point itself.
-
-    Parameters
-    ----------
-    code : str
-        Digest of the modules that prepare, run and read the point: the core, and those of the kinds that it names.
-    reading : str
-        Digest of the modules that read what the engine wrote.
-    program : str
-        What tells the engine's program from others; empty if it is not here.
-    """
+    """What a result depends on, except for the point."""
 
     code: str
+    """Digest of the modules that prepare, run and read the point: the core, and those of its kinds."""
     reading: str
+    """Digest of the modules that read the engine's output."""
     program: str
+    """Identity of the engine's program; empty if it is not installed."""
 
     def __str__(self) -> str:
         return f"{self.code}-{self.reading}-{self.program}"
 
 
 def fingerprint(point: Point) -> Fingerprint:
-    """Return what a result of `point` would depend on here and now."""
+    """Return the fingerprint of a result of `point` by the current code and program."""
     return Fingerprint(*_code_of(point), engine_named(point.engine.kind).program() or "")
 
 
 def _code_of(point: Point) -> tuple[str, str]:
-    """Return the digests of the code that a result of `point` depends on, and of what reads it."""
+    """Return the fields `code` and `reading` of the fingerprint."""
     engine = engine_named(point.engine.kind)
     kinds = {type(kind).__module__ for kind in [engine, *kinds_within(point)]}
     return _code(frozenset(kinds), engine.sources()), _reading(type(engine), engine.reading)
@@ -82,7 +75,7 @@ def _code(kinds: frozenset[str], sources: str) -> str:
 
 @cache
 def _reading(adapter: type[Engine], module: str) -> str:
-    """Return a digest of the adapter with its bases, and of what the module that reads imports of its package."""
+    """Return a digest of the adapter with its bases, and of what the reading module imports from its package."""
     package = module.rsplit(".", 1)[0]
     modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.")}
     bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_project_module(base.__module__)}
@@ -90,10 +83,10 @@ def _reading(adapter: type[Engine], module: str) -> str:
 
 
 def validity(record: Record | None, point: Point) -> Validity:
-    """Return whether a record of `point` may be believed.
+    """Return whether a record of `point` is valid.
 
-    A record of another program is never believed; where the program is not here, nobody can tell, and only the code
-    counts. A record without a final status never is, nor one whose output would be read by other code.
+    Records of another program, without a final status, or whose output other code would read are invalid. Where the
+    program is not installed, only the code counts.
     """
     if record is None or record.get("status") not in FINAL:
         return Validity.INVALID
@@ -106,12 +99,12 @@ def validity(record: Record | None, point: Point) -> Validity:
 
 
 def is_current(record: Record, point: Point, of_any_program: bool = False) -> bool:
-    """Return whether a record, whatever its status, was made by this code, and by the program that is here, if one is.
+    """Return whether a record of any status was made by this code, and by the program installed here, if any.
 
-    With `of_any_program` the code alone counts: programs of compute nodes may be others than that of the node where
+    With `of_any_program` the code alone counts: programs of compute nodes may differ from that of the node where
     tables are made.
     """
-    # Several processes may be refused what one can do.
+    # Several processes may be unsupported where one is not.
     several = record.get("processes", 1) > 1
     if record.get("status") == "unsupported" and several != (point.engine.processes > 1):
         return False
@@ -133,20 +126,18 @@ def input_digest(
     jobs: Iterable[PlacedJob],
     scale: Mapping[str, float],
 ) -> str:
-    """Digest of all that a result follows from: what the simulator is given, and what turns its output into a record.
+    """Return a digest of the input of a simulator, and of what converts its output to a record.
 
     Parameters
     ----------
     folder : Path
-        As `Engine.prepare` left it.
+        Input files, as written by `Engine.prepare`.
     command : list of str or None
-        What is to be run in it; where its programs and scripts lie does not count.
-    machine : Machine
-        Whose links the arrays of a result follow.
-    jobs : iterable of PlacedJob
-        Whose ranks and bytes it follows.
+        Command to run there; folders of its programs and scripts do not count.
+    machine, jobs
+        Links, ranks and bytes to which the arrays of a result refer.
     scale : mapping
-        As `Engine.scale` gives it.
+        See `Engine.scale`.
     """
     digest = hashlib.sha256(files_digest(folder, command).encode())
     arrays: list[npt.NDArray[Any]] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
@@ -160,7 +151,7 @@ def input_digest(
 
 
 def files_digest(folder: Path, command: list[str] | None) -> str:
-    """Return a digest of the files that a simulator is given, and of its arguments."""
+    """Return a digest of a simulator's input files and arguments."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf, log
 from typing import Annotated, Any, ClassVar
 
@@ -218,16 +218,19 @@ def link_classes(bandwidth: EachClass, latency: EachClass) -> LinkClasses:
 
 
 def assemble_groups(
-    config: Topology, links: LinkClasses, local: Ints, across: Ints, count: Ints, group_routers: int, **more: Any
+    config: Topology, links: LinkClasses, cables: Sequence[Ints], group_routers: int, **more: Any
 ) -> Machine:
-    """Return a machine of groups of `group_routers` routers: single local cables, then `count` parallel global ones.
+    """Return a machine of groups of `group_routers` consecutive routers.
 
-    `local` and `across` are pairs of routers, [rows, 2].
+    `cables` are the router pairs of each link class, [cables, 2]; equal pairs of a class are parallel cables. A hop of
+    the last class, the global one, weighs 100 times another, so that minimal paths hold at most one.
     """
-    kinds, ones = np.repeat([0, 1], [len(local), len(across)]), np.ones(len(local), dtype=np.int64)
+    counted = [np.unique(pairs @ [config.routers, 1], return_counts=True) for pairs in cables]
+    key, count = (np.concatenate(arrays) for arrays in zip(*counted, strict=True))
+    kinds = np.repeat(np.arange(len(cables)), [len(keys) for keys, _ in counted])
     group = np.arange(config.routers, dtype=np.int32) // group_routers
-    ends = np.concatenate([local, across]).T
-    return config.assemble(ends, kinds, np.concatenate([ones, count]), links, group=group, **more)
+    more |= {"group": group, "hop_weight": (*[1] * (len(cables) - 1), 100)}
+    return config.assemble(np.divmod(key, config.routers), kinds, count, links, **more)
 
 
 def published_machine(name: str) -> Topology:

@@ -1,62 +1,26 @@
 """Dragonfly: fully connected groups of fully connected routers.
 
-Router `group * a + index` is number `index` of its group; nodes are numbered by router. Each group
-pair is joined by `links_per_group_pair` global cables; where they end is the *arrangement*, stated on virtual
-global ports k = 0 .. g-2 of group i (g groups, k div h is the router within the group, h global ports a router):
-
-* absolute: k < i goes to port i-1 of group k, the others to port i of group k+1;
-* relative: k goes to port g-2-k of group (i+k+1) mod g;
-* circulant: even k goes to port k+1 of group (i + k/2 + 1) mod g,
-  odd k to port k-1 of group (i - (k-1)/2 - 1) mod g.
-
-The c-th of several cables between a group pair uses port numbers c (g-1) + k at both ends.
+Router `group * a + index` is number `index` of its group; nodes are numbered by router. Each group pair is joined by
+`links_per_group_pair` global cables; where they end is the *arrangement* (see `arrangement`).
 
 References
 ----------
 Kim, Dally, Scott, Abts: Technology-driven, highly-scalable dragonfly topology. ISCA 2008,
 doi:10.1109/ISCA.2008.19.
-Camarero, Vallejo, Beivide: Topological characterization of Hamming and dragonfly networks and its implications
-on routing. ACM TACO 11(4), 2014.
-Hastings et al.: Comparing global link arrangements for dragonfly networks. CLUSTER 2015.
-Kaplan et al.: global link arrangements and network management on dragonfly. CCGrid 2017.
 """
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
+from .arrangement import Arrangement, clique_cables, global_cables
 from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
 from .graph import Machine
 from .requirements import MachineRequirements, halvings
-
-Ints = npt.NDArray[np.int64]
-
-
-def absolute(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Return group and port at the other end: ports in the order of group numbers."""
-    below = port < group
-    return np.where(below, port, port + 1), np.where(below, group - 1, group)
-
-
-def relative(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Return group and port at the other end: ports in the order of the distance to the group."""
-    return (group + port + 1) % groups, groups - 2 - port
-
-
-def circulant(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Return group and port at the other end: neighbouring ports span the same distance up and down."""
-    step = port // 2 + 1
-    even = port % 2 == 0
-    return np.where(even, group + step, group - step) % groups, np.where(even, port + 1, port - 1)
-
-
-ARRANGEMENTS = {"absolute": absolute, "relative": relative, "circulant": circulant}
 
 
 @register
@@ -69,7 +33,7 @@ class DragonflyConfig(Topology):
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     nodes_per_router: NodesPerRouter
-    arrangement: Literal["absolute", "relative", "circulant"] = Field(
+    arrangement: Arrangement = Field(
         "absolute", description="assignment of global ports to groups; circulant needs an odd number of groups"
     )
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
@@ -122,27 +86,8 @@ class DragonflyConfig(Topology):
             raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "invalid-machine")
 
     def build(self) -> Machine:
-        """Build a dragonfly with the link classes "local" and "global", local rows first.
-
-        A global hop weighs 100 times a local one, so that minimal paths hold at most one.
-        """
-        first_router = np.arange(self.groups) * self.routers_per_group
-        pairs = np.stack(np.triu_indices(self.routers_per_group, k=1), axis=1)
-        local = (first_router[:, None, None] + pairs).reshape(-1, 2)
-        across, count = np.unique(self._global_cables(), axis=0, return_counts=True)
+        """Build a dragonfly with the link classes "local" and "global", local rows first."""
+        local = clique_cables(self.groups, self.routers_per_group)
+        across = global_cables(self.arrangement, self.groups, self.routers_per_group, self.links_per_group_pair)
         links = link_classes(self.bandwidth, self.latency)
-        return assemble_groups(self, links, local, across, count, self.routers_per_group, hop_weight=(1, 100))
-
-    def _global_cables(self) -> Ints:
-        """Return the router pairs of global cables, lower group first, [cables, 2]."""
-        groups, ports = self.groups, self.groups - 1
-        group, port = np.divmod(np.arange(groups * ports), ports)
-        peer_group, peer_port = ARRANGEMENTS[self.arrangement](group, port, groups)
-        once = group < peer_group
-        copy = np.arange(self.links_per_group_pair)[:, None] * ports
-
-        def router(group: Ints, port: Ints) -> Ints:
-            index = (copy + port[once]) // self.global_ports_per_router
-            return (group[once] * self.routers_per_group + index).reshape(-1)
-
-        return np.stack([router(group, port), router(peer_group, peer_port)], axis=1)
+        return assemble_groups(self, links, (local, across), self.routers_per_group)

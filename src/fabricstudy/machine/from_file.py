@@ -2,15 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import FromFile, InputFileError, read
+from fabricstudy.core.input_files import FromFile, InputFileError
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
@@ -70,14 +69,12 @@ class GraphMachine(FromFile, FabricRules, Topology):
     for minimal routing. The point includes the digest of the file; a file that changes after planning is refused.
     """
 
+    READER: ClassVar[Any] = staticmethod(read_fabric)
+
     kind: Literal["graph"] = "graph"
     router_count: SkipJsonSchema[Whole] = 0
     node_count: SkipJsonSchema[Whole] = 0
     cable_count: SkipJsonSchema[Whole] = 0
-
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_fabric, "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

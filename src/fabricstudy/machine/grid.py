@@ -159,14 +159,19 @@ class GridConfig(Topology):
         return sum(dimension.typical_hops for dimension in self.grid)
 
     @property
+    def class_names(self) -> tuple[str, ...]:
+        """Link classes: one per dimension first, which has the slowest cables of the dimension."""
+        return self.axis_names[: len(self.grid)]
+
+    @property
     def link_bandwidths_Bps(self) -> tuple[float, ...]:
-        """Bandwidth of one cable of each dimension."""
-        return spread(self.bandwidth.links_Bps, len(self.grid))
+        """Bandwidth of one cable of each dimension, the slowest if they differ."""
+        return spread(self.bandwidth.links_Bps, len(self.class_names))[: len(self.grid)]
 
     def _check(self) -> None:
-        dimensions = len(self.grid)
-        check_length(self.bandwidth.links_Bps, dimensions, ("bandwidth", "links"))
-        check_length(self.latency.links_ns, dimensions, ("latency", "links"))
+        classes = len(self.class_names)
+        check_length(self.bandwidth.links_Bps, classes, ("bandwidth", "links"), "link classes")
+        check_length(self.latency.links_ns, classes, ("latency", "links"), "link classes")
 
     def build(self) -> Machine:
         """Build a grid with one link class per dimension, and rows by dimension.
@@ -192,7 +197,7 @@ class GridConfig(Topology):
             np.concatenate(cables, axis=1),
             np.repeat(np.arange(len(rows)), rows),
             np.repeat([dimension.parallel for dimension in grid], rows),
-            classes_in_turn(self.axis_names, len(grid), self.bandwidth, self.latency),
+            classes_in_turn(self.class_names, len(self.class_names), self.bandwidth, self.latency),
             coordinates=coordinates(lengths),
             dimensions=grid,
         )

@@ -94,11 +94,9 @@ class MegaflyConfig(Topology):
         spines = first + self.leaves_per_group + np.arange(self.spines_per_group)
         tail, head = np.repeat(leaves, self.spines_per_group, axis=1), np.tile(spines, self.leaves_per_group)
         local = np.stack([tail.ravel(), head.ravel()], axis=1)
-        across, count = np.unique(self._global_cables(), axis=0, return_counts=True)
-        # This weight limits minimal paths to one global hop.
-        more = {"hop_weight": (1, 100), "node_router": np.repeat(leaves, self.nodes_per_leaf).astype(np.int32)}
-        links = link_classes(self.bandwidth, self.latency)
-        return assemble_groups(self, links, local, across, count, self.routers_per_group, **more)
+        node_router = np.repeat(leaves, self.nodes_per_leaf).astype(np.int32)
+        links, cables = link_classes(self.bandwidth, self.latency), (local, self._global_cables())
+        return assemble_groups(self, links, cables, self.routers_per_group, node_router=node_router)
 
     def _global_cables(self) -> Ints:
         """Return the spines at both ends of global cables, [cables, 2]."""

@@ -34,7 +34,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
+from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .finite_field import GaloisField, check_prime_power, galois_field_of_order, prime_of
 from .graph import Machine
 from .requirements import MachineRequirements
@@ -141,5 +141,6 @@ class SlimFlyConfig(Topology):
         x, m, c = np.indices((q, q, q)).reshape(3, -1)
         y = elements.plus[elements.times[m, x], c]
         across = np.stack([x * q + y, (q + m) * q + c], axis=1)
-        links, count = link_classes(self.bandwidth, self.latency), np.ones(len(across), dtype=np.int64)
-        return assemble_groups(self, links, local, across, count, q)
+        ends, kinds = np.concatenate([local, across]).T, np.repeat([0, 1], [len(local), len(across)])
+        group = np.arange(self.routers, dtype=np.int32) // q
+        return self.assemble(ends, kinds, 1, link_classes(self.bandwidth, self.latency), group=group)

@@ -21,11 +21,9 @@ _ENGINE, _SLOWDOWN, _POINT = "(engine)", "(slowdown)", "(point)"
 def differences(plan: Plan, tables: Tables) -> list[tuple[str, str]]:
     """Return the known model differences that concern points run by two engines."""
     compared = set(tables.agreement["point_a_id"]) | set(tables.agreement["point_b_id"])
-    if not compared:
-        return []
-    points = [plan.points[name].point for name in sorted(compared) if name in plan.points]
+    points = [plan.points[name].point for name in compared if name in plan.points]
     return [
-        (name, caveat.says)
+        (name, caveat.text)
         for name, engine in engines().items()
         for caveat in engine.caveats
         if any(point.engine.kind == name and caveat.applies_to(point) for point in points)
@@ -69,9 +67,9 @@ def slowdowns(tables: Tables) -> TextTable:
     for key, part in by_engine.groupby(keys, sort=False, dropna=False):
         experiment, *labels = key
         texts = zip(keys[1:], map(label_text, labels), strict=True)
-        at = ", ".join(f"{name} {text}" for name, text in texts if text != label_text(None))
-        middle = part.groupby(_ENGINE)[_SLOWDOWN].median()
-        rows.append([str(experiment), at, *(number(middle.get(engine), 3) for engine in engines)])
+        job = ", ".join(f"{name} {text}" for name, text in texts if text != label_text(None))
+        medians = part.groupby(_ENGINE)[_SLOWDOWN].median()
+        rows.append([str(experiment), job, *(number(medians.get(engine), 3) for engine in engines)])
     rows = rows if len(rows) <= MAX_SLOWDOWNS else []
     return TextTable(("experiment", "job", *engines), rows, frozenset(range(2, 2 + len(engines))))
 

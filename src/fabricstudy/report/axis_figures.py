@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from fabricstudy.study.figures import Figure, suits_log_scale, unit_factor
+from fabricstudy.study.figures import BOUND_OF, Figure, suits_log_scale
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import VALUE, Observations, label_text, observe
 
@@ -27,7 +27,7 @@ _DOTTED = (0, (1, 1.6))
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """Data of a figure: columns x, y, hue, style, column, row, seed and optionally low, high, bound and parts.
+    """Data of a figure: columns x, y, hue, family, style, column, row and optionally low, high and bound.
 
     Columns 0, 1, ... are cumulative sums of the parts of a bar. `family` maps each hue to the label of its first axis.
     """
@@ -43,79 +43,8 @@ class _Data:
 
 
 def draw_axis_figure(figure: Figure, tables: Tables) -> figure_style.Drawing:
-    """Draw lines, bars or boxes.
-
-    Raises
-    ------
-    NothingToDraw
-        If no selected row has a number.
-    """
-    return _drawing(figure, _data(figure, tables))
-
-
-def _data(figure: Figure, tables: Tables) -> _Data:
-    seen = observe(tables, figure, figure.y)
-    frame = seen.frame
-    scale = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
-    if figure.normalise_to:
-        frame = figure_style.normalised(frame, seen.keys, figure.normalise_to)
-    if frame.empty:
-        raise figure_style.no_rows(figure, seen)
-    drawn = pd.DataFrame(
-        {
-            "y": frame[VALUE] * scale,
-            "seed": frame["seed"],
-            "hue": figure_style.joint_labels(frame, figure.hue),
-            "style": figure_style.joint_labels(frame, (figure.style,) if figure.style else ()),
-            **figure_style.panel_labels(frame, figure),
-        }
-    )
-    further = dict(zip(("low", "high"), figure.interval or (), strict=False))
-    further |= {str(level): column for level, column in enumerate(figure.parts)}
-    further |= {"bound": "bound_ns"} if figure.show_bound else {}
-    for name, column in further.items():
-        observed = observe(tables, figure, column)
-        values = observed.frame.set_index([*observed.keys, "seed"])[VALUE]
-        drawn[name] = values.reindex(pd.MultiIndex.from_frame(frame[[*observed.keys, "seed"]])).to_numpy() * scale
-    levels = [str(level) for level in range(len(figure.parts))]
-    drawn[levels] = drawn[levels].cumsum(axis=1)
-    if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
-        raise figure_style.NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
-    drawn["x"] = figure_style.axis_values(figure_style.labelled(frame, figure.x))
-    numeric = pd.api.types.is_numeric_dtype(drawn["x"])
-    basis = _basis(figure, seen, frame, drawn)
-    family = dict(zip(drawn["hue"], figure_style.joint_labels(frame, figure.hue[:1]), strict=True))
-    xs = figure_style.in_order(drawn["x"])
-    x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
-    return _Data(drawn, basis, list(family), family, list(drawn["style"].unique()), numeric, xs, x_log)
-
-
-def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
-    """Return points, seeds, meaning of the whiskers and missing points of a figure."""
-    parts = [figure_style.sample_text(seen, frame)]
-    over = figure_style.merged_axes(
-        figure, seen, frame, [drawn[name] for name in ("x", "hue", "style", "column", "row")]
-    )
-    if figure.interval:
-        wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
-        parts.append(f"whiskers: bounds of {wide} values" if wide else "all values exact")
-    elif figure.kind == "box":
-        parts.append("box: quartiles and median, whiskers: min and max")
-    elif over:
-        parts.append(f"median over {' and '.join(over)}, whiskers: min to max")
-    if figure.show_bound:
-        marks = drawn.groupby(["x", "hue", "style", "column", "row"], dropna=False)["bound"]
-        seeds = " (min over seeds)" * bool((marks.nunique() > 1).any())
-        parts.append(f"dotted: lower bound on the runtime{seeds}")
-    parts += figure_style.dropped_note(drawn["y"], figure.y_log)
-    parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
-    parts.append(seen.note())
-    if figure.normalise_to:
-        parts.append(figure_style.pair_note(seen, frame, figure.normalise_to))
-    return "; ".join(parts) + "."
-
-
-def _drawing(figure: Figure, data: _Data) -> figure_style.Drawing:
+    """Draw lines, bars or boxes."""
+    data = _data(figure, tables)
     grid = figure_style.panels(figure, data.frame, share_y=_same_y(figure, data.frame))
     width, wide = grid.canvas.get_figwidth(), grid.axes.shape[1]
     if figure.kind != "line":
@@ -131,6 +60,50 @@ def _drawing(figure: Figure, data: _Data) -> figure_style.Drawing:
     columns = families if families < len(data.hues) == len(handles) else None
     y_label = figure_style.with_unit(figure.y, figure.y_label, figure.unit)
     return grid.finished(_alt(figure, data, y_label), data.basis, figure.x_label or figure.x, y_label, handles, columns)
+
+
+def _data(figure: Figure, tables: Tables) -> _Data:
+    seen, frame = figure_style.drawn_rows(figure, tables, figure.y)
+    drawn = figure_style.mark_labels(frame, figure).assign(
+        x=figure_style.axis_values(figure_style.labelled(frame, figure.x)),
+        y=figure_style.in_unit(frame[VALUE], figure.y, figure.unit),
+    )
+    further = dict(zip(("low", "high"), figure.interval or (), strict=False))
+    further |= {str(level): column for level, column in enumerate(figure.parts)}
+    further |= {"bound": BOUND_OF[figure.y]} if figure.show_bound else {}
+    for name, column in further.items():
+        observed = observe(tables, figure, column)
+        keys = [*observed.keys, "seed"]
+        values = observed.frame.set_index(keys)[VALUE].reindex(pd.MultiIndex.from_frame(frame[keys])).to_numpy()
+        drawn[name] = figure_style.in_unit(values, figure.y, figure.unit)
+    levels = [str(level) for level in range(len(figure.parts))]
+    drawn[levels] = drawn[levels].cumsum(axis=1)
+    if levels and not np.allclose(drawn[levels[-1]], drawn["y"], rtol=1e-6):
+        raise figure_style.NothingToDraw(f"{' and '.join(figure.parts)} do not add up to {figure.y}")
+    numeric = pd.api.types.is_numeric_dtype(drawn["x"])
+    family, xs = figure_style.hue_families(drawn), figure_style.in_order(drawn["x"])
+    x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
+    basis = _basis(figure, seen, frame, drawn)
+    return _Data(drawn, basis, list(family), family, list(drawn["style"].unique()), numeric, xs, x_log)
+
+
+def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
+    """Return points, seeds, meaning of the whiskers and missing points of a figure."""
+    parts, marks = [figure_style.sample_text(seen, frame)], ["x", "hue", "style", "column", "row"]
+    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in marks])
+    if figure.interval:
+        wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
+        parts.append(f"whiskers: bounds of {wide} values" if wide else "all values exact")
+    elif figure.kind == "box":
+        parts.append("box: quartiles and median, whiskers: min and max")
+    elif over:
+        parts.append(f"median over {' and '.join(over)}, whiskers: min to max")
+    if figure.show_bound:
+        seeds = " (min over seeds)" * bool((drawn.groupby(marks, dropna=False)["bound"].nunique() > 1).any())
+        parts.append(f"dotted: {_bound_text(figure)}{seeds}")
+    parts += figure_style.dropped_note(drawn["y"], figure.y_log)
+    parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
+    return figure_style.footnote(figure, seen, frame, parts)
 
 
 def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:
@@ -159,8 +132,8 @@ def _numeric_ticks(axes: Axes, data: _Data, width: float) -> None:
     ticks = np.log(data.xs) if data.x_log else np.array(data.xs)
     span = ticks[-1] - ticks[0]
     if len(ticks) <= 12 and (len(ticks) == 1 or np.diff(ticks).min() > 0.05 * span):
-        places = 0.9 * width * (ticks - ticks[0]) / max(span, 1e-9)
-        axes.set_xticks(data.xs, figure_style.thin_labels([label_text(x) for x in data.xs], list(places)))
+        centres = 0.9 * width * (ticks - ticks[0]) / max(span, 1e-9)
+        axes.set_xticks(data.xs, figure_style.thin_labels([label_text(x) for x in data.xs], list(centres)))
         axes.xaxis.set_minor_locator(NullLocator())
 
 
@@ -188,27 +161,25 @@ def _line(axes: Axes, figure: Figure, data: _Data, hue: str, style: str, line: p
     positions = order if data.numeric_x else [data.xs.index(x) for x in order]
     low = by_x["low" if figure.interval else "y"].min()[order]
     high = by_x["high" if figure.interval else "y"].max()[order]
-    place = data.hues.index(hue)
-    drawn_as: dict[str, Any] = {"color": figure_style.colour(data.family, hue), "zorder": 2 + place * 0.01}
+    index = data.hues.index(hue)
+    drawn_as: dict[str, Any] = {"color": figure_style.colour(data.family, hue), "zorder": 2 + index * 0.01}
     dashes = None if data.styles == [""] else figure_style.DASHES[data.styles.index(style) % len(figure_style.DASHES)]
     axes.errorbar(
         positions, middle, yerr=np.maximum([middle - low, high - middle], 0), elinewidth=1.0,
-        markerfacecolor="white" if place == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * place, 1.5),
-        **figure_style.line_style(place, len(data.hues), dashes), **drawn_as,
+        markerfacecolor="white" if index == 0 else drawn_as["color"], capsize=max(5.5 - 1.3 * index, 1.5),
+        **figure_style.line_style(index, len(data.hues), dashes), **drawn_as,
     )  # fmt: skip
     if figure.show_bound:
         bound = by_x["bound"].min()[order]
         axes.plot(positions, bound, linestyle=_DOTTED, linewidth=1.3, **drawn_as)
 
 
-def _shade(base: Any, level: int, parts: int) -> Any:
-    """Lighten the colour of a bar for its upper parts.
+def _bound_text(figure: Figure) -> str:
+    return "lower bound on the runtime" if figure.y == "runtime_ns" else "saturation bound"
 
-    Examples
-    --------
-    >>> _shade((0.0, 0.5, 1.0), 0, 2), _shade((0.0, 0.5, 1.0), 1, 2)
-    ((0.0, 0.5, 1.0), (0.65, 0.825, 1.0))
-    """
+
+def _shade(base: Any, level: int, parts: int) -> Any:
+    """Lighten the colour of a bar for its upper parts."""
     white = 0.65 * level / max(1, parts - 1)
     return tuple(float(channel + (1 - channel) * white) for channel in base)
 
@@ -223,9 +194,9 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
         err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
-    for place, bars in enumerate(axes.containers[-len(data.hues) :]):
+    for index, bars in enumerate(axes.containers[-len(data.hues) :]):
         for bar in bars:
-            bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(place, len(data.hues)))
+            bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(index, len(data.hues)))
 
 
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -240,47 +211,45 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     width = 0.7 / len(data.hues)
-    for number, hue in enumerate(data.hues):
+    for hue_index, hue in enumerate(data.hues):
         shade = figure_style.colour(data.family, hue)
-        for place, x in enumerate(data.xs):
+        for tick, x in enumerate(data.xs):
             values = part.loc[(part["hue"] == hue) & (part["x"] == x), "y"]
             if values.empty:
                 continue
-            at = place + (number - (len(data.hues) - 1) / 2) * width
+            centre = tick + (hue_index - (len(data.hues) - 1) / 2) * width
             axes.boxplot(
-                [values], positions=[at], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
+                [values], positions=[centre], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
                 boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE},
                 whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
             )  # fmt: skip
             # Steps of the golden ratio spread the points evenly and deterministically.
-            aside = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.6 * width
-            axes.plot(at + aside, values, ".", color=shade, markersize=4, zorder=3, rasterized=len(values) > 200)
+            offset = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.6 * width
+            axes.plot(centre + offset, values, ".", color=shade, markersize=4, zorder=3, rasterized=len(values) > 200)
 
 
 def _handles(figure: Figure, data: _Data) -> list[Any]:
     handles: list[Any] = []
     has_styles = data.styles != [""]
     edge: dict[str, Any] = {"edgecolor": "#444444", "linewidth": 0.5}
-    for place, hue in enumerate(data.hues if data.hues != [""] else []):
-        shade, label = figure_style.colour(data.family, hue), figure_style.legend_label(hue)
+    for index, hue in enumerate(data.hues if data.hues != [""] else []):
+        shade = figure_style.colour(data.family, hue)
         if figure.kind == "line":
-            drawn_as = figure_style.line_style(place, len(data.hues), "-" if has_styles else None)
-            face = "white" if place == 0 else shade
-            handles.append(Line2D([], [], color=shade, markerfacecolor=face, label=label, **drawn_as))
+            look = figure_style.line_style(index, len(data.hues), "-" if has_styles else None)
+            face = "white" if index == 0 else shade
+            handles.append(figure_style.legend_line(hue, color=shade, markerfacecolor=face, **look))
         else:
-            hatched = figure_style.hatch(place, len(data.hues)) if figure.kind == "bar" else ""
-            handles.append(Patch(facecolor=shade, label=label, hatch=hatched, **edge))
+            hatched = figure_style.hatch(index, len(data.hues)) if figure.kind == "bar" else ""
+            handles.append(Patch(facecolor=shade, label=figure_style.legend_label(hue), hatch=hatched, **edge))
     base = figure_style.colour(data.family, "") if data.hues == [""] else (0.35, 0.35, 0.35)
     for level, column in reversed(list(enumerate(figure.parts))):
-        shade = _shade(base, level, len(figure.parts))
-        handles.append(
-            Patch(facecolor=shade, label=figure_style.legend_label(figure_style.column_text(column)), **edge)
-        )
-    for place, style in enumerate(data.styles if has_styles else []):
-        dashes = figure_style.DASHES[place % len(figure_style.DASHES)]
-        handles.append(Line2D([], [], color="#444444", linestyle=dashes, label=figure_style.legend_label(style)))
+        label = figure_style.legend_label(figure_style.column_text(column))
+        handles.append(Patch(facecolor=_shade(base, level, len(figure.parts)), label=label, **edge))
+    for index, style in enumerate(data.styles if has_styles else []):
+        dashes = figure_style.DASHES[index % len(figure_style.DASHES)]
+        handles.append(figure_style.legend_line(style, color="#444444", linestyle=dashes))
     if figure.show_bound:
-        handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label="lower bound"))
+        handles.append(Line2D([], [], color="#444444", linestyle=_DOTTED, linewidth=1.3, label=_bound_text(figure)))
     return handles
 
 

@@ -6,60 +6,40 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from fabricstudy.core.phrasing import count_noun
-from fabricstudy.study.figures import EcdfFigure, unit_factor
+from fabricstudy.study.figures import EcdfFigure
 from fabricstudy.table.files import Tables
-from fabricstudy.table.select import VALUE, observe
+from fabricstudy.table.select import VALUE
 
 from . import figure_style
 from .text import number
 
 MAX_STEPS = 1000
-"""Most steps of a line; each is then lower than the line is wide."""
+"""Most steps of a line; a step is then lower than the line is wide."""
 
 
 def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
-    """Draw an empirical distribution function.
-
-    Raises
-    ------
-    NothingToDraw
-        If no selected row has a number, or none above zero where the scale is logarithmic.
-    """
+    """Draw an empirical distribution function."""
     values, basis = _values(figure, tables)
-    family = dict(zip(values["hue"], values["family"], strict=True))
+    family = figure_style.hue_families(values)
     grid = figure_style.panels(figure, values)
     words = [panel.describe(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
     x_label = figure_style.with_unit(str(figure.x), figure.x_label, figure.unit)
-    handles = [Line2D([], [], label=figure_style.legend_label(hue), **_look(family, hue)) for hue in family if hue]
+    handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
     alt = f"Cumulative distribution: {x_label}. {'; '.join(words)}"
     return grid.finished(alt, basis, x_label, "share of values", handles)
 
 
 def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     """Return columns x, hue, family, column and row, one row a value, and the footnote."""
-    seen = observe(tables, figure, str(figure.x))
-    frame = seen.frame
-    if frame.empty:
-        raise figure_style.no_rows(figure, seen)
-    values = pd.DataFrame(
-        {
-            "x": frame[VALUE] * (unit_factor(str(figure.x), figure.unit) if figure.unit else 1.0),
-            "hue": figure_style.joint_labels(frame, figure.hue),
-            "family": figure_style.joint_labels(frame, figure.hue[:1]),
-            **figure_style.panel_labels(frame, figure),
-        }
-    )
+    seen, frame = figure_style.drawn_rows(figure, tables, str(figure.x))
+    x = figure_style.in_unit(frame[VALUE], str(figure.x), figure.unit)
+    values = figure_style.mark_labels(frame, figure).assign(x=x)
     over = figure_style.merged_axes(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
     parts = [f"{count_noun(len(values), 'value')} of {figure_style.sample_text(seen, frame)}"]
     parts += [f"pooled over {' and '.join(over)}"] * bool(over)
-    lost = int((values["x"] <= 0).sum()) if figure.x_log else 0
-    parts += [f"{count_noun(lost, 'value')} not above zero not shown"] * bool(lost)
-    if figure.x_log and lost == len(values):
-        raise figure_style.NothingToDraw("no value is above zero, as a logarithmic scale needs")
-    return values, "; ".join([*parts, seen.note()]) + "."
+    return values, figure_style.footnote(figure, seen, frame, parts + figure_style.dropped_note(x, figure.x_log))
 
 
 def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
@@ -73,18 +53,15 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     shares = np.cumsum(counts) / counts.sum()
     if len(distinct) > MAX_STEPS:
-        steps = np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1])
-        steps = np.unique(np.append(steps, len(distinct) - 1))
-        distinct, shares = distinct[steps], shares[steps]
+        chosen = np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1])
+        chosen = np.unique(np.append(chosen, len(distinct) - 1))
+        distinct, shares = distinct[chosen], shares[chosen]
     return distinct, shares
 
 
 def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
-    return {
-        **figure_style.line_style(list(family).index(hue), len(family)),
-        "marker": "",
-        "color": figure_style.colour(family, hue),
-    }
+    style = figure_style.line_style(list(family).index(hue), len(family))
+    return {**style, "marker": "", "color": figure_style.colour(family, hue)}
 
 
 def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:

@@ -32,22 +32,16 @@ _LEFT_OUT = frozenset({"scheduled_jobs"})
 
 @dataclass(frozen=True)
 class Explorer:
-    """Data, Vega and our script for the explorer of a page.
-
-    Parameters
-    ----------
-    data : str
-        JSON text, safe inside a script element:
-        ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``.
-    reduced, left_out : list of str
-        Tables reduced to medians over seeds, and tables left out, to limit the size of the page.
-    """
+    """Data and scripts of the explorer of a page."""
 
     data: str
+    """JSON: ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``."""
     libraries: str
     code: str
     reduced: list[str]
+    """Tables reduced to medians over seeds, to limit the size of the page."""
     left_out: list[str]
+    """Tables left out, to limit the size of the page."""
 
 
 class _Source(NamedTuple):
@@ -62,11 +56,10 @@ class _Source(NamedTuple):
 def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
     """Return the explorer of a study, or None if there is nothing to draw.
 
-    Each table has all its rows, else medians over seeds, else is left out, as the rest of `data_bytes` allows.
+    Each table has all its rows if they fit into `data_bytes`, else medians over seeds, else it is left out.
     """
     texts: list[str] = []
-    reduced: list[str] = []
-    left_out: list[str] = []
+    reduced, left_out = [], []
     for source in _sources(tables):
         room = data_bytes - len("{},") - sum(len(text) + 1 for text in texts)
         full = _table(source)
@@ -84,7 +77,7 @@ def explorer(tables: Tables, data_bytes: int = DATA_BYTES) -> Explorer | None:
 
 
 def as_choices(figure: AnyFigure) -> dict[str, Any]:
-    """Return the choices of the explorer that reproduce a figure, as far as possible."""
+    """Return the choices of the explorer that best reproduce a figure."""
     if not isinstance(figure, Figure) or figure.table not in METRICS:
         return {}
     only = {axis: label for axis, label in figure.where.items() if isinstance(label, str | int | float)}
@@ -171,13 +164,7 @@ def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Round to five digits; missing values are null, integers have no decimal point.
-
-    Examples
-    --------
-    >>> _number(34604321.0), _number(1.35171875), _number(float("nan"))
-    (34604000, 1.3517, None)
-    """
+    """Round to five digits; missing values are null, integers have no decimal point."""
     return _whole(float(f"{value:.5g}")) if math.isfinite(value) else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,12 +14,14 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from fabricstudy.core.columns import KEYS, NAMES, column_unit, names_of
 from fabricstudy.core.phrasing import count_noun
-from fabricstudy.study.figures import Figure, Label, ScatterFigure, TableFigure
-from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians
+from fabricstudy.study.figures import Figure, ScatterFigure, TableFigure, unit_factor
+from fabricstudy.table.files import Tables
+from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 
 from .text import pair_count_text
 
@@ -73,7 +75,7 @@ class Drawing(NamedTuple):
 
 @dataclass(frozen=True)
 class Made:
-    """Files of earlier rules that figures read beside tables: definitions of machines and workloads, runs in time."""
+    """Files other than tables that figures read: definitions of machines and workloads, histories of scheduled runs."""
 
     machines: tuple[Path, ...] = ()
     workloads: tuple[Path, ...] = ()
@@ -91,6 +93,28 @@ def no_rows(figure: TableFigure, *seen: Observations) -> NothingToDraw:
     """Return the error of a figure that selects no row with a value."""
     gap = next((observed.gap() for observed in seen if observed.gap()), "")
     return NothingToDraw(f"table {figure.table} has no such rows{'; ' * bool(gap)}{gap}")
+
+
+def drawn_rows(figure: TableFigure, tables: Tables, column: str) -> tuple[Observations, pd.DataFrame]:
+    """Return the observations of a figure and the rows to draw.
+
+    With `normalise_to` values are divided by the median over seeds of the reference points; values without one are left
+    out.
+    """
+    seen = observe(tables, figure, column)
+    frame, to = seen.frame, getattr(figure, "normalise_to", None)
+    if to:
+        shared = [name for name in seen.keys if name not in to]
+        joined = join(frame, medians(frame[mask(frame, to)], shared), shared)
+        frame = joined.assign(**{VALUE: joined[VALUE] / joined[AGAINST]})
+    if frame.empty:
+        raise no_rows(figure, seen)
+    return seen, frame
+
+
+def in_unit(values: Any, column: str, unit: str | None) -> Any:
+    """Convert the values of a column to the unit drawn."""
+    return values * unit_factor(column, unit) if unit else values
 
 
 def labelled(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
@@ -126,10 +150,16 @@ def joint_labels(frame: pd.DataFrame, names: Sequence[str]) -> pd.Series[Any]:
     return pd.Series([", ".join(row) for row in zip(*texts, strict=True)], index=frame.index)
 
 
-def panel_labels(frame: pd.DataFrame, figure: TableFigure) -> dict[str, pd.Series[Any]]:
-    """Return columns `column` and `row`: the panel of each row of a table."""
-    named = {"column": figure.columns, "row": figure.rows}
-    return {side: joint_labels(frame, (name,) if name else ()) for side, name in named.items()}
+def mark_labels(frame: pd.DataFrame, figure: TableFigure) -> pd.DataFrame:
+    """Return columns hue, family (the label of the first hue axis), style, column and row of the marks of a figure."""
+    hues, style = getattr(figure, "hue", ()), getattr(figure, "style", None)
+    axes = {"hue": hues, "family": hues[:1], "style": [style], "column": [figure.columns], "row": [figure.rows]}
+    return pd.DataFrame({name: joint_labels(frame, [axis for axis in given if axis]) for name, given in axes.items()})
+
+
+def hue_families(marks: pd.DataFrame) -> dict[str, str]:
+    """Return the label of the first hue axis of each hue."""
+    return dict(zip(marks["hue"], marks["family"], strict=True))
 
 
 class Panel(NamedTuple):
@@ -204,13 +234,6 @@ def colour(family: Mapping[str, str], hue: str) -> Any:
     return tuple(base * (1 - white) + white)
 
 
-def normalised(frame: pd.DataFrame, keys: Sequence[str], to: Mapping[str, Label]) -> pd.DataFrame:
-    """Divide by the median over seeds of the reference points; values without one are left out."""
-    shared = [name for name in keys if name not in to]
-    joined = join(frame, medians(frame[mask(frame, to)], shared), shared)
-    return joined.assign(**{VALUE: joined[VALUE] / joined[AGAINST]})
-
-
 def sample_text(seen: Observations, frame: pd.DataFrame) -> str:
     """Count the points and seeds of the rows drawn."""
     seeds = f", {count_noun(frame['seed'].nunique(), 'seed')}" * (seen.noun in SEEDED)
@@ -228,22 +251,24 @@ def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
 
 
 def dropped_note(values: pd.Series[Any], log: bool) -> list[str]:
-    """Return a note on the values that a logarithmic scale cannot show, if any."""
+    """Return a note on the values that a logarithmic scale cannot show. Raises NothingToDraw if these are all."""
     count = int((values <= 0).sum()) if log else 0
+    if log and count == len(values):
+        raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
     return [f"{count_noun(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
 
 
-def line_style(place: int, of: int, dashes: str | None = None) -> dict[str, Any]:
-    """Return marker, dashes and width of the line of hue number `place`; earlier lines are wider, so all are seen."""
-    width = 1.4 + 1.6 * (of - 1 - place) / max(of - 1, 1) if of > 1 else 1.4
-    dashes = DASHES[place % len(DASHES)] if dashes is None else dashes
-    return {"marker": MARKERS[place % len(MARKERS)], "linestyle": dashes, "linewidth": width,
-            "markersize": max(7.5 - 1.5 * place, 3)}  # fmt: skip
+def line_style(index: int, count: int, dashes: str | None = None) -> dict[str, Any]:
+    """Return marker, dashes and width of the line of a hue; earlier lines are wider, so that all are visible."""
+    width = 1.4 + 1.6 * (count - 1 - index) / max(count - 1, 1) if count > 1 else 1.4
+    dashes = DASHES[index % len(DASHES)] if dashes is None else dashes
+    return {"marker": MARKERS[index % len(MARKERS)], "linestyle": dashes, "linewidth": width,
+            "markersize": max(7.5 - 1.5 * index, 3)}  # fmt: skip
 
 
-def hatch(place: int, of: int) -> str:
-    """Return the hatch of the bars of hue number `place`, none if there are few hues."""
-    return HATCHES[place % len(HATCHES)] if of > PLAIN_HUES else ""
+def hatch(index: int, count: int) -> str:
+    """Return the hatch of the bars of a hue, none if there are few hues."""
+    return HATCHES[index % len(HATCHES)] if count > PLAIN_HUES else ""
 
 
 def merged_axes(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
@@ -253,10 +278,13 @@ def merged_axes(figure: TableFigure, seen: Observations, frame: pd.DataFrame, ma
     return ["seeds"] * (seen.noun in SEEDED and frame["seed"].nunique() > 1) + over
 
 
-def pair_note(seen: Observations, frame: pd.DataFrame, to: Mapping[str, Label]) -> str:
-    """Count the points with a reference point, and note that others are left out."""
-    pairs, planned = (len(rows.loc[~mask(rows, to), seen.keys].drop_duplicates()) for rows in (frame, seen.frame))
-    return pair_count_text(pairs, planned) + "; points without reference left out" * (pairs < planned)
+def footnote(figure: TableFigure, seen: Observations, frame: pd.DataFrame, parts: Iterable[str]) -> str:
+    """Add to the parts of a footnote what is missing and, of a normalised figure, the number of pairs."""
+    notes, to = [*parts, seen.note()], getattr(figure, "normalise_to", None)
+    if to:
+        pairs, planned = (len(rows.loc[~mask(rows, to), seen.keys].drop_duplicates()) for rows in (frame, seen.frame))
+        notes.append(pair_count_text(pairs, planned) + "; points without reference left out" * (pairs < planned))
+    return "; ".join(notes) + "."
 
 
 def with_unit(column: str, label: str | None, unit: str | None) -> str:
@@ -313,8 +341,8 @@ def log_ticks(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(PLAIN_NUMBERS)
 
 
-def thin_labels(labels: list[str], places: list[float]) -> list[str]:
-    """Blank labels that would overlap; `places` are their centres in inches.
+def thin_labels(labels: list[str], centres: list[float]) -> list[str]:
+    """Blank labels that would overlap; `centres` are in inches.
 
     The last label is kept, then the first, then as many as fit, from the last.
 
@@ -326,7 +354,7 @@ def thin_labels(labels: list[str], places: list[float]) -> list[str]:
     ['0', '', '1']
     """
     halves = [CHARACTER_INCHES * (len(label) + 1) / 2 for label in labels]
-    ranges = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
+    ranges = [(centre - half, centre + half) for centre, half in zip(centres, halves, strict=True)]
     last = len(labels) - 1
     shown: list[int] = []
     for i in (last, 0, *range(last - 1, 0, -1)):
@@ -344,6 +372,11 @@ def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
         axes.tick_params(axis="x", rotation=30)
         for label in axes.get_xticklabels():
             label.set_horizontalalignment("right")
+
+
+def legend_line(label: str, **look: Any) -> Line2D:
+    """Return a legend entry for a line or mark."""
+    return Line2D([], [], label=legend_label(label), **look)
 
 
 def legend_label(label: str) -> str:

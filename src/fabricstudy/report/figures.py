@@ -1,4 +1,4 @@
-"""Drawing of one declared figure: picture, alternative text, sample size and what is missing."""
+"""Drawing of the figures of a study."""
 
 import io
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class RenderedFigure:
 
 
 def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made = NOTHING_MADE) -> RenderedFigure:
-    """Draw a figure; `basis` has the reason if there is nothing to draw. Machines and jobs need the plan and files."""
+    """Draw a figure; `basis` is the reason if nothing can be drawn. Machines and jobs need the plan and files."""
     with mpl.rc_context(STYLE):
         try:
             canvas, words, basis, panels = _drawing(figure, tables, plan, made)
@@ -57,12 +57,9 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made
 
 
 def draw_small_machine(machine: Machine) -> tuple[bytes, str]:
-    """Draw a machine for the top of a page, as SVG or, where that is large, as PNG; return its size in words, too.
+    """Draw a machine for the top of a page, as SVG or, if that is large, as PNG; return its size in words, too.
 
-    Raises
-    ------
-    ConfigError
-        If the machine is too large to be drawn.
+    Raises ConfigError if the machine is too large to be drawn.
     """
     with mpl.rc_context(STYLE):
         canvas, words = machine_picture.small_picture(machine)

@@ -1,8 +1,12 @@
 """Key findings of a study as sentences, computed from its tables."""
 
+from __future__ import annotations
+
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,7 +40,7 @@ _MOST_AXES, _MOST_CLAIMS = 3, 6
 class Metric:
     """The column by which the labels of an axis are ranked, and the reduction of the jobs of a point to one number.
 
-    Smaller is better, except for rates. Times are compared between points that send equally many bytes.
+    Smaller is better, except for rates.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -46,11 +50,6 @@ class Metric:
     def noun(self) -> str:
         """Return the metric as a noun."""
         return "mean wait" if self.column == "wait_mean_s" else column_text(self.column)
-
-    @property
-    def needs_equal_work(self) -> bool:
-        """Return whether the metric grows with the bytes of a point."""
-        return column_unit(self.column) in ("nanosecond", "byte")
 
 
 def metric_of(figures: Sequence[AnyFigure]) -> Metric:
@@ -68,21 +67,11 @@ def metric_of(figures: Sequence[AnyFigure]) -> Metric:
 class Effect:
     """Difference between the labels of one axis, all else equal, each label by its median over seeds.
 
-    Parameters
-    ----------
-    median, largest : float
-        Largest over smallest value among the labels: median and maximum over the comparisons.
-    where : str
-        Labels of the other axes at the maximum.
-    comparisons : int
-        Number of combinations of the other axes' labels.
-    times_best : dict of str to int
-        In how many comparisons each label is best or tied with the best: their ranges over the seeds overlap, or their
-        medians differ by no more than the range of one of the two.
-    by_rate : bool
-        Whether labels are ranked by time per byte, since their points send different numbers of bytes.
-    left_out : int
-        Further combinations, whose points send different numbers of bytes.
+    `median` and `largest` are the largest over the smallest value among the labels: median and maximum over the
+    comparisons, one for each combination of the other axes' labels; `where` has these labels at the maximum.
+    `times_best` is the number of comparisons in which a label is best or tied with the best. With `by_rate`, labels are
+    ranked by time per byte, since their points send different numbers of bytes; `left_out` further combinations cannot
+    be compared for that reason.
     """
 
     axis: str
@@ -163,7 +152,7 @@ _GIVEN = {"jobs", "pattern", "trace", "engine"}
 
 
 def design_axes(study: Study) -> set[str]:
-    """Return the axes of machine, routing, placement and scheduling: neither the workload nor the simulator."""
+    """Return the axes of machine, routing, placement and scheduling, not of workload or simulator."""
     sections_of: dict[str, set[str]] = {}
     for part in (*study.all_experiments.values(), *study.schedules.values()):
         for name, axis in part.sweep.items():
@@ -217,11 +206,13 @@ def effects(
     none = label_text(None)
     varied = [axis for axis in keys[1:] if axis in chosen and len(set(rows[axis]) - {none}) > 1]
     ranked = [_effect(rows, axis, keys, metric) for axis in varied]
-    axis_effects = sorted((one for one in ranked if isinstance(one, Effect)), key=lambda effect: -effect.median)
+    axis_effects = sorted(
+        (effect for effect in ranked if isinstance(effect, Effect)), key=lambda effect: -effect.median
+    )
     known = {effect.axis for effect in axis_effects}
     growths = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known]
     noise = (spread.median(), spread.max()) if len(spread) else None
-    unranked = [one for one in ranked if isinstance(one, Unranked)] + _without_number(tables.points, rows, chosen)
+    unranked = [axis for axis in ranked if isinstance(axis, Unranked)] + _without_number(tables.points, rows, chosen)
     jobs = "" if metric.column == "wait_mean_s" else _job_reduction(tables.jobs, metric)
     return Effects(metric, axis_effects, [growth for growth in growths if growth], noise, unranked, jobs)
 
@@ -236,9 +227,9 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
         seen = observe(tables, selection, metric.column)
         of_point = [*seen.keys, "seed"]
         frame = seen.frame[[*of_point, "point_id", VALUE]].assign(experiment=name, **{_WORK: 1.0})
-        if metric.needs_equal_work:
-            one_by_one = {"table": "jobs", "reduce_jobs": "each" if selection.reduce_jobs == "each" else "sum"}
-            sent = observe(tables, selection.model_copy(update=one_by_one), "bytes").frame
+        if column_unit(metric.column) in ("nanosecond", "byte"):  # they grow with the bytes of a point
+            of_bytes = {"table": "jobs", "reduce_jobs": "each" if selection.reduce_jobs == "each" else "sum"}
+            sent = observe(tables, selection.model_copy(update=of_bytes), "bytes").frame
             work = sent.set_index([*of_point, "point_id"])[VALUE]
             frame[_WORK] = work.reindex(pd.MultiIndex.from_frame(frame[[*of_point, "point_id"]])).to_numpy()
         frames += [frame[frame[VALUE] > 0]] * bool((frame[VALUE] > 0).any())
@@ -323,10 +314,8 @@ def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.D
     middle, low, high = (frame.to_numpy(dtype=float) for frame in (values, least, most))
     first = np.nanargmin(middle, axis=1)[:, None]
     best, best_low, best_high = (np.take_along_axis(array, first, axis=1) for array in (middle, low, high))
-    range_of_two = np.fmax(np.fmax(high / low, best_high / best_low), 1 + MIN_DIFFERENCE)
-    return pd.DataFrame(
-        (low <= best_high) | (middle / best <= range_of_two), index=values.index, columns=values.columns
-    )
+    largest_range = np.fmax(np.fmax(high / low, best_high / best_low), 1 + MIN_DIFFERENCE)
+    return pd.DataFrame((low <= best_high) | (middle / best <= largest_range), values.index, values.columns)
 
 
 def sentences(
@@ -335,15 +324,14 @@ def sentences(
     meanings: Mapping[str, str] = MappingProxyType({}),
     fronts: Sequence[str] = (),
 ) -> list[str]:
-    """Return the key findings: claims, fronts, largest effects, computing, slowdowns, engines, simulations.
-
-    `meanings` maps axes to the keys that they set.
-    """
+    """Return the key findings; `meanings` maps axes to the keys that they set."""
     return [sentence for sentence in (
-        _claim_sentence(tables), *fronts, *_effect_sentences(changes, meanings), _computing_sentence(tables.jobs),
+        _claim_sentence(tables), _saturation_sentence(tables), *fronts, *_effect_sentences(changes, meanings), _computing_sentence(tables.jobs),
         _slowdown_sentence(tables.interference), _engine_sentence(tables), _basis(tables),
     ) if sentence]  # fmt: skip
 
+
+_MOST_LOADS = 12
 
 _VERDICT_WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -352,6 +340,20 @@ _VERDICT_WORDS = {
     DIFFERS: ("differs", "differ"),
     NOT_RUN: ("could not be tested", "could not be tested"),
 }
+
+
+def _saturation_sentence(tables: Tables) -> str:
+    """Return the saturation loads that were searched, with their bounds."""
+    searched = tables.latency[tables.latency["saturation_load"].notna()]
+    if searched.empty:
+        return ""
+    axes = [axis for axis in axes_of(searched) if searched[axis].nunique() > 1]
+    parts = []
+    for labels, rows in searched.groupby(axes, sort=False) if axes else [((), searched)]:
+        load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
+        parts.append(f"{', '.join(map(label_text, labels))} {load} (bound {bound})".strip())
+    shown = parts[:_MOST_LOADS] + [f"{len(parts) - _MOST_LOADS} more"] * (len(parts) > _MOST_LOADS)
+    return f"Saturation load, as a share of the bandwidth of a node's link: {'; '.join(shown)}."
 
 
 def _claim_sentence(tables: Tables) -> str:
@@ -378,8 +380,8 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     if changes is None or not (changes.axes or changes.growths or changes.unranked):
         return []
     noun, parts = changes.metric.noun, []
-    for place, effect in enumerate(changes.axes[:_MOST_AXES]):
-        largest = "Largest effect: " if place == 0 and len(changes.axes) > 1 else ""
+    for index, effect in enumerate(changes.axes[:_MOST_AXES]):
+        largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
         within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:
@@ -423,32 +425,29 @@ def _best(effect: Effect) -> str:
 
 def _computing_sentence(jobs: pd.DataFrame) -> str:
     share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
-    if share.empty:
-        return ""
-    low, middle, high = (number(100 * value, 2) for value in share.quantile([0, 0.5, 1]))
-    count = count_noun(len(share), "job")
-    return f"Computation is {middle} % of the runtime in the median ({low} to {high} %, {count})."
+    middle, text = _distribution(100 * share, 2, " %")
+    return f"Computation is {middle} % of the runtime in the median ({text})." if len(share) else ""
 
 
 def _slowdown_sentence(rows: pd.DataFrame) -> str:
-    compared = rows[rows["slowdown"].notna()]
-    if compared.empty:
-        return ""
-    low, middle, high = (number(value, 3) for value in compared["slowdown"].quantile([0, 0.5, 1]))
-    count = count_noun(len(compared), "job")
-    return f"Slowdown by other jobs, over the baseline run: {middle} in the median ({low} to {high}, {count})."
+    slowdown = rows["slowdown"].dropna()
+    middle, text = _distribution(slowdown, 3)
+    return f"Slowdown by other jobs, over the baseline run: {middle} in the median ({text})." if len(slowdown) else ""
 
 
 def _engine_sentence(tables: Tables) -> str:
     pairs = []
     for pair, part in tables.agreement.groupby("pair", sort=False):
-        low, middle, high = (number(value, 3) for value in part["ratio"].quantile([0, 0.5, 1]))
+        middle, text = _distribution(part["ratio"], 3)
         rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
-        pairs.append(
-            f"Ratio of the runtimes by {pair}: {middle} in the median ({low} to {high}, "
-            f"{count_noun(len(part), 'job')}); rank correlation {rank}."
-        )
+        pairs.append(f"Ratio of the runtimes by {pair}: {middle} in the median ({text}); rank correlation {rank}.")
     return " ".join([*pairs, _verdict_sentence(tables.verdicts)] if pairs else [])
+
+
+def _distribution(values: pd.Series[Any], digits: int, unit: str = "") -> tuple[str, str]:
+    """Return the median over jobs, and range and count in words."""
+    low, middle, high = (number(value, digits) for value in values.quantile([0, 0.5, 1]))
+    return middle, f"{low} to {high}{unit}, {count_noun(len(values), 'job')}"
 
 
 def _basis(tables: Tables) -> str:
@@ -484,16 +483,15 @@ def _verdict_sentence(verdicts: pd.DataFrame) -> str:
 
 
 def leading(figures: Sequence[AnyFigure | None], changes: Effects | None) -> int | None:
-    """Return the index of the figure that shows the largest effect; else that of the first figure drawn.
+    """Return the index of the figure that shows the largest effect, of the compared metric if possible, else the first.
 
-    Figures of the compared metric go before those of other metrics.
+    Figures that are not drawn are None.
     """
-    drawn = {place: figure for place, figure in enumerate(figures) if figure}
-    measured = [place for place, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
-    compared = [place for place in measured if changes and changes.metric.column in drawn[place].numbers()]
-    for places in (compared, measured):
-        for effect in changes.axes if changes else ():
-            for place in places:
-                if effect.axis in drawn[place].axes():
-                    return place
-    return min(drawn, default=None)
+    drawn = {index: figure for index, figure in enumerate(figures) if figure}
+    if changes is None:
+        return min(drawn, default=None)
+    measured = [index for index, figure in drawn.items() if figure.analysis is None and figure.table != "machines"]
+    compared = [index for index in measured if changes.metric.column in drawn[index].numbers()]
+    candidates = itertools.product((compared, measured), changes.axes)
+    shown = (i for indices, effect in candidates for i in indices if effect.axis in drawn[i].axes())
+    return next(shown, min(drawn, default=None))

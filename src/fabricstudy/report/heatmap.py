@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
 
-from fabricstudy.study.figures import HeatmapFigure, unit_factor
+from fabricstudy.study.figures import HeatmapFigure
 from fabricstudy.table.files import Tables
-from fabricstudy.table.select import VALUE, label_text, observe
+from fabricstudy.table.select import VALUE, label_text
 
 from . import figure_style
 from .text import number
@@ -23,13 +23,7 @@ _MOST_NUMBERS = 400
 
 
 def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
-    """Draw a heat map.
-
-    Raises
-    ------
-    NothingToDraw
-        If no selected row has a number, or none above zero where the scale is logarithmic.
-    """
+    """Draw a heat map."""
     cells, basis = _cells(figure, tables)
     xs, ys = (figure_style.in_order(cells[name]) for name in ("x", "y"))
     grid = figure_style.panels(figure, cells)
@@ -50,37 +44,25 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
 
 def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     """Return columns x, y, column, row and value, one row a cell, and the footnote."""
-    seen = observe(tables, figure, figure.value)
-    frame = figure_style.normalised(seen.frame, seen.keys, figure.normalise_to) if figure.normalise_to else seen.frame
-    if frame.empty:
-        raise figure_style.no_rows(figure, seen)
-    drawn = pd.DataFrame(
-        {
-            **figure_style.panel_labels(frame, figure),
-            "y": figure_style.axis_values(figure_style.labelled(frame, figure.y)),
-            "x": figure_style.axis_values(figure_style.labelled(frame, figure.x)),
-            "value": frame[VALUE] * (unit_factor(figure.value, figure.unit) if figure.unit else 1.0),
-        }
+    seen, frame = figure_style.drawn_rows(figure, tables, figure.value)
+    drawn = figure_style.mark_labels(frame, figure).assign(
+        y=figure_style.axis_values(figure_style.labelled(frame, figure.y)),
+        x=figure_style.axis_values(figure_style.labelled(frame, figure.x)),
+        value=figure_style.in_unit(frame[VALUE], figure.value, figure.unit),
     )
-    places = ["row", "column", "y", "x"]
-    cells: pd.DataFrame = drawn.groupby(places, sort=False)["value"].median().reset_index()
-    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in places])
+    keys = ["row", "column", "y", "x"]
+    cells: pd.DataFrame = drawn.groupby(keys, sort=False)["value"].median().reset_index()
+    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in keys])
     parts = [figure_style.sample_text(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
     parts += figure_style.dropped_note(cells["value"], figure.log)
-    parts.append(seen.note())
-    if figure.normalise_to:
-        parts.append(figure_style.pair_note(seen, frame, figure.normalise_to))
-    return cells, "; ".join(parts) + "."
+    return cells, figure_style.footnote(figure, seen, frame, parts)
 
 
 def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:
     """Return the colour scale: centred at 1 for ratios and at 0 for signed values, else from min to max."""
     norm: Normalize
     if figure.log:
-        above = values[values > 0]
-        if above.empty:
-            raise figure_style.NothingToDraw("no value is above zero, as a logarithmic scale needs")
-        norm = LogNorm(above.min(), above.max())
+        norm = LogNorm(values[values > 0].min(), values.max())
     elif figure.normalise_to:
         norm = CenteredNorm(1, max(float((values - 1).abs().max()), 1e-9))
     elif (values < 0).any():
@@ -100,20 +82,20 @@ def _panel(axes: Axes, field: pd.DataFrame, colours: ScalarMappable, width: floa
     axes.set_yticks(range(len(field)), [figure_style.truncate_label(label_text(y)) for y in field.index])
     if numbers.size > _MOST_NUMBERS:
         return
-    for (i, j), value in np.ndenumerate(numbers):
-        if np.isfinite(value):
-            red, green, blue, _ = inks[i, j]
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-            ink = "white" if dark else "#222222"
-            axes.text(j, i, number(value, 3), ha="center", va="center", fontsize=8, color=ink)
+    luminance = inks[..., :3] @ [0.299, 0.587, 0.114]
+    for i, j in np.argwhere(np.isfinite(numbers)):
+        colour = "white" if luminance[i, j] < 0.5 else "#222222"
+        axes.text(j, i, number(numbers[i, j], 3), ha="center", va="center", fontsize=8, color=colour)
 
 
 def _words(field: pd.DataFrame) -> str:
     """Describe min and max of a panel."""
     numbers = field.to_numpy(dtype=np.float64)
+    if np.isnan(numbers).all():
+        return "no value"
     ends = []
-    for word, place in (("min", np.nanargmin(numbers)), ("max", np.nanargmax(numbers))):
-        i, j = divmod(int(place), len(field.columns))
+    for word, position in (("min", np.nanargmin(numbers)), ("max", np.nanargmax(numbers))):
+        i, j = divmod(int(position), len(field.columns))
         labels = f"{label_text(field.columns[j])}, {label_text(field.index[i])}"
         ends.append(f"{word} {number(numbers[i, j], 3)} at {labels}")
     return "; ".join(ends)

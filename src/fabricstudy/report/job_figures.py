@@ -1,4 +1,4 @@
-"""Figures of the jobs of single runs: the machine over time, a Gantt chart of its midplanes, waits of the jobs."""
+"""Figures of the jobs of single runs: the machine over time, a Gantt chart of its midplanes, waits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.study.drawn import drawn_runs
@@ -26,113 +26,130 @@ from .figure_style import Drawing, Made, NothingToDraw, add_footnote
 
 DAY_S, HOUR_S = 86400.0, 3600.0
 MAX_BOXES = 2000
-"""More cannot be distinguished in a picture, and would make the page slow."""
+"""More cannot be distinguished, and make the page slow."""
 
 CAUSES = {"cables": "#d55e00", "held": "#e69f00", "scattered": "#999999", "empty": "#eeeeee"}
-"""Why midplanes are idle, with colours, as they lie above each other."""
+"""Colours of the causes of idle midplanes, from the bottom of the stack."""
 
-_CAUSE_WORDS = {
+_CAUSE_LABELS = {
     "cables": "idle: no cables", "held": "idle: held", "scattered": "idle: scattered", "empty": "idle: nothing waits",
 }  # fmt: skip
 
+_HATCHED: dict[str, Any] = {"facecolor": "none", "edgecolor": CAUSES["cables"], "hatch": "////"}
+
 Run = tuple[RunRow, History]
+Window = tuple[float, float]
 Panels = Mapping[str, Sequence[Run]]
 
 
 def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
-    """Draw a figure of the jobs of single runs.
-
-    Raises
-    ------
-    NothingToDraw
-        If there is no run, or one could not be done.
-    """
-    runs = runs_of(figure, plan, tables, made.histories)
-    canvas, words = draw_runs(figure, runs)
-    rows = [row for panel in runs.values() for row, _ in panel]
-    basis = f"n = {len(rows)} run{'s' * (len(rows) != 1)}, seed {rows[0].seed}."
+    """Draw a figure of the jobs of single runs."""
+    panels = _panels(figure, plan, tables, made.histories)
+    canvas, words = draw_runs(figure, panels)
+    rows = [row for runs in panels.values() for row, _ in runs]
+    basis = f"n = {count_noun(len(rows), 'run')}, seed {rows[0].seed}."
     add_footnote(canvas, basis)
     names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
-    return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(runs))
+    return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(panels))
 
 
-def runs_of(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> Panels:
-    """Return the runs that a figure draws: by the label of its columns, those of one seed.
-
-    Raises
-    ------
-    NothingToDraw
-        If there is none, or one could not be done.
-    """
+def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> Panels:
+    """Return the runs of one seed by the label of the figure's columns. Raises NothingToDraw if one is not done."""
     chosen = drawn_runs(figure, plan.run_rows)
     if not chosen:
         raise NothingToDraw("no run of the schedule is selected")
-    wanted = {row.run_id: plan.runs[f"{row.schedule} {row.run_id}"] for panel in chosen.values() for row in panel}
-    found = read_histories(histories, wanted)
-    for lost in (name for name in wanted if name not in found):
-        raise NothingToDraw(_reason(tables.schedules, lost))
-    return {label_text(label): [(row, found[row.run_id]) for row in panel] for label, panel in chosen.items()}
+    wanted = {row.run_id: plan.runs[f"{row.schedule} {row.run_id}"] for rows in chosen.values() for row in rows}
+    known = read_histories(histories, wanted)
+    for run_id in (run_id for run_id in wanted if run_id not in known):
+        reasons = tables.schedules.loc[tables.schedules["run_id"] == run_id, "reason"].dropna()
+        raise NothingToDraw(str(reasons.iloc[0]) if len(reasons) else f"the run {run_id} has no history")
+    return {label_text(label): [(row, known[row.run_id]) for row in rows] for label, rows in chosen.items()}
 
 
-def _reason(schedules: pd.DataFrame, run_id: str) -> str:
-    """Return why a run was not done."""
-    reasons = schedules.loc[schedules["run_id"] == run_id, "reason"].dropna()
-    return str(reasons.iloc[0]) if len(reasons) else f"the run {run_id} has no history"
+def draw_runs(figure: JobsFigure | EcdfFigure, panels: Panels) -> tuple[Canvas, str]:
+    """Draw all panels of a figure; return the canvas and its alternative text."""
+    colours = _class_colours(panels)
+    columns, is_ecdf = len(panels), figure.kind == "ecdf"
+    width = 7.6 if columns == 1 else 0.8 * columns * (4.6 if is_ecdf else 7.6)
+    canvas = Canvas(figsize=(width, 3.6 if is_ecdf else 5.0), layout="constrained")
+    labels = {"timeline": ("nodes", "jobs waiting"), "gantt": ("midplane",), "ecdf": ("share of jobs",)}[figure.kind]
+    ratios = [4, 1][: len(labels)]
+    grid = canvas.subplots(len(labels), columns, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
+    words = []
+    for axes, (label, runs) in zip(grid.T, panels.items(), strict=True):
+        panel_words = _draw_panel(figure, list(axes), runs, colours)
+        words.append(f"{label}: {panel_words}" if label else panel_words)
+        if label:
+            axes[0].set_title(f"{figure.columns}: {label}")
+        axes[-1].set_xlabel("wait (h)" if is_ecdf else "days from the start of the trace")
+    for axes, label in zip(grid[:, 0], labels, strict=True):
+        axes.set_ylabel(label)
+    handles = _handles(figure, grid[0][0], colours)
+    if handles:
+        canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
+    return canvas, "; ".join(words)
 
 
-def draw_panel(
+def _draw_panel(
     figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]
 ) -> str:
-    """Draw the runs of one panel; return its words for those who cannot see it."""
+    """Draw the runs of one panel; return its alternative text."""
     if isinstance(figure, EcdfFigure):
         return _waits(figure, axes[0], runs)
     run = runs[0][1]
     last_s = float(np.nanmax(run.end_s))
     window = figure.from_s or 0.0, last_s if figure.to_s is None else min(figure.to_s, last_s)
+    if window[0] >= window[1]:
+        raise NothingToDraw(f"the time window is empty, since the run ends after {last_s / DAY_S:.3g} days")
+    for ax in axes:
+        ax.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
+        ax.grid(visible=False)
     return (_timeline if figure.kind == "timeline" else _gantt)(axes, run, window, colours)
 
 
-def class_colours(runs: Panels) -> dict[int, Any]:
-    """Return a colour for each size class of the runs of a figure, darker the larger it is."""
-    sizes = np.unique(np.concatenate([run.class_nodes for panel in runs.values() for _, run in panel]))
+def _class_colours(panels: Panels) -> dict[int, Any]:
+    """Return a colour for each job size class, darker for larger classes."""
+    sizes = np.unique(np.concatenate([run.class_nodes for runs in panels.values() for _, run in runs]))
     classes = sizes[sizes > 0].tolist()
     return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
 
 
-def _timeline(axes: Sequence[Axes], run: History, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[int, Any]) -> str:
     upper, lower = axes
-    instants, block = run.instants, run.partitions.block_nodes
-    inside = (instants.time_s >= window[0]) & (instants.time_s <= window[1])
-    days = instants.time_s[inside] / DAY_S
+    instants = run.instants
+    inside = _instants_within(run, window)
+    days = np.maximum(instants.time_s[inside], window[0]) / DAY_S
+    idle = {cause: getattr(instants, cause)[inside] * run.partitions.block_nodes for cause in CAUSES}
+    layers = [(busy_nodes(run, size)[inside], colour) for size, colour in colours.items()]
+    layers += [(idle[cause], colour) for cause, colour in CAUSES.items()]
     bottom = np.zeros(len(days))
-    layers = [(busy_nodes(run, size)[inside], colours[size]) for size in colours]
-    layers += [(getattr(instants, cause)[inside] * block, colour) for cause, colour in CAUSES.items()]
     for nodes, colour in layers:
         upper.fill_between(days, bottom, bottom + nodes, step="post", color=colour, linewidth=0)
         bottom = bottom + nodes
     upper.set_ylim(0, run.partitions.machine_nodes)
     lower.step(days, instants.queue[inside], where="post", color="#333333", linewidth=0.9)
     lower.set_ylim(bottom=0)
-    for one in axes:
-        one.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
-        one.grid(visible=False)
-    steps = np.diff(instants.time_s[inside], append=window[1])
-    total = steps.sum() * run.partitions.machine_nodes
-    shares = {cause: float((getattr(instants, cause)[inside] * block * steps).sum() / total) for cause in CAUSES}
-    idle_shares = ", ".join(f"{cause} {100 * share:.1f} %" for cause, share in shares.items())
-    return f"idle: {idle_shares}; at most {instants.queue[inside].max()} jobs wait"
+    steps_s = np.diff(np.maximum(instants.time_s[inside], window[0]), append=window[1])
+    total = steps_s.sum() * run.partitions.machine_nodes
+    shares = ", ".join(f"{cause} {100 * float((nodes * steps_s).sum() / total):.1f} %" for cause, nodes in idle.items())
+    return f"idle: {shares}; at most {instants.queue[inside].max()} jobs wait"
+
+
+def _instants_within(run: History, window: Window) -> slice:
+    """Return the instants in a window, and the last one before it, whose state lasts into the window."""
+    first, last = (int(np.searchsorted(run.instants.time_s, bound_s, "right")) for bound_s in window)
+    return slice(max(first - 1, 0), last)
 
 
 def busy_nodes(run: History, size: int) -> npt.NDArray[np.int64]:
     """Return how many nodes of partitions of one size are in use from each instant to the next."""
-    mine = run.class_nodes == size
-    time_s = run.instants.time_s
-    started, ended = (np.sort(side[mine]) for side in (run.start_s, run.end_s))
+    of_size, time_s = run.class_nodes == size, run.instants.time_s
+    started, ended = (np.sort(side_s[of_size]) for side_s in (run.start_s, run.end_s))
     running = np.searchsorted(started, time_s, "right") - np.searchsorted(ended, time_s, "right")
     return running.astype(np.int64) * size
 
 
-def _gantt(axes: Sequence[Axes], run: History, window: tuple[float, float], colours: Mapping[int, Any]) -> str:
+def _gantt(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[int, Any]) -> str:
     if isinstance(run.partitions, NodePool):
         raise NothingToDraw("nodes without a topology have no midplanes to draw")
     boxes = list(_boxes(run, window))
@@ -144,19 +161,14 @@ def _gantt(axes: Sequence[Axes], run: History, window: tuple[float, float], colo
     for start_s, end_s, low, high, size in boxes:
         ax.fill_between([start_s / DAY_S, end_s / DAY_S], low, high, color=colours[size], ec="white", linewidth=0.4)
     for start_s, end_s, midplane in blocked:
-        ax.fill_between(
-            [start_s / DAY_S, end_s / DAY_S], midplane, midplane + 1, facecolor="none", edgecolor=CAUSES["cables"],
-            hatch="////", linewidth=0,
-        )  # fmt: skip
-    ax.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
+        ax.fill_between([start_s / DAY_S, end_s / DAY_S], midplane, midplane + 1, linewidth=0, **_HATCHED)
     ax.set_ylim(0, run.partitions.midplanes)
-    ax.grid(visible=False)
     jobs = len({box[:2] for box in boxes})
     hours = sum(end_s - start_s for start_s, end_s, _ in blocked) / HOUR_S
-    return f"{jobs} jobs; midplanes stand idle for want of cables for {hours:.1f} midplane-hours"
+    return f"{jobs} jobs; midplanes are idle for lack of cables for {hours:.1f} midplane-hours"
 
 
-def _boxes(run: History, window: tuple[float, float]) -> Iterator[tuple[float, float, int, int, int]]:
+def _boxes(run: History, window: Window) -> Iterator[tuple[float, float, int, int, int]]:
     """Yield start, end, first midplane, the one after the last, and size of each row of midplanes of each job."""
     assert isinstance(run.partitions, Partitions)
     for job in np.flatnonzero((run.start_s < window[1]) & (run.end_s > window[0])):
@@ -166,22 +178,18 @@ def _boxes(run: History, window: tuple[float, float]) -> Iterator[tuple[float, f
             yield (*span, int(row[0]), int(row[-1]) + 1, int(run.class_nodes[job]))
 
 
-def blocked_by_cables(run: History, window: tuple[float, float]) -> Iterator[tuple[float, float, int]]:
-    """Yield each span for which a midplane is idle for want of cables, as long as it lasts: start, end, midplane."""
+def blocked_by_cables(run: History, window: Window) -> Iterator[tuple[float, float, int]]:
+    """Yield the spans in which a midplane is idle for lack of cables, by their ends: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
     time_s = run.instants.time_s
-    first, last = (int(np.searchsorted(time_s, end_s, "right")) for end_s in window)
-    ends = np.append(time_s[1:], time_s[-1])
-    since = np.full(run.partitions.midplanes, np.nan)
-    for instant in range(max(first - 1, 0), last):
-        now = _idle_for_cables(run, float(time_s[instant]))
-        start_s = max(float(time_s[instant]), window[0])
-        for midplane in np.flatnonzero(~now & ~np.isnan(since)):
-            yield float(since[midplane]), start_s, int(midplane)
-        since = np.where(now, np.where(np.isnan(since), start_s, since), np.nan)
-        end_s = min(float(ends[instant]), window[1])
-    for midplane in np.flatnonzero(~np.isnan(since)):
-        yield float(since[midplane]), end_s, int(midplane)
+    instants = _instants_within(run, window)
+    idle = [_idle_for_cables(run, float(now_s)) for now_s in time_s[instants]]
+    padded = np.pad(np.reshape(np.array(idle, dtype=bool), (-1, run.partitions.midplanes)), ((1, 1), (0, 0)))
+    edges_s = np.clip(np.append(time_s[instants], time_s[min(instants.stop, len(time_s) - 1)]), *window)
+    midplane, start = np.nonzero((padded[1:] & ~padded[:-1]).T)
+    _, end = np.nonzero((padded[:-1] & ~padded[1:]).T)
+    for span in np.lexsort((midplane, end)):
+        yield float(edges_s[start[span]]), float(edges_s[end[span]]), int(midplane[span])
 
 
 def _idle_for_cables(run: History, now_s: float) -> npt.NDArray[np.bool_]:
@@ -190,22 +198,18 @@ def _idle_for_cables(run: History, now_s: float) -> npt.NDArray[np.bool_]:
     partitions = run.partitions
     running = np.unique(run.partition[(run.start_s <= now_s) & (run.end_s > now_s)])
     on_midplanes, on_cables = partitions.midplane_table, partitions.cable_table
-    taken = on_midplanes[running].sum(axis=0) > 0
-    cables = on_cables[running].sum(axis=0) > 0
-    has_midplanes = on_midplanes @ taken.astype(np.int64) == 0
-    has_all = has_midplanes & (on_cables @ cables.astype(np.int64) == 0)
+    used = on_midplanes[running].sum(axis=0) > 0
+    cables_used = on_cables[running].sum(axis=0) > 0
+    has_midplanes = on_midplanes @ used.astype(np.int64) == 0
+    has_all = has_midplanes & (on_cables @ cables_used.astype(np.int64) == 0)
     waiting = (run.submit_s <= now_s) & (run.start_s > now_s)
     idle = np.zeros(partitions.midplanes, dtype=bool)
-    for wanted in {tuple(may) for may in run.takes[waiting]}:
-        for size in np.unique(run.class_nodes[waiting]):
-            may_wait = (run.takes == wanted).all(axis=1) & waiting
-            if not (may_wait & (run.class_nodes == size)).any():
-                continue
-            usable = (partitions.nodes == size) & np.array(wanted)[partitions.variant]
-            nearly = on_midplanes[np.flatnonzero(usable & has_midplanes)].sum(axis=0) > 0
-            wholly = on_midplanes[np.flatnonzero(usable & has_all)].sum(axis=0) > 0
+    for variants in np.unique(run.takes[waiting], axis=0):
+        for size in np.unique(run.class_nodes[waiting & (run.takes == variants).all(axis=1)]):
+            usable = (partitions.nodes == size) & variants[partitions.variant]
+            nearly, wholly = (on_midplanes[usable & free].sum(axis=0) > 0 for free in (has_midplanes, has_all))
             idle |= nearly & ~wholly
-    return idle & ~taken
+    return idle & ~used
 
 
 def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
@@ -225,45 +229,17 @@ def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
 
 
 def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
-    by_class = "class_nodes" in figure.hue
+    """Return the labels of the lines of a panel, and the waits of their jobs."""
+    by_class, chosen = "class_nodes" in figure.hue, figure.where.get("class_nodes")
     waits: dict[str, list[npt.NDArray[np.float64]]] = {}
     for row, run in runs:
-        wait_s, ran = run.start_s - run.submit_s, run.ran
-        sizes = np.unique(run.class_nodes[ran]) if by_class else [0]
-        for size in sizes:
-            wanted = figure.where.get("class_nodes")
-            if by_class and wanted is not None and not fulfils(int(size), wanted):
+        for size in np.unique(run.class_nodes[run.ran]) if by_class else [0]:
+            if by_class and chosen is not None and not fulfils(int(size), chosen):
                 continue
             labels = [f"{size:,}" if name == "class_nodes" else label_text(row.labels[name]) for name in figure.hue]
-            mine = ran & (run.class_nodes == size) if by_class else ran
-            waits.setdefault(", ".join(labels), []).append(wait_s[mine])
+            jobs = run.ran & (run.class_nodes == size) if by_class else run.ran
+            waits.setdefault(", ".join(labels), []).append((run.start_s - run.submit_s)[jobs])
     return ((label, np.concatenate(parts)) for label, parts in waits.items())
-
-
-def draw_runs(figure: JobsFigure | EcdfFigure, runs: Panels) -> tuple[Canvas, str]:
-    """Draw all panels of a figure; return the canvas and its words."""
-    colours = class_colours(runs)
-    wide = len(runs)
-    high = {"timeline": 2, "gantt": 1, "ecdf": 1}[figure.kind]
-    one = 7.6 if figure.kind != "ecdf" or wide == 1 else 4.6
-    width = one * (1 if wide == 1 else 0.8 * wide)
-    canvas = Canvas(figsize=(width, 5.0 if figure.kind != "ecdf" else 3.6), layout="constrained")
-    ratios = [4, 1] if high == 2 else [1]
-    grid = canvas.subplots(high, wide, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
-    words = []
-    for place, (label, panel) in enumerate(runs.items()):
-        panel_words = draw_panel(figure, list(grid[:, place]), panel, colours)
-        words.append(f"{label}: {panel_words}" if label else panel_words)
-        if label:
-            grid[0][place].set_title(f"{figure.columns}: {label}")
-        grid[-1][place].set_xlabel("wait (h)" if figure.kind == "ecdf" else "days from the start of the trace")
-    names = {"timeline": ("nodes", "jobs waiting"), "gantt": ("midplane",), "ecdf": ("share of jobs",)}[figure.kind]
-    for axes, name in zip(grid[:, 0], names, strict=True):
-        axes.set_ylabel(name)
-    handles = _handles(figure, grid[0][0], colours)
-    if handles:
-        canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
-    return canvas, "; ".join(words)
 
 
 def _handles(figure: JobsFigure | EcdfFigure, axes: Axes, colours: Mapping[int, Any]) -> list[Any]:
@@ -271,6 +247,5 @@ def _handles(figure: JobsFigure | EcdfFigure, axes: Axes, colours: Mapping[int, 
         return list(axes.get_legend_handles_labels()[0]) if figure.hue else []
     boxes = [Patch(facecolor=colour, label=f"{size:,} nodes") for size, colour in colours.items()]
     if figure.kind == "timeline":
-        return boxes + [Patch(facecolor=colour, label=_CAUSE_WORDS[cause]) for cause, colour in CAUSES.items()]
-    hatched = Patch(facecolor="none", edgecolor=CAUSES["cables"], hatch="////", label=_CAUSE_WORDS["cables"])
-    return [*boxes, hatched]
+        return boxes + [Patch(facecolor=colour, label=_CAUSE_LABELS[cause]) for cause, colour in CAUSES.items()]
+    return [*boxes, Patch(label=_CAUSE_LABELS["cables"], **_HATCHED)]

@@ -4,11 +4,10 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from fabricstudy.study.figures import LoadFigure, unit_factor
 from fabricstudy.table.files import Tables
-from fabricstudy.table.select import Observations, observe
+from fabricstudy.table.select import Observations
 
 from . import figure_style
 from .text import number
@@ -20,17 +19,11 @@ _STATES = ("steady", "unsteady", "saturated")
 
 
 def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing:
-    """Draw latency or accepted load against offered load.
-
-    Raises
-    ------
-    NothingToDraw
-        If no selected row has a simulated load.
-    """
+    """Draw latency or accepted load against offered load."""
     seen, points = _points(figure, tables)
     latency = figure.kind == "load-latency"
     factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
-    family = dict(zip(points["hue"], points["family"], strict=True))
+    family = figure_style.hue_families(points)
     top = figure.y_max * float(points["zero_load_ns"].max()) * factor
     grid = figure_style.panels(figure, points)
     words = []
@@ -45,7 +38,7 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
         panel.axes.set_xlim(0, 1.02)
         panel.axes.set_ylim(0, top if latency else 1.02)
     y_label = figure_style.with_unit(figure.y, None, figure.unit) if latency else "accepted load (worst node thin)"
-    handles = [Line2D([], [], label=figure_style.legend_label(hue), **_look(family, hue)) for hue in family if hue]
+    handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
     alt = f"{y_label} against offered load. {'; '.join(words)}"
     columns = [points[name] for name in ("hue", "column", "row", "offered_load")]
     over = figure_style.merged_axes(figure, seen, seen.frame, columns) if len(columns[0]) == len(seen.frame) else []
@@ -53,15 +46,12 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
     hollow = points["state"].value_counts()
     parts += [f"hollow: {hollow.get('saturated', 0)} saturated, {hollow.get('unsteady', 0)} unsteady"]
     parts += ["dashed: without load; dotted: saturation bound" if latency else "dotted: saturation bound"]
-    return grid.finished(alt, "; ".join([*parts, seen.note()]) + ".", "offered load", y_label, handles)
+    return grid.finished(alt, figure_style.footnote(figure, seen, seen.frame, parts), "offered load", y_label, handles)
 
 
 def _points(figure: LoadFigure, tables: Tables) -> tuple[Observations, pd.DataFrame]:
     """Return the rows of the table, and their medians over seeds with the worst state; one row a mark."""
-    seen = observe(tables, figure, "offered_load")
-    rows = seen.frame
-    if rows.empty:
-        raise figure_style.no_rows(figure, seen)
+    seen, rows = figure_style.drawn_rows(figure, tables, "offered_load")
     numbers = list(dict.fromkeys((*_LOADS, figure.y)))
     worst = rows["state"].map(_STATES.index)
     groups = rows.assign(worst=worst).groupby(seen.keys, sort=False, dropna=False) if seen.keys else None
@@ -69,12 +59,8 @@ def _points(figure: LoadFigure, tables: Tables) -> tuple[Observations, pd.DataFr
         points = rows.assign(worst=worst)[[*numbers, "worst"]].median().to_frame().T
     else:
         points = groups[[*numbers]].median().join(groups["worst"].max()).reset_index()
-    points = points.assign(
-        state=[_STATES[int(place)] for place in points["worst"]],
-        hue=figure_style.joint_labels(points, figure.hue),
-        family=figure_style.joint_labels(points, figure.hue[:1]),
-        **figure_style.panel_labels(points, figure),
-    )
+    labels = {str(name): column for name, column in figure_style.mark_labels(points, figure).items()}
+    points = points.assign(state=[_STATES[int(worst)] for worst in points["worst"]], **labels)
     return seen, points.sort_values("offered_load", kind="stable")
 
 
@@ -91,10 +77,10 @@ def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, loo
     axes.plot(hollow["offered_load"], hollow["y"], **{**look, "linestyle": "", "markerfacecolor": "white"})
     saturated = rows[rows["state"] == "saturated"]
     if len(saturated) and len(carried):
-        ends = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=top)])
+        ends = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=0.98 * top)])
         axes.plot(ends["offered_load"], ends["y"], **{**look, "marker": "", "linewidth": 0.7})
-    at_edge = {**look, "linestyle": "", "markerfacecolor": "white", "clip_on": False}
-    axes.plot(saturated["offered_load"], [top] * len(saturated), **at_edge)
+    at_edge = {**look, "linestyle": "", "markerfacecolor": "white"}
+    axes.plot(saturated["offered_load"], [0.98 * top] * len(saturated), **at_edge)
     axes.axvline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
     axes.axhline(rows["zero_load_ns"].median() * factor, color=look["color"], linestyle="--", linewidth=0.7)
     hue = f"{rows['hue'].iloc[0]}: " if rows["hue"].iloc[0] else ""

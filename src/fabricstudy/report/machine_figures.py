@@ -1,16 +1,15 @@
-"""Figures of machines: those of single points, with their jobs and what a simulation put on their links."""
+"""Figures of the machines of single points, with their jobs and simulated link loads."""
 
 import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.point import PlannedPoint, Point
+from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.study.drawn import drawn_points
 from fabricstudy.study.figures import MachineFigure
 from fabricstudy.study.plan import Plan
-from fabricstudy.study.sweep import PointRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 from fabricstudy.workload.allocation.request import NO_JOB
@@ -20,27 +19,26 @@ from .figure_style import Drawing, Made, NothingToDraw
 from .machine_picture import Floats, Scene, draw_machines
 
 MAX_PANELS = 8
-"""More machines beside each other could not be read."""
+"""More machines side by side cannot be read."""
 
 _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 
 def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
-    """Draw the machines of points.
-
-    Raises
-    ------
-    NothingToDraw
-        If no point is selected, one has no loads that are asked for, or its machine is too large to be drawn.
-    """
+    """Draw the machines of points."""
     chosen = drawn_points(figure, plan.rows)
     if not chosen:
         raise NothingToDraw("no point of the study is selected")
     if len(chosen) > MAX_PANELS:
         raise NothingToDraw(f"{len(chosen)} machines side by side; choose at most {MAX_PANELS} by `where`")
-    scenes = [
-        _scene(figure, label_text(label), row, plan.points[row.point_id], tables, made) for label, row in chosen.items()
-    ]
+    scenes = []
+    for label, row in chosen.items():
+        planned = plan.points[row.point_id]
+        machine = read_machine(made.machines, planned.machine_id)
+        holder = _holder(planned.point, machine, made)
+        load = None if figure.load is None else _load(_COLUMN[figure.load], row.point_id, machine, tables)
+        title = f"{figure.columns}: {label_text(label)}" if figure.columns else ""
+        scenes.append(Scene(machine, row.job_names, holder, load, title))
     try:
         canvas, words, basis = draw_machines(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
     except ConfigError as reason:
@@ -48,17 +46,8 @@ def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, made:
     return Drawing(canvas, f"Machine. {words}", basis, min(len(scenes), 2))
 
 
-def _scene(
-    figure: MachineFigure, label: str, row: PointRow, planned: PlannedPoint, tables: Tables, made: Made
-) -> Scene:
-    machine = read_machine(made.machines, planned.machine_id)
-    holder = _holder(planned.point, machine, made)
-    load = None if figure.load is None else _load(_COLUMN[figure.load], row.point_id, machine, tables)
-    return Scene(machine, row.job_names, holder, load, f"{figure.columns}: {label}" if figure.columns else "")
-
-
 def _holder(point: Point, machine: Machine, made: Made) -> npt.NDArray[np.int32]:
-    """Return the job that runs on each node."""
+    """Return the job of each node, `NO_JOB` if idle, int32 [nodes]."""
     ids = WorkloadIds().of(point)
     placed = read_placements(made.workloads, ids)
     holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
@@ -71,11 +60,11 @@ def _holder(point: Point, machine: Machine, made: Made) -> npt.NDArray[np.int32]
 
 
 def _load(column: str, point_id: str, machine: Machine, tables: Tables) -> Floats:
-    """Return a number of each directed link, in the order of the machine."""
+    """Return a column of each directed link, float64 [links]."""
     rows = tables.link_loads[tables.link_loads["point_id"] == point_id].drop_duplicates(["class", "tail", "head"])
     if rows.empty:
         status = tables.points.loc[tables.points["point_id"] == point_id, "status"].iloc[0]
-        raise NothingToDraw(f"point {point_id} ({status}) has no loads of links")
+        raise NothingToDraw(f"point {point_id} ({status}) has no link loads")
     assert (rows["tail"].to_numpy() == machine.link_tail).all() and (rows["head"].to_numpy() == machine.link_head).all()
     values = rows[column].to_numpy(dtype=np.float64)
     if np.isnan(values).any():

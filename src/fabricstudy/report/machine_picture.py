@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -43,7 +44,7 @@ _DENSE = 600
 """More lines are translucent."""
 
 MOST_LEVEL = 6
-"""With more routers in a row labels are vertical."""
+"""With more routers in a row, labels are vertical."""
 
 SOLID = {"capstyle": "round"}
 DASHED = {"capstyle": "butt", "linestyles": [(0, (3.0, 1.5))]}
@@ -73,61 +74,82 @@ class Scene:
     title: str = ""
     labels: bool = False
 
+    @cached_property
+    def layout(self) -> Layout:
+        """Layout of the machine. Raises ConfigError if it is too large to be drawn."""
+        return lay_out(self.machine)
 
-def draw_machines(scenes: Sequence[Scene], load: Load | None = None, rests_on: str = "") -> tuple[Canvas, str, str]:
-    """Draw machines side by side, with one scale of colours.
+    @cached_property
+    def job_nodes(self) -> Floats:
+        """Nodes of each job in each spot, idle nodes last, [spots, jobs + 1]."""
+        spot = self.layout.spot_of_router[self.machine.node_router]
+        holder = np.full(self.machine.nodes, NO_JOB) if self.holder is None else self.holder
+        counts = np.zeros((len(self.layout.positions), len(self.jobs) + 1))
+        np.add.at(counts, (spot, np.where(holder == NO_JOB, len(self.jobs), holder)), 1)
+        return counts
 
-    Returns
-    -------
-    tuple
-        Canvas, alternative text and footnote; the footnote begins with `rests_on`.
+    @property
+    def corners(self) -> tuple[Floats, Floats]:
+        """Lower left and upper right corner."""
+        layout = self.layout
+        labels = np.array([label[:2] for label in layout.labels]).reshape(-1, 2)
+        points = np.concatenate([layout.positions, labels, *(stroke for _, stroke in layout.paths)])
+        return points.min(axis=0) - 1.4 * layout.radius, points.max(axis=0) + 1.4 * layout.radius
 
-    Raises
-    ------
-    ConfigError
-        If a machine is too large to be drawn.
+    @property
+    def shape(self) -> float:
+        """Height over width."""
+        low, high = self.corners
+        return float(np.divide(*(high - low)[::-1]))
+
+    @property
+    def sizes(self) -> list[str]:
+        """Numbers of routers, nodes and cables in words."""
+        return [count_noun(getattr(self.machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")]
+
+
+def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str = "") -> tuple[Canvas, str, str]:
+    """Draw machines side by side, with one colour scale; return canvas, alternative text and footnote.
+
+    The footnote begins with `basis`. Raises ConfigError if a machine is too large to be drawn.
     """
-    layouts = [lay_out(scene.machine) for scene in scenes]
-    across = min(len(scenes), 2)
-    down = -(-len(scenes) // across)
-    shapes = [np.subtract(*_corners(layout)[::-1]) for layout in layouts]
-    shape = max(high / wide for wide, high in shapes)
-    width = 7.6 / across
-    canvas = Canvas(figsize=(7.6, down * (width * min(max(shape, 0.3), 1.3) + 0.25) + 1.0), layout="constrained")
-    grid = canvas.subplots(down, across, squeeze=False)
+    columns = min(len(scenes), 2)
+    rows = -(-len(scenes) // columns)
+    shape = max(scene.shape for scene in scenes)
+    height = rows * (7.6 / columns * min(max(shape, 0.3), 1.3) + 0.25) + 1.0
+    canvas = Canvas(figsize=(7.6, height), layout="constrained")
+    grid = canvas.subplots(rows, columns, squeeze=False)
     scale = _scale(scenes, load)
     inks = _inks(scenes, scale is None)
     words = []
-    for axes, scene, layout in zip(grid.flat, scenes, layouts, strict=False):
-        _panel(axes, scene, layout, inks, scale)
-        machine = scene.machine
-        counts = [count_noun(getattr(machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")]
-        drawn = f"drawn as {count_noun(len(layout.place), 'spot')} and {count_noun(layout.lines, 'line')}"
-        counted = ", ".join(filter(None, [slow_cables_in_words(machine), *counts, drawn]))
-        words.append(": ".join(filter(None, (scene.title, counted))))
+    for axes, scene in zip(grid.flat, scenes, strict=False):
+        _panel(axes, scene, inks, scale)
+        layout = scene.layout
+        drawn = f"drawn as {count_noun(len(layout.positions), 'spot')} and {count_noun(layout.lines, 'line')}"
+        facts = ", ".join(filter(None, [slow_cables_in_words(scene.machine), *scene.sizes, drawn]))
+        words.append(": ".join(filter(None, (scene.title, facts))))
     for axes in grid.flat[len(scenes) :]:
         axes.set_visible(False)
-    add_legend(canvas, _handles(scenes, layouts, inks))
+    add_legend(canvas, _handles(scenes, inks))
     if scale is not None:
         bar = canvas.colorbar(scale.colours, ax=grid, fraction=0.04, pad=0.01, shrink=0.7)
         bar.set_label(f"{_WORDS[str(load)]} ({scale.unit})")
-    parts = dict.fromkeys(part for one in zip(layouts, scenes, strict=True) for part in _legend_notes(*one, load))
-    basis = f"{'; '.join([rests_on] * bool(rests_on) + list(parts))}."
-    add_footnote(canvas, basis)
-    return canvas, "; ".join(words), basis
+    notes = dict.fromkeys(note for scene in scenes for note in _legend_notes(scene, load))
+    footnote = f"{'; '.join([*[basis] * bool(basis), *notes])}."
+    add_footnote(canvas, footnote)
+    return canvas, "; ".join(words), footnote
 
 
 def small_picture(machine: Machine) -> tuple[Canvas, str]:
     """Draw a machine alone on a small canvas; return it and the machine's size in words."""
-    scene, layout = Scene(machine), lay_out(machine)
-    shape = np.divide(*np.subtract(*_corners(layout)[::-1])[::-1])
+    scene = Scene(machine)
     inks = _inks([scene], by_class=True)
-    handles = _handles([scene], [layout], inks)
-    height = 3.2 * min(max(float(shape), 0.3), 1.1) + 0.22 * len(handles)
+    handles = _handles([scene], inks)
+    height = 3.2 * min(max(scene.shape, 0.3), 1.1) + 0.22 * len(handles)
     canvas = Canvas(figsize=(3.2, height), layout="constrained")
-    _panel(canvas.subplots(), scene, layout, inks, None)
+    _panel(canvas.subplots(), scene, inks, None)
     canvas.legend(handles=handles, loc="outside lower center", ncols=1, frameon=False)
-    return canvas, join_words([count_noun(getattr(machine, f"{noun}s"), noun) for noun in ("router", "node", "cable")])
+    return canvas, join_words(scene.sizes)
 
 
 @dataclass(frozen=True)
@@ -144,7 +166,7 @@ def _scale(scenes: Sequence[Scene], load: Load | None) -> _Scale | None:
     if most <= 0:
         raise NothingToDraw(f"no link has any {load}")
     units = list(zip((1e9, 1e6, 1e3, 1.0), _UNITS[load], strict=True))
-    factor, unit = next((one for one in units if most >= one[0]), units[-1])
+    factor, unit = next(((factor, unit) for factor, unit in units if most >= factor), units[-1])
     return _Scale(ScalarMappable(Normalize(0.0, most / factor), LOAD_COLOURS), factor, unit)
 
 
@@ -158,13 +180,6 @@ def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list
     return dict(zip(names, palette, strict=False)), palette[len(names) : count]
 
 
-def _corners(layout: Layout) -> tuple[Floats, Floats]:
-    """Return the lower left and upper right corner."""
-    names = np.array([word[:2] for word in layout.words]).reshape(-1, 2)
-    points = np.concatenate([layout.place, names, *(stroke for _, stroke in layout.paths)])
-    return points.min(axis=0) - 1.4 * layout.radius, points.max(axis=0) + 1.4 * layout.radius
-
-
 def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
     """Return the number of cables of each line, [lines]."""
     drawn = layout.line_of_row != WITHIN
@@ -174,59 +189,52 @@ def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
 
 def load_of_lines(load: Floats, layout: Layout) -> Floats:
     """Return the largest load of a directed link of each line, [lines]."""
-    of_row = load.reshape(-1, 2).max(axis=1)
     drawn = layout.line_of_row != WITHIN
-    most = np.zeros(layout.lines)
-    np.maximum.at(most, layout.line_of_row[drawn], of_row[drawn])
-    return most
+    return _largest(load, drawn, layout.line_of_row[drawn], layout.lines)
 
 
-def shares_of_spots(scene: Scene, layout: Layout) -> Floats:
-    """Return the nodes of each job in each spot, idle nodes last, [spots, jobs + 1]."""
-    spot = layout.spot_of_router[scene.machine.node_router]
-    holder = np.full(scene.machine.nodes, NO_JOB) if scene.holder is None else scene.holder
-    shares = np.zeros((len(layout.place), len(scene.jobs) + 1))
-    np.add.at(shares, (spot, np.where(holder == NO_JOB, len(scene.jobs), holder)), 1)
-    return shares
+def _largest(load: Floats, rows: npt.NDArray[np.bool_], part: npt.NDArray[np.int64], parts: int) -> Floats:
+    """Return the largest load of a directed link among the rows of each part, [parts]."""
+    largest = np.zeros(parts)
+    np.maximum.at(largest, part, load.reshape(-1, 2).max(axis=1)[rows])
+    return largest
 
 
-def _panel(
-    axes: Axes, scene: Scene, layout: Layout, inks: tuple[dict[str, Any], list[Any]], scale: _Scale | None
-) -> None:
+def _panel(axes: Axes, scene: Scene, inks: tuple[dict[str, Any], list[Any]], scale: _Scale | None) -> None:
     axes.set_axis_off()
     axes.set_aspect("equal")
     axes.set_title(scene.title)
-    _draw_lines(axes, scene, layout, inks[0], scale)
-    _draw_spots(axes, scene, layout, inks[1], scale)
-    for x, y, text in layout.words:
-        at_side = x < layout.place[:, 0].min()
-        axes.text(x, y, text, ha="right" if at_side else "center", va="center", fontsize=7.5, color="#444444")
+    _draw_lines(axes, scene, inks[0], scale)
+    _draw_spots(axes, scene, inks[1], scale)
+    left = scene.layout.positions[:, 0].min()
+    for x, y, label in scene.layout.labels:
+        axes.text(x, y, label, ha="right" if x < left else "center", va="center", fontsize=7.5, color="#444444")
     if scene.labels:
-        _draw_labels(axes, scene, layout)
-    low, high = _corners(layout)
+        _draw_labels(axes, scene)
+    low, high = scene.corners
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
 
 
-def _draw_labels(axes: Axes, scene: Scene, layout: Layout) -> None:
+def _draw_labels(axes: Axes, scene: Scene) -> None:
     """Label each spot with node count and router name, below it, or above it in the top row."""
-    machine = scene.machine
+    machine, layout = scene.machine, scene.layout
     names = machine.router_names if isinstance(machine, NamedMachine) else range(machine.routers)
     name_of = dict(zip(layout.spot_of_router.tolist(), names, strict=True)) if layout.spot == "router" else {}
-    top = layout.place[:, 1].max()
-    upright = int(np.unique(layout.place[:, 1].round(6), return_counts=True)[1].max() > MOST_LEVEL)
-    for spot, count in enumerate(shares_of_spots(scene, layout).sum(axis=1).astype(int).tolist()):
-        x, y = layout.place[spot]
+    top = layout.positions[:, 1].max()
+    upright = int(np.unique(layout.positions[:, 1].round(6), return_counts=True)[1].max() > MOST_LEVEL)
+    for spot, count in enumerate(scene.job_nodes.sum(axis=1).astype(int).tolist()):
+        x, y = layout.positions[spot]
         text = "\n".join([str(name_of[spot])] * bool(name_of) + [count_noun(count, "node")] * bool(count))
         side, align = (1.2, "bottom") if y == top else (-1.2, "top")
         label = axes.text(x, y + side * layout.radius, text, ha="center", va=align, rotation=90 * upright, fontsize=6.5)
         label.set_bbox({"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})
 
 
-def _draw_lines(axes: Axes, scene: Scene, layout: Layout, inks: dict[str, Any], scale: _Scale | None) -> None:
+def _draw_lines(axes: Axes, scene: Scene, inks: dict[str, Any], scale: _Scale | None) -> None:
+    machine, layout = scene.machine, scene.layout
     if not layout.paths:
         return
-    machine = scene.machine
     line = np.array([number for number, _ in layout.paths])
     cables = cables_of_lines(machine, layout)
     # Many lines are thin, and translucent if they cross.
@@ -253,47 +261,48 @@ def _draw_lines(axes: Axes, scene: Scene, layout: Layout, inks: dict[str, Any], 
         widths = np.where(load > 0, 1.5 * widths, widths)
         order = np.argsort(load, kind="stable")
     for chosen, style in ((order[~slow[order]], SOLID), (order[slow[order]], DASHED)):
-        strokes = [layout.paths[place][1] for place in chosen]
-        stroked = LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
-        axes.add_collection(stroked)
+        strokes = [layout.paths[path][1] for path in chosen]
+        axes.add_collection(
+            LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
+        )
 
 
-def _draw_spots(axes: Axes, scene: Scene, layout: Layout, inks: list[Any], scale: _Scale | None) -> None:
-    shares = shares_of_spots(scene, layout)
-    fills = [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
-    within = _load_within(scene, layout)
+def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None) -> None:
+    layout, fills = scene.layout, [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
+    within = _load_within(scene)
     patches: list[tuple[Patch, Any, Any]] = []
-    for spot, place in enumerate(layout.place):
-        total = shares[spot].sum()
+    for spot, (centre, nodes) in enumerate(zip(layout.positions, scene.job_nodes, strict=True)):
         edge = EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
-        present = np.flatnonzero(shares[spot])
+        present = np.flatnonzero(nodes)
         if len(present) < 2:
-            patches.append((Circle(tuple(place), layout.radius), fills[present[0]] if total else BARE, edge))
+            patches.append((Circle(tuple(centre), layout.radius), fills[present[0]] if len(present) else BARE, edge))
             continue
-        ends = np.concatenate([[0.0], np.cumsum(shares[spot][present]) / total]) * 360
-        for one, start, end in zip(present, ends[:-1], ends[1:], strict=True):
-            patches.append((Wedge(tuple(place), layout.radius, 90 - end, 90 - start), fills[one], edge))
+        ends = np.concatenate([[0.0], np.cumsum(nodes[present]) / nodes.sum()]) * 360
+        for job, start, end in zip(present, ends[:-1], ends[1:], strict=True):
+            patches.append((Wedge(tuple(centre), layout.radius, 90 - end, 90 - start), fills[job], edge))
     shapes, faces, edges = zip(*patches, strict=True)
     width = 0.5 if within is None else 1.6
     axes.add_collection(PatchCollection(shapes, facecolors=faces, edgecolors=edges, linewidths=width, zorder=2))
 
 
-def _load_within(scene: Scene, layout: Layout) -> Floats | None:
+def _load_within(scene: Scene) -> Floats | None:
     """Return the largest load of a link within each spot; None if each spot is one router."""
-    inside = layout.line_of_row == WITHIN
+    layout, inside = scene.layout, scene.layout.line_of_row == WITHIN
     if scene.load is None or not inside.any():
         return None
-    most = np.zeros(len(layout.place))
-    spot, of_row = layout.spot_of_router[scene.machine.cable_tail[inside]], scene.load.reshape(-1, 2).max(axis=1)
-    np.maximum.at(most, spot, of_row[inside])
-    return most
+    spot = layout.spot_of_router[scene.machine.cable_tail[inside]]
+    return _largest(scene.load, inside, spot, len(layout.positions))
 
 
-def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], inks: tuple[dict[str, Any], list[Any]]) -> list[Any]:
-    handles = [_class_handle(scenes, layouts, name, ink) for name, ink in inks[0].items()]
+def _handles(scenes: Sequence[Scene], inks: tuple[dict[str, Any], list[Any]]) -> list[Any]:
+    # A group of a machine of groups has no global cables.
+    joining = {
+        scene.machine.classes[number].name for scene in scenes for number in np.unique(scene.machine.cable_class)
+    }
+    handles = [_class_handle(scenes, name, ink) for name, ink in inks[0].items() if name in joining]
     jobs = max((scene.jobs for scene in scenes), key=len)
     spots = [(legend_label(name), ink) for ink, name in zip(inks[1], jobs, strict=True)]
-    bare = any((shares_of_spots(*one).sum(axis=1) == 0).any() for one in zip(scenes, layouts, strict=True))
+    bare = any((scene.job_nodes.sum(axis=1) == 0).any() for scene in scenes)
     idle = jobs and any(scene.holder is not None and (scene.holder == NO_JOB).any() for scene in scenes)
     spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER)] * (bare and not jobs)
     spots += [("without nodes", BARE)] * bare
@@ -301,17 +310,17 @@ def _handles(scenes: Sequence[Scene], layouts: Sequence[Layout], inks: tuple[dic
     return handles + [Line2D([], [], color=ink, label=label, **plain) for label, ink in spots]
 
 
-def _class_handle(scenes: Sequence[Scene], layouts: Sequence[Layout], name: str, ink: Any) -> Any:
+def _class_handle(scenes: Sequence[Scene], name: str, ink: Any) -> Any:
     """Return the legend entry of a link class, with cables and bandwidth in each machine."""
     counts, bandwidths, drawn, all_slow = [], [], False, True
-    for scene, layout in zip(scenes, layouts, strict=True):
+    for scene in scenes:
         machine = scene.machine
-        for place, link in enumerate(machine.classes):
+        for number_of_class, link in enumerate(machine.classes):
             if link.name == name:
-                in_class = machine.cable_class == place
+                in_class = machine.cable_class == number_of_class
                 counts.append(int(machine.cable_count[in_class].sum()))
                 bandwidths.append(number(link.bandwidth_Bps / 1e9))
-                drawn |= bool((layout.line_of_row[in_class] != WITHIN).any())
+                drawn |= bool((scene.layout.line_of_row[in_class] != WITHIN).any())
                 all_slow &= bool(np.isin(np.flatnonzero(in_class), slow_rows(machine)[0]).all())
     *others, last = dict.fromkeys(counts)
     cables = join_words([*(f"{count:,}" for count in others), count_noun(last, "cable")])
@@ -321,19 +330,18 @@ def _class_handle(scenes: Sequence[Scene], layouts: Sequence[Layout], name: str,
     return Line2D([], [], color=ink, linewidth=2.0, linestyle="--" if all_slow else "-", label=label)
 
 
-def _legend_notes(layout: Layout, scene: Scene, load: Load | None) -> list[str]:
-    slow = slow_cables_in_words(scene.machine)
+def _legend_notes(scene: Scene, load: Load | None) -> list[str]:
+    layout, slow = scene.layout, slow_cables_in_words(scene.machine)
     notes = [f"dashed: {slow}"] * bool(slow and load is None)
     notes.append(f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs))
     cables = cables_of_lines(scene.machine, layout)
     if len(cables):
         low, high = int(cables.min()), int(cables.max())
-        one = "a cable" if high == 1 else count_noun(low, "cable")
-        notes.append(f"line: {one}" if low == high else f"line: {low} to {count_noun(high, 'cable')}, by its width")
-    notes += [layout.says] if layout.says else []
+        count = "a cable" if high == 1 else count_noun(low, "cable")
+        notes.append(f"line: {count}" if low == high else f"line: {low} to {count_noun(high, 'cable')}, by its width")
+    notes += [layout.footnote] * bool(layout.footnote)
     if load is not None:
-        bundled = (layout.line_of_row == WITHIN).any()
-        notes.append("colour: the direction with the higher load" + ", of several links the highest" * bool(bundled))
-        notes += ["ring of a spot: the highest load inside"] if bundled else []
-        notes.append("light grey: nothing")
+        bundled = bool((layout.line_of_row == WITHIN).any())
+        notes.append("colour: the direction with the higher load" + ", of several links the highest" * bundled)
+        notes += ["ring of a spot: the highest load inside"] * bundled + ["light grey: nothing"]
     return notes

@@ -39,10 +39,10 @@ from .findings import design_axes, effects, leading, metric_of, sentences, size_
 from .scatter import fronts
 from .schedules import schedule_summaries
 from .spot_check import judged_unchecked, resolution_check_summary, spot_check_summary
-from .text import NO_NUMBER, TextTable, claimed, format_number, number, pair_count_text, range_text
+from .text import NO_NUMBER, TextTable, claim_numbers, format_number, number, pair_count_text
 
 LEAST_PX, PANEL_PX = 660, 300
-"""Smallest readable width of a figure, in all and a panel; a narrower window scrolls sideways."""
+"""Smallest readable width of a figure and of a panel; a narrower window scrolls sideways."""
 
 EMBEDDED_BYTES = 1_800_000
 """Figures up to this total are embedded in the page; the others are linked files."""
@@ -60,29 +60,14 @@ _MOST_ANALYSIS_ROWS = 120
 
 
 def render(
-    plan: Plan,
-    tables: Tables,
-    drawn: Sequence[RenderedFigure],
-    source: bytes,
-    name: str,
-    made: Made = NOTHING_MADE,
+    plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: bytes, name: str, made: Made = NOTHING_MADE
 ) -> str:
-    """Return the page's HTML.
-
-    Parameters
-    ----------
-    drawn : sequence of RenderedFigure
-        The figures of the study, from `draw`.
-    source : bytes
-        Content of the study file.
-    name : str
-        Path of the study file, as on the command line.
-    """
+    """Return the page's HTML; `source` is the content of the study file, `name` its path as on the command line."""
     study = plan.study
     changes = effects(tables, design_axes(study), size_axes(study), metric_of(study.report_figures))
     skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
-    lead = leading([one.figure if one.svg else None for one in drawn], changes)
-    order = list(range(len(drawn))) if lead is None else [lead, *(i for i in range(len(drawn)) if i != lead)]
+    lead = leading([picture.figure if picture.svg else None for picture in drawn], changes)
+    order = sorted(range(len(drawn)), key=lambda index: index != lead)
     pictures = _pictures([drawn[i] for i in order])
     bundled = Path(name).resolve().parent == CONFIGS.resolve()
     environment = jinja2.Environment(
@@ -140,11 +125,11 @@ def render(
 def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the claims with their parts as text."""
     claim_texts = []
-    for _, part in claims.groupby("claim", sort=False):
+    for claim, part in claims.groupby("claim", sort=False):
         rows = part.to_dict("records")
         facts = {name: _text(rows[0][name]) for name in ("statement", "source", "note", "scope")}
-        verdict, parts = rows[0]["claim_verdict"], [_part(row) for row in rows]
-        claim_texts.append({"id": rows[0]["claim"], "verdict": verdict, "parts": parts, **facts})
+        parts = [_part(row) for row in rows]
+        claim_texts.append({"id": claim, "verdict": rows[0]["claim_verdict"], "parts": parts, **facts})
     return claim_texts
 
 
@@ -153,23 +138,17 @@ def _text(value: Any) -> Any:
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
-    how = row["show"]
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
     pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_planned'])}"
     noun = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
-    interval = (
-        f"{format_number(row['low'], how)} to {format_number(row['high'], how)} ({row['interval']})"
-        if row["seeds"]
-        else ""
-    )
+    low, high = (format_number(row[end], row["show"]) for end in ("low", "high"))
+    interval = f"{low} to {high} ({row['interval']})" if row["seeds"] else ""
     if row["interval"] == TOO_FEW_SEEDS:
         interval = f"{count_noun(row['seeds'], 'seed')}, no interval"
     return {
         "statement": _text(row["part_statement"]),
-        "said": range_text(row["source_low"], row["source_high"], how),
-        "accepted": range_text(row["accept_low"], row["accept_high"], how),
+        **claim_numbers(row),
         "why": _text(row["accept_reason"]),
-        "measured": claimed(row),
         "at": "" if pd.isna(row["at_labels"]) else f"at {row['at_labels']}",
         "interval": interval,
         "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {noun}{'s' * (row['points'] > 1)}{seeds}{pairs}",
@@ -216,11 +195,11 @@ def _analyses(tables: Tables) -> list[dict[str, Any]]:
 def _pictures(drawn: Sequence[RenderedFigure]) -> list[dict[str, Any]]:
     """Return the figures with their sources: embedded up to `EMBEDDED_BYTES` in all, then files."""
     pictures, embedded = [], 0
-    for place, picture in enumerate(drawn, start=1):
+    for position, picture in enumerate(drawn, start=1):
         figure, svg = picture.figure, f"figures/{picture.figure.id}.svg"
         embedded += len(picture.svg)
         pictures.append({
-            "number": place, "id": figure.id, "title": figure.title.rstrip("."), "caption": figure.caption,
+            "number": position, "id": figure.id, "title": figure.title.rstrip("."), "caption": figure.caption,
             # A picture has its sample size and what is missing as a footnote.
             "missing": "" if picture.svg else picture.basis, "alt": f"{picture.alt} {picture.basis}",
             "drawn": bool(picture.svg), "width": max(LEAST_PX, PANEL_PX * picture.panels), "spans": picture.panels > 2,
@@ -236,17 +215,17 @@ def _embedded(content: bytes, kind: str) -> str:
 
 def _machine_picture(plan: Plan, made: Made) -> dict[str, str] | None:
     """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
-    configs = list(plan.machines.values())
-    if not configs or configs[0].routers > MAX_ROUTERS_DRAWN:
+    machine_id, config = next(iter(plan.machines.items()), ("", None))
+    if config is None or config.routers > MAX_ROUTERS_DRAWN:
         return None
     try:
-        first = next(iter(plan.machines))
-        machine = read_machine(made.machines, first) if made.machines else configs[0].build()
-        content, words = draw_small_machine(machine)
+        content, words = draw_small_machine(
+            read_machine(made.machines, machine_id) if made.machines else config.build()
+        )
     except ConfigError:
         return None
-    caption = f"{str(configs[0].kind).capitalize()}: {words}"
-    caption += f"; the first of {len(configs)} machines." if len(configs) > 1 else "."
+    caption = f"{str(config.kind).capitalize()}: {words}"
+    caption += f"; the first of {len(plan.machines)} machines." if len(plan.machines) > 1 else "."
     kind = "png" if content.startswith(b"\x89PNG") else "svg+xml"
     return {"src": _embedded(content, kind), "alt": f"Picture of the machine. {caption}", "caption": caption}
 
@@ -282,13 +261,13 @@ def _reasons(points: pd.DataFrame) -> TextTable:
 def _provenance(study: Study, tables: Tables) -> list[tuple[str, str]]:
     points = tables.points.drop_duplicates("point_id")
     started, memory = points["started"].dropna(), points["memory_bytes"].max()
-    seconds = f"{number(points['cpu_s'].sum())} in simulators, {number(points['overhead_cpu_s'].sum())} overhead"
     engines, hosts = (", ".join(sorted(points[name].dropna().unique())) or "none" for name in ("version", "host"))
+    cpu_s, overhead_s = (number(points[name].sum()) for name in ("cpu_s", "overhead_cpu_s"))
     of_points = [
         ("engines", engines),
         ("hosts of the simulations", hosts),
         ("simulations started", f"{started.min()} to {started.max()}" if len(started) else "none"),
-        ("CPU seconds", seconds),
+        ("CPU seconds", f"{cpu_s} in simulators, {overhead_s} overhead"),
         ("peak memory of a simulation", NO_NUMBER if pd.isna(memory) else f"{memory / 1e6:.0f} MB"),
     ]
     return [

@@ -4,7 +4,6 @@ import contextlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.structure.pareto import is_pareto_efficient
-from fabricstudy.study.figures import AnyFigure, ScatterFigure, unit_factor
+from fabricstudy.study.figures import AnyFigure, ScatterFigure
 from fabricstudy.table.files import Tables
 from fabricstudy.table.ranks import MIN_ROWS, rank_correlation
 from fabricstudy.table.select import VALUE, Observations, group_by, label_text, medians, observe
@@ -30,16 +29,10 @@ _NAMES = {"spearman": "Spearman's rank correlation", "kendall": "Kendall's tau-b
 
 
 def draw_scatter(figure: ScatterFigure, tables: Tables) -> figure_style.Drawing:
-    """Draw a scatter plot.
-
-    Raises
-    ------
-    NothingToDraw
-        If no selected row has both numbers.
-    """
+    """Draw a scatter plot."""
     marks, _, basis = _marks(figure, tables)
     grid = figure_style.panels(figure, marks, *_same(figure, marks))
-    family, styles = dict(zip(marks["hue"], marks["family"], strict=True)), list(marks["style"].unique())
+    family, styles = figure_style.hue_families(marks), list(marks["style"].unique())
     words = [panel.describe(_panel(panel.axes, figure, panel.rows, family, styles)) for panel in grid.panels]
     x_label, y_label = _axis_labels(figure)
     head = ", ".join([f"Scatter plot: {y_label} against {x_label}", *figure_style.grouping_text(figure, "shape")])
@@ -48,9 +41,8 @@ def draw_scatter(figure: ScatterFigure, tables: Tables) -> figure_style.Drawing:
 
 
 def _axis_labels(figure: ScatterFigure) -> tuple[str, str]:
-    return figure_style.with_unit(figure.x, figure.x_label, figure.x_unit), figure_style.with_unit(
-        figure.y, figure.y_label, figure.unit
-    )
+    x_label = figure_style.with_unit(figure.x, figure.x_label, figure.x_unit)
+    return x_label, figure_style.with_unit(figure.y, figure.y_label, figure.unit)
 
 
 def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Observations, list[str]]:
@@ -91,19 +83,10 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     both = both[both["x"].notna()].reset_index(drop=True)
     if both.empty:
         raise figure_style.no_rows(figure, up, across)
-    y_factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
-    marks = pd.DataFrame(
-        {
-            "x": both["x"] * (unit_factor(figure.x, figure.x_unit) if figure.x_unit else 1.0),
-            "y": both[VALUE] * y_factor,
-            "low": both["low"] * y_factor,
-            "high": both["high"] * y_factor,
-            "hue": figure_style.joint_labels(both, figure.hue),
-            "family": figure_style.joint_labels(both, figure.hue[:1]),
-            "style": figure_style.joint_labels(both, (figure.style,) if figure.style else ()),
-            **figure_style.panel_labels(both, figure),
-        }
-    )
+    marks = figure_style.mark_labels(both, figure)
+    marks["x"] = figure_style.in_unit(both["x"], figure.x, figure.x_unit)
+    for name, column in (("y", VALUE), ("low", "low"), ("high", "high")):
+        marks[name] = figure_style.in_unit(both[column], figure.y, figure.unit)
     marks["front"] = False
     for _, part in marks.groupby(["column", "row"]):
         marks.loc[part.index, "front"] = is_pareto_efficient(part[["x", "y"]].to_numpy(dtype=float))
@@ -120,9 +103,9 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     return _Marks(marks, lost, "; ".join(parts) + ".")
 
 
-def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] = MappingProxyType({})) -> list[Any]:
+def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] | None = None) -> list[Any]:
     """Return the labels of each row as text; `names` replaces some by those of another table."""
-    texts = [[names.get(label, label) for label in frame[key].map(label_text)] for key in keys]
+    texts = [frame[key].map(label_text).replace(names or {}) for key in keys]
     return list(zip(*texts, strict=True)) if keys else [()] * len(frame)
 
 
@@ -134,9 +117,9 @@ def _same(figure: ScatterFigure, marks: pd.DataFrame) -> tuple[bool, bool]:
 
 def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[str, str], styles: list[str]) -> str:
     edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.5}
-    for (place, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
+    for (index, hue), (shape, style) in itertools.product(enumerate(family), enumerate(styles)):
         marks = part[(part["hue"] == hue) & (part["style"] == style)]
-        mark = _mark(place if styles == [""] else shape, figure_style.colour(family, hue))
+        mark = _mark(index if styles == [""] else shape, figure_style.colour(family, hue))
         axes.plot(marks["x"], marks["y"], **mark, **edge)
     if figure.front:
         front = part[part["front"]].sort_values(["x", "y"])
@@ -161,13 +144,14 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
 def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
     """Return a sentence on the marks on the Pareto front of each figure that has one."""
     sentences = []
-    for figure in (one for one in figures if isinstance(one, ScatterFigure) and one.front):
-        with contextlib.suppress(figure_style.NothingToDraw):
-            sentences.append(_of_front(figure, _marks(figure, tables)))
+    for figure in figures:
+        if isinstance(figure, ScatterFigure) and figure.front:
+            with contextlib.suppress(figure_style.NothingToDraw):
+                sentences.append(_front_sentence(figure, _marks(figure, tables)))
     return sentences
 
 
-def _of_front(figure: ScatterFigure, marks: _Marks) -> str:
+def _front_sentence(figure: ScatterFigure, marks: _Marks) -> str:
     axes, of_panels = (figure.rows, figure.columns), []
     for labels, part in marks.frame.groupby(["row", "column"], sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis)
@@ -208,10 +192,7 @@ def _mark(shape: int, colour: Any) -> dict[str, Any]:
 
 
 def _handles(family: dict[str, str], styles: list[str]) -> list[Any]:
-    handles = []
-    for place, hue in enumerate(family if list(family) != [""] else []):
-        mark = _mark(place if styles == [""] else 0, figure_style.colour(family, hue))
-        handles.append(Line2D([], [], label=figure_style.legend_label(hue), **mark))
-    for place, style in enumerate(styles if styles != [""] else []):
-        handles.append(Line2D([], [], label=figure_style.legend_label(style), **_mark(place, "#444444")))
-    return handles
+    hues = list(family) if list(family) != [""] else []
+    looks = [(hue, _mark(i if styles == [""] else 0, figure_style.colour(family, hue))) for i, hue in enumerate(hues)]
+    looks += [(style, _mark(i, "#444444")) for i, style in enumerate(styles if styles != [""] else [])]
+    return [figure_style.legend_line(label, **look) for label, look in looks]

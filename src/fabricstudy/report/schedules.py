@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.core.columns import DONE
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.model import Study
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
@@ -18,6 +19,9 @@ from .text import NO_NUMBER, TextTable, VaryingAxis, number, varying_axes
 
 HOUR_S = 3600.0
 _SHARES = ("utilisation", "useful_utilisation", "idle_no_cables", "idle_reserved", "idle_fragmented", "idle_no_jobs")
+_LIST_FACTS = (
+    "class_nodes", "partitions", "concurrent_max", "concurrent_share", "cables", "conflicts", "bisection_links",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,13 @@ def _summary(name: str, runs: pd.DataFrame, tables: Tables, meanings: Mapping[st
         varies=varying_axes(runs, axes, meanings),
         waits=_waits(name, done, axes, tables.size_classes),
         lists=_lists(name, axes, tables.partition_lists),
-        reasons=_counted(runs.loc[runs["status"] != DONE, "reason"]),
-        repairs=_counted(runs["trace_repairs"].dropna()),
+        reasons=_by_frequency(runs.loc[runs["status"] != DONE, "reason"]),
+        repairs=_by_frequency(runs["trace_repairs"].dropna()),
     )
 
 
-def _counted(texts: pd.Series[Any]) -> list[str]:
-    return [f"{text} ({count} runs)" for text, count in texts.value_counts().items()]
+def _by_frequency(texts: pd.Series[Any]) -> list[str]:
+    return [f"{text} ({count_noun(count, 'run')})" for text, count in texts.value_counts().items()]
 
 
 def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame) -> TextTable:
@@ -96,13 +100,9 @@ def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame
 def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> TextTable:
     of_schedule = lists[lists["schedule"] == name]
     shown = [axis for axis in axes if of_schedule[axis].notna().any()]
-    facts = (
-        *("class_nodes", "partitions", "concurrent_max", "concurrent_share"),
-        *("cables", "conflicts", "bisection_links"),
-    )
     rows = [
-        [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in facts)]
+        [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in _LIST_FACTS)]
         for row in of_schedule.to_dict("records")
     ]
-    head = [*shown, *(fact.replace("_", " ") for fact in facts)]
+    head = [*shown, *(fact.replace("_", " ") for fact in _LIST_FACTS)]
     return TextTable(head, rows, frozenset(range(len(shown), len(head))))

@@ -24,12 +24,12 @@ def spot_check_summary(tables: Tables) -> list[str]:
     """Return a sentence for each engine that needs a check: its runtimes relative to the checking engine."""
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
     return [
-        f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_checked(tables, name, by)}"
+        f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_runtime_ratio(tables, name, by)}"
         for name, by in _checked_engines(tables).items()
     ]
 
 
-def _checked(tables: Tables, name: str, by: str) -> str:
+def _runtime_ratio(tables: Tables, name: str, by: str) -> str:
     """Return the ratio of the runtimes on the points of the spot check."""
     rows, pairs = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
     pairs = pairs[(pairs["engine_a"] == by) | (pairs["engine_b"] == by)]
@@ -53,7 +53,7 @@ def resolution_check_summary(tables: Tables) -> list[str]:
     runtime_ns = tables.jobs.groupby("point_id")["runtime_ns"].max()
     fine_ns = runtime_ns.reindex(checks["point_id"]).to_numpy()
     error = (runtime_ns.reindex(points["point_id"]) / fine_ns - 1).dropna()
-    # With long delays CAMINOS accepts no smaller phit.
+    # CAMINOS accepts no smaller phit if delays are long.
     finer = checks["phit_bytes"].to_numpy() < points["phit_bytes"].to_numpy()
     error = error[error.index.isin(points.loc[finer, "point_id"])]
     if error.empty:
@@ -72,7 +72,7 @@ def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
     checked = _checked_engines(tables)
     unchecked = {}
     for claim in study.claims:
-        experiments = {one.experiment for part in claim.parts for one in part.measures() if one.of_points}
+        experiments = {measure.experiment for part in claim.parts for measure in part.measures() if measure.of_points}
         ran_on = set().union(*(engines_of.get(name, set()) for name in experiments))
         simulators = {name for name in ran_on if engine_named(name).simulates}
         if len(simulators) == 1 and simulators <= checked.keys():

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from fabricstudy.table.select import label_text
 from .figure_style import column_text, truncate_label
 from .text import TextTable, VaryingAxis, named, varying_axes
 
-SECTIONS = ("network", "engine", "routing", "machine")
+SECTIONS = ("offered", "network", "engine", "routing", "machine")
 """Parts of a point with parameters; jobs are in another table."""
 
 _MOST_VALUES, _MOST_JOBS = 5, 4
@@ -27,7 +28,7 @@ _UNITS = {"nanosecond": "ns us ms s", "byte": "B kB MB GB TB", "byte/second": "B
 
 
 def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
-    """Return the overview at the top of the page: what is compared, machines, workloads and source."""
+    """Return the overview at the top of the page: axes compared, machines, workloads and source."""
     chosen = {row.point_id: planned.points[row.point_id].point for row in planned.rows}
     sources = list(dict.fromkeys(claim.source for claim in study.claims))
     varied: dict[str, dict[str, None]] = {}
@@ -36,10 +37,7 @@ def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, s
             labels = (f"\u201c{label}\u201d" if ", " in label else label for label in axis.labels)
             varied.setdefault(axis.axis, {}).update(dict.fromkeys(labels))
     lines = [
-        (
-            "Compared",
-            "; ".join(f"{axis}: {named(list(labels))}" for axis, labels in varied.items()),
-        ),
+        ("Compared", "; ".join(f"{axis}: {named(list(labels))}" for axis, labels in varied.items())),
         ("Machines" if len(planned.machines) > 1 else "Machine", _machines(planned, machine_labels(points))),
         ("Workloads", _workloads(list(chosen.values()))),
         ("Source", named(sources) if sources else ""),
@@ -71,14 +69,12 @@ def _machines(planned: Plan, labels: Mapping[str, Sequence[str]]) -> str:
     for name, machine in planned.machines.items():
         groups.setdefault(str(machine.kind), []).append(name)
     texts = []
-    for kind, names in groups.items():
-        machines = [planned.machines[name] for name in names]
-        label = ", ".join(labels.get(names[0], ())) if len(names) == 1 else ""
-        name = f"{label} ({kind})" if label else kind if len(names) == 1 else f"{kind} ({len(names)} variants)"
-        sizes = [
-            f"{_range([getattr(config, size) for config in machines], size)} {size}" for size in ("nodes", "routers")
-        ]
-        texts.append(f"{name}: {', '.join(sizes)}{_bandwidths(machines)}")
+    for kind, ids in groups.items():
+        machines = [planned.machines[name] for name in ids]
+        label = ", ".join(labels.get(ids[0], ())) if len(ids) == 1 else ""
+        name = f"{label} ({kind})" if label else kind if len(ids) == 1 else f"{kind} ({len(ids)} variants)"
+        nodes, routers = (_range([getattr(config, size) for config in machines], size) for size in ("nodes", "routers"))
+        texts.append(f"{name}: {nodes} nodes, {routers} routers{_bandwidths(machines)}")
     return "; ".join(texts)
 
 
@@ -141,21 +137,16 @@ def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
 
 
 def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextTable, TextTable]:
-    """Return every parameter of the simulations with its values and origin.
+    """Return every parameter of the simulations with its values and origin: those of machines in the second table.
 
     Values are those of the models of the planned points and of the columns `DERIVED` of the table.
-
-    Returns
-    -------
-    tuple of TextTable
-        Parameters of network, engine and routing, and of the machines.
     """
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
     sections = {section: [getattr(point.point, section) for point in planned.points.values()] for section in SECTIONS}
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
-        for model in {id(model): model for model in models}.values():  # points share their parts
+        for model in {id(model): model for model in models if model is not None}.values():  # points share parts
             for keys, text, is_given in _leaves(model):
                 kind = f" ({model.kind})" if several and keys else ""
                 path = ".".join([f"{section}{kind}", *keys])
@@ -200,14 +191,10 @@ def _origin(study: Study, path: str, count: int, is_given: bool) -> str:
     def sets(change: str) -> bool:
         return all(a == b for a, b in zip(change.split("."), keys, strict=False))
 
-    axes = {
-        name: None
-        for part in study.all_experiments.values()
-        for name, axis in part.sweep.items()
-        if any(sets(changed) for change in axis.changes for changed in change)
-    }
+    sweeps = (experiment.sweep.items() for experiment in study.all_experiments.values())
+    axes = [name for name, axis in chain(*sweeps) if any(map(sets, chain(*axis.changes)))]
     if count > 1 and axes:
-        return f"varied: {join_words(list(axes))}"
+        return f"varied: {join_words(list(dict.fromkeys(axes)))}"
     return "set" if is_given else "default"
 
 
@@ -230,5 +217,5 @@ def format_value(name: str, value: Any) -> str:
         return f"{value:,}"
     if not units or isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else label_text(value)
-    place = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
-    return f"{value / 1000**place:.6g} {units[place]}"
+    power = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
+    return f"{value / 1000**power:.6g} {units[power]}"

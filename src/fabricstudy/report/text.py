@@ -12,7 +12,7 @@ from fabricstudy.table.select import label_text
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of text for the page; `numeric` columns are right-aligned."""
+    """A table of text; `numeric` columns are right-aligned."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -20,6 +20,7 @@ class TextTable:
 
 
 NO_NUMBER = "\N{EN DASH}"
+_RANGES = {"said": "source", "accepted": "accept"}
 SummaryColumn = tuple[str, Callable[[pd.DataFrame], Any]]
 
 
@@ -28,14 +29,8 @@ def summarise(
 ) -> TextTable:
     """Summarise the rows with equal keys: one row of text for each group.
 
-    Parameters
-    ----------
-    keys : mapping
-        Columns of `rows` and their headings.
-    columns : sequence of (str, function)
-        Heading of each further column, and its value for the rows of a group.
-    texts : int
-        Number of last columns that are not numeric.
+    `keys` are columns of `rows` and their headings; `columns` are the heading of each further column and its value for
+    the rows of a group. The last columns, as many as `texts`, are not numeric.
 
     Examples
     --------
@@ -43,8 +38,8 @@ def summarise(
     >>> summarise(rows, {"engine": "engine"}, [("jobs", len), *min_median_max("ratio")]).rows
     [['sst', '2', '1.25', '1.625', '2']]
     """
-    groups = rows.groupby(list(keys), sort=False)
-    written = [[*map(str, key), *(str(value(part)) for _, value in columns)] for key, part in groups]
+    groups = rows.groupby(list(keys), sort=False, dropna=False)
+    written = [[*map(label_text, key), *(str(value(part)) for _, value in columns)] for key, part in groups]
     head = (*keys.values(), *(name for name, _ in columns))
     return TextTable(head, written, frozenset(range(len(keys), len(head) - texts)))
 
@@ -80,7 +75,7 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def format_number(value: Any, how: str | None) -> str:
-    """Write the number of a claim in its format.
+    """Write the number of a claim as a number or in percent.
 
     Examples
     --------
@@ -95,10 +90,11 @@ def format_number(value: Any, how: str | None) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def claimed(row: Mapping[Any, Any]) -> str:
-    """Write the number of a part of a claim."""
+def claim_numbers(row: Mapping[Any, Any]) -> dict[str, str]:
+    """Write the numbers of a part of a claim: said by the source, accepted and measured."""
     unreached = pd.isna(row["measured"]) and not pd.isna(row["low"])
-    return "not reached" if unreached else format_number(row["measured"], row["show"])
+    ranges = {key: range_text(row[f"{end}_low"], row[f"{end}_high"], row["show"]) for key, end in _RANGES.items()}
+    return {**ranges, "measured": "not reached" if unreached else format_number(row["measured"], row["show"])}
 
 
 class VaryingAxis(NamedTuple):

@@ -41,15 +41,15 @@ def below_one(rows: pd.DataFrame) -> tuple[str, TextTable]:
     if low.empty:
         return "", TextTable((), [])
     axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
-    keys = list(dict.fromkeys(["experiment", *axes, "engine", "job_name"]))
-    table = []
-    for labels, part in low.groupby(keys, sort=False, dropna=False):
-        span = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
-        seeds = seeds_of(part)
-        median = number(part["slowdown"].median(), 3)
-        table.append([*map(label_text, labels), median, span if seeds > 1 else NO_NUMBER, str(seeds)])
-    grid = TextTable([*keys, "slowdown", "over the seeds", "seeds"], table, frozenset((len(keys), len(keys) + 2)))
-    return f"Faster with other jobs than in the baseline run: {count_noun(low['point_id'].nunique(), 'point')}", grid
+    keys = {name: name for name in ("experiment", *axes, "engine", "job_name")}
+
+    def seed_range(part: pd.DataFrame) -> str:
+        ends = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
+        return ends if seeds_of(part) > 1 else NO_NUMBER
+
+    columns = [("slowdown", reduced("slowdown", "median", 3)), ("over the seeds", seed_range), ("seeds", seeds_of)]
+    heading = f"Faster with other jobs than in the baseline run: {count_noun(low['point_id'].nunique(), 'point')}"
+    return heading, summarise(low, keys, columns)
 
 
 def bounds(jobs: pd.DataFrame) -> TextTable:

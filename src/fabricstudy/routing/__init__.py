@@ -5,7 +5,3 @@ destination node).
 Out: `Routes`: the bytes on each directed link for oblivious routings, the links that packets may use for all routings,
 and the next hops of memoryless routings. The engines implement the same rules.
 """
-
-from .base import Flows, MemorylessRoutes, NextHops, Routes, Routing, cached_routes
-
-__all__ = ["Flows", "MemorylessRoutes", "NextHops", "Routes", "Routing", "cached_routes"]

@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, Ints, MemorylessRoutes, NextHops, Routes, Routing
+from .base import Flows, MemorylessRoutes, NextHops, Routes, Routing
 from .grid import adaptive_steps, link_tables
 from .minimal import MinimalRoutes
 from .path_graph import PathGraph
@@ -20,8 +21,6 @@ from .path_graph import PathGraph
 
 class AdaptiveGridRoutes(MemorylessRoutes):
     """Candidate links in a grid."""
-
-    kind = "adaptive"
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
@@ -44,8 +43,6 @@ class AdaptiveGridRoutes(MemorylessRoutes):
 
 class AdaptiveMinimalRoutes(MemorylessRoutes):
     """Candidate links on any other machine."""
-
-    kind = "adaptive"
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)

@@ -10,19 +10,14 @@ from functools import lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Bools, Floats, Integers, Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from .path_graph import PathGraph
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-
 
 # Limit the memory of traversals: packets, and pairs of router and goal, at a time.
 PACKETS_AT_ONCE = 1 << 20
@@ -71,9 +66,6 @@ class NextHops(NamedTuple):
 class Routes(ABC):
     """Routes of a routing on a machine."""
 
-    kind: ClassVar[str]
-    """Kind of the routing."""
-
     oblivious: ClassVar[bool] = False
     """True if loads follow from the messages alone, and paths do not depend on other packets."""
 
@@ -87,11 +79,8 @@ class Routes(ABC):
         self.machine = machine
 
     def loads(self, flows: Flows) -> Floats:
-        """Return the bytes on each directed link, float64 [links]: the expectation for randomised paths.
-
-        Raises ValueError if the routing is not oblivious.
-        """
-        raise ValueError(f"{self.kind} routing is not oblivious: its link loads depend on the simulation")
+        """Return the bytes on each directed link if `oblivious`, float64 [links]: expectations for randomised paths."""
+        raise NotImplementedError
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
         """Return `loads` for bytes [from, to] between routers; the diagonal is ignored."""
@@ -176,7 +165,7 @@ class ObliviousMemorylessRoutes(MemorylessRoutes):
         return load
 
 
-def sum_by_index(index: npt.NDArray[np.integer], size_bytes: Floats, length: int) -> Floats:
+def sum_by_index(index: Integers, size_bytes: Floats, length: int) -> Floats:
     """Return the sum of bytes per index, float64 [length]."""
     # For empty input bincount returns integers.
     return np.bincount(index, weights=size_bytes, minlength=length).astype(np.float64, copy=False)

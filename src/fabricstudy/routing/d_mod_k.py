@@ -9,12 +9,12 @@ virtual channel suffices. Parallel cables are one link.
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Int32s, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing
 
 NO_LINK = -1
 
@@ -22,7 +22,6 @@ NO_LINK = -1
 class DModKRoutes(ObliviousMemorylessRoutes):
     """Routes of D-mod-k on a tree."""
 
-    kind = "d-mod-k"
     by_destination_node = True
     single_path = True
 
@@ -51,7 +50,7 @@ class DModKRoutes(ObliviousMemorylessRoutes):
         return NextHops(packet, link, np.ones(len(packet)), np.zeros(len(packet), dtype=np.int64))
 
 
-def _links_down(machine: Machine, level: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def _links_down(machine: Machine, level: Int32s) -> Int32s:
     """Return the link [routers, leaves] down to each leaf; leaves are the first routers of the machine."""
     leaves = int(machine.node_router.max(initial=0)) + 1
     down = np.full((machine.routers, leaves), NO_LINK, dtype=np.int32)
@@ -64,7 +63,7 @@ def _links_down(machine: Machine, level: npt.NDArray[np.int32]) -> npt.NDArray[n
     return down
 
 
-def _links_up(machine: Machine, level: npt.NDArray[np.int32]) -> tuple[Ints, Ints]:
+def _links_up(machine: Machine, level: Int32s) -> tuple[Ints, Ints]:
     """Return the links [routers, parents] to parents in the order of their numbers, and the number of parents."""
     rises = np.flatnonzero(level[machine.link_head] > level[machine.link_tail])
     rises = rises[np.lexsort((machine.link_head[rises], machine.link_tail[rises]))]

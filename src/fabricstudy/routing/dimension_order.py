@@ -16,17 +16,16 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .grid import dimension_order_steps, link_tables
 
 
 class DimensionOrderRoutes(ObliviousMemorylessRoutes):
     """Routes of dimension order on a grid."""
-
-    kind = "dimension-order"
 
     def __init__(self, machine: Machine, tie: str) -> None:
         super().__init__(machine)

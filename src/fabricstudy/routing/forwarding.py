@@ -59,7 +59,6 @@ def read_entries(path: Path, data: bytes) -> list[ForwardingEntry]:
 
 
 def _read_csv(data: bytes) -> list[ForwardingEntry]:
-    """Read next hops; raises InputFileError with line and column."""
     rows = numbered_csv_rows(data)
     number, head = next(rows, (1, []))
     if head not in HEADS:
@@ -76,7 +75,6 @@ def _read_csv(data: bytes) -> list[ForwardingEntry]:
 
 
 def _read_lft(data: bytes) -> list[ForwardingEntry]:
-    """Read the tables of all switches; raises InputFileError with the line."""
     entries: dict[tuple[str, str], ForwardingEntry] = {}
     switch = None
     for number, line in numbered_lines(data):

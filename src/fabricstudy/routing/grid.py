@@ -3,12 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
-
-from .base import Floats, Ints
 
 NO_STEP = -1
 
@@ -57,7 +55,7 @@ def adaptive_steps(dimension: Dimension) -> list[Steps]:
     return steps
 
 
-def link_tables(machine: Machine) -> list[npt.NDArray[np.int32]]:
+def link_tables(machine: Machine) -> list[Int32s]:
     """Return for each dimension the link [routers, length] from each router to each coordinate."""
     assert machine.coordinates is not None
     tail, head = machine.coordinates[machine.link_tail], machine.coordinates[machine.link_head]
@@ -84,7 +82,7 @@ def _around(length: int, tie: str) -> list[Steps]:
     ]
 
 
-def _steps(to: Ints, taken: npt.NDArray[np.bool_], channel: Ints | None = None, share: Floats | None = None) -> Steps:
+def _steps(to: Ints, taken: Bools, channel: Ints | None = None, share: Floats | None = None) -> Steps:
     return Steps(
         np.where(taken, to, NO_STEP),
         np.ones(to.shape) if share is None else share,

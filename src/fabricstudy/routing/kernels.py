@@ -8,15 +8,10 @@ of the same class, so a search from a destination finds the paths to it.
 import heapq
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.machine.distances import Adjacency
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Int32s = npt.NDArray[np.int32]
 
 
 @njit(cache=True)
@@ -68,26 +63,6 @@ def scratch(links: Adjacency, weight: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 @njit(cache=True)
-def group_by_destination(
-    source: Ints, destination: Ints, size_bytes: Floats, routers: int
-) -> tuple[Ints, Ints, Floats]:
-    """Sort messages by destination; return the offset of each destination [routers + 1], sources and bytes."""
-    start = np.zeros(routers + 1, np.int64)
-    for router in destination:
-        start[router + 1] += 1
-    start = np.cumsum(start)
-    place = start[:-1].copy()
-    sorted_source = np.empty(len(source), np.int64)
-    sorted_bytes = np.empty(len(source), np.float64)
-    for i in range(len(source)):
-        at = place[destination[i]]
-        place[destination[i]] += 1
-        sorted_source[at] = source[i]
-        sorted_bytes[at] = size_bytes[i]
-    return start, sorted_source, sorted_bytes
-
-
-@njit(cache=True)
 def push_flow(
     goal: int, flow: Floats, links: Adjacency, weight: Ints, distance: Ints, order: Ints, queue: Ints, load: Floats
 ) -> bool:
@@ -117,10 +92,10 @@ def push_flow(
 
 
 @njit(cache=True)
-def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, size_bytes: Floats) -> Floats:
+def minimal_loads(links: Adjacency, weight: Ints, start: Int32s, source: Int32s, size_bytes: Floats) -> Floats:
     """Return the bytes on each directed link for messages on minimal paths; one NaN if a message has no path.
 
-    Bytes split hop by hop in proportion to `cables`; messages are sorted by `group_by_destination`.
+    Bytes split hop by hop in proportion to `cables`. Destination d has the messages ``start[d] : start[d + 1]``.
     """
     routers, load = len(links.first) - 1, np.zeros(len(links.link))
     distance, order, queue = scratch(links, weight)

@@ -5,11 +5,12 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Floats, Flows, Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .path_graph import PathGraph
 
 MAX_PATH_STATES = 1 << 25
@@ -19,13 +20,14 @@ MAX_PATH_STATES = 1 << 25
 class MinimalRoutes(ObliviousMemorylessRoutes):
     """Minimal routes on any machine."""
 
-    kind = "minimal"
-
     def loads(self, flows: Flows) -> Floats:
-        from .kernels import group_by_destination, minimal_loads
+        from scipy.sparse import csc_array
 
-        messages = group_by_destination(flows.source, flows.goal, flows.size_bytes, self.machine.routers)
-        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), *messages)
+        from .kernels import minimal_loads
+
+        shape = self.machine.routers, self.machine.routers
+        flow = csc_array((flows.size_bytes, (flows.source, flows.goal)), shape=shape)
+        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), flow.indptr, flow.indices, flow.data)
         return connected(load)
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:
@@ -48,7 +50,6 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
         return PathGraph(begin, link, to, state[number, flows.source], flows.size_bytes)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
-        """Return all links of minimal paths."""
         links, distance = self.links, self.distance
         count = np.where(at == goal, 0, np.diff(links.first)[at])
         packet = np.repeat(np.arange(len(at)), count)

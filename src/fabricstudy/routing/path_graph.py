@@ -2,12 +2,7 @@
 
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
+from fabricstudy.core.arrays import Floats, Int32s, Ints
 
 
 class PathGraph(NamedTuple):

@@ -7,18 +7,18 @@ selects the cables of its link class. Parallel cables of a class are one link, s
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.core.input_files import FromFile, InputFileError, read
+from fabricstudy.core.arrays import Ints
+from fabricstudy.core.input_files import FromFile, InputFileError
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 
-from .base import Ints, NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes
+from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes
 from .forwarding import ForwardingEntry, read_entries
 
 NO_ROUTE = -1
@@ -31,7 +31,6 @@ class TableRoutes(ObliviousMemorylessRoutes):
     Raises InputFileError if the table does not fit the machine, or has loops or dead ends.
     """
 
-    kind = "table"
     by_destination_node = True
 
     def __init__(self, machine: Machine, entries: list[ForwardingEntry]) -> None:
@@ -154,7 +153,6 @@ class _Names:
             self._links.setdefault((tail, head), []).append(link)
 
     def router(self, name: str, where: str) -> int:
-        """Return the number of a router."""
         if name not in self._routers:
             raise InputFileError("the machine has no such router", _REMEDY, where, name)
         return self._routers[name]
@@ -170,7 +168,6 @@ class _Names:
         return np.empty(0, dtype=np.int64)
 
     def way(self, router: int, entry: ForwardingEntry) -> tuple[int, ...]:
-        """Return the links of the next hop."""
         if entry.next_router is not None:
             links = self._links.get((router, self.router(entry.next_router, entry.where)))
             if links is None:
@@ -184,7 +181,6 @@ class _Names:
         return (self._ports[port],)
 
     def check_ports(self, where: str) -> None:
-        """Reject machines without port numbers."""
         if not self._ports:
             remedy = "use a machine from the output of ibnetdiscover, or a CSV table"
             raise InputFileError("the machine's ports have no numbers", remedy, where)
@@ -204,15 +200,9 @@ class Table(FromFile, Routing):
     loads are available with any engine. The point includes the digest of the file.
     """
 
+    READER: ClassVar[Any] = staticmethod(read_entries)
+
     kind: Literal["table"] = "table"
-
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_entries, "invalid-data-file")
-
-    @classmethod
-    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        return {}
 
     def check_machine(self, machine: Topology) -> None:
         _checked(self, machine)

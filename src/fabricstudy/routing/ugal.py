@@ -16,19 +16,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Flag, Number, Whole
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 
-from .base import Bools, Flows, NonMinimalRouting, Routes
+from .base import Flows, NonMinimalRouting, Routes
 from .valiant import valiant_routes
 
 
 class UgalRoutes(Routes):
     """UGAL's routes on any machine."""
-
-    kind = "ugal"
 
     def __init__(self, machine: Machine, routing: Ugal | None = None) -> None:
         super().__init__(machine)

@@ -17,11 +17,12 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
-from .base import Bools, Floats, Flows, Ints, NonMinimalRouting, Routes, sum_by_index
+from .base import Flows, NonMinimalRouting, Routes, sum_by_index
 from .minimal import MinimalRoutes, connected, weight_of_class
 
 # A smaller share of a link's bytes is a rounding error.
@@ -36,7 +37,6 @@ def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -
 class DetourRoutes(Routes):
     """Two minimal legs, the first one to a random intermediate."""
 
-    kind = "valiant"
     oblivious = True
 
     def __init__(self, machine: Machine) -> None:

@@ -1,8 +1,8 @@
 """Batch scheduling on partitions that share cables: which job runs when and where.
 
-In: the partitions of a machine, jobs of a trace, an order of the queue, a rule of backfilling, and how many times as
-long each job runs on which partition.
-Out: start, end and partition of each job, and for each instant how many midplanes are busy, and why the others are not
+In: the partitions of a machine, jobs of a trace, an order of the queue, a backfilling rule, and the slowdown of each
+job on each partition.
+Out: start, end and partition of each job, and for each instant the number of busy midplanes and the causes of idle ones
 (`ScheduleResult`); from these the rows of the tables.
 """
 

@@ -1,23 +1,25 @@
-"""Lines of midplanes, and the cables that a partition takes of them.
+"""Lines of midplanes, and the cables of each line that a partition occupies.
 
 * A **line** holds the midplanes along one dimension, in the order of their cables; on a ring the last one is joined to
   the first. A **loop** is a subset of a line that can be closed by itself, where its cables are split; the whole line
-  is one.
-* A **torus** on a line takes no cable if it has one midplane there, else all cables among the members of the smallest
-  loop that holds it: what lies between its midplanes and the way back can serve nobody else.
-* A **mesh** takes the cables of the shortest arc that holds it, and on all of a line all cables.
-* A partition takes this on each line through it, in each dimension by its `wrap`. Cables are taken whole, in both
-  directions. A midplane of another partition is passed through, so it is in nobody's way.
+  is a loop.
+* A **torus** on a line occupies no cable if it has one midplane there, else all cables among the members of the
+  smallest loop that holds it: cables between its midplanes and those of the way back can serve no other partition.
+* A **mesh** occupies the cables of the shortest arc that holds it, and on all of a line all cables.
+* A partition occupies these cables on each line through it, in each dimension by its `wrap`, whole and in both
+  directions. Its cables pass midplanes of other partitions without blocking them.
 
 So do the link chips of Blue Gene/P (Desai et al., *Improving Resource Availability by Relaxing Network Allocation
 Constraints on Blue Gene/P*; IBM, *Blue Gene/P System Administration*); of Blue Gene/Q it is assumed. On all other
-machines a ring stays one only where a partition spans the dimension, and partitions share no cables.
+machines a partition has a ring only in a dimension that it spans, and partitions share no cables.
 """
 
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError
@@ -31,9 +33,10 @@ class Partition:
     Parameters
     ----------
     corner, shape : tuple of int
-        First midplane and midplanes along each dimension; on a ring it may go on from the last midplane to the first.
+        First midplane and midplanes along each dimension; on a ring it may continue from the last midplane at the
+        first.
     wrap : tuple of bool
-        Whether it is a torus in each dimension. Where it has one midplane this says nothing, and is True.
+        Whether it is a torus in each dimension; True where it has one midplane.
     """
 
     corner: Geometry
@@ -61,10 +64,10 @@ class Lines:
         Midplanes along each dimension.
     closed : tuple of bool
         Whether the lines of each dimension are rings.
-    passes : bool
+    has_pass_through : bool
         Whether cables lead past midplanes of other partitions, so that a part of a line can close to a ring.
     loops : tuple of tuple of frozenset of int
-        For each dimension, which subsets of a line close by themselves, beside the whole line.
+        Subsets of the lines of each dimension that are loops, without the whole line.
 
     Examples
     --------
@@ -86,11 +89,11 @@ class Lines:
         return math.prod(self.lengths)
 
     def along(self, dimension: int, first: int, side: int) -> list[int]:
-        """Positions of a partition along a line."""
+        """Return the positions of a partition along a line."""
         return [(first + step) % self.lengths[dimension] for step in range(side)]
 
     def cables_along(self, dimension: int, first: int, side: int, wrap: bool) -> list[int]:
-        """Positions of the cables that a partition takes of a line; cable p joins midplane p to the next one."""
+        """Return the cables of a line that a partition occupies; cable p joins midplane p to the next one."""
         length = self.lengths[dimension]
         if side == 1:
             return []
@@ -102,43 +105,40 @@ class Lines:
         loop = min((loop for loop in (*self.loops[dimension], whole) if loop.issuperset(members)), key=len)
         return [cable for cable in every if cable in loop and (cable + 1) % length in loop]
 
-    def number(self, midplane: Sequence[int]) -> int:
-        """Return the number of a midplane by its coordinates; the last dimension counts fastest."""
-        number = 0
-        for length, coordinate in zip(self.lengths, midplane, strict=True):
-            number = number * length + coordinate
-        return number
-
     def midplanes_of(self, partition: Partition) -> list[int]:
-        """Return the numbers of a partition's midplanes."""
-        return sorted(self.number(midplane) for midplane in itertools.product(*self._sides(partition)))
-
-    def _sides(self, partition: Partition) -> list[list[int]]:
-        """Positions of a partition along each dimension."""
-        sides = enumerate(zip(partition.corner, partition.shape, strict=True))
-        return [self.along(dimension, first, side) for dimension, (first, side) in sides]
+        """Return the numbers of a partition's midplanes, ascending; the last dimension counts fastest."""
+        return sorted(self._numbers(self._sides(partition)))
 
     def cables(self, partition: Partition) -> list[int]:
-        """Return the numbers of the cables that a partition takes.
+        """Return the numbers of the cables that a partition occupies, ascending.
 
         The cable from a midplane to the next one along dimension d has the number of the midplane, plus d times all
         midplanes.
         """
-        sides = self._sides(partition)
-        numbers = []
-        for dimension, (first, side, wrap) in enumerate(
-            zip(partition.corner, partition.shape, partition.wrap, strict=True)
-        ):
-            taken = [*sides[:dimension], self.cables_along(dimension, first, side, wrap), *sides[dimension + 1 :]]
-            numbers += [dimension * self.midplanes + self.number(place) for place in itertools.product(*taken)]
+        sides, numbers = self._sides(partition), list[int]()
+        steps = zip(partition.corner, partition.shape, partition.wrap, strict=True)
+        for dimension, (first, side, wrap) in enumerate(steps):
+            along = self.cables_along(dimension, first, side, wrap)
+            midplanes = self._numbers([*sides[:dimension], along, *sides[dimension + 1 :]])
+            numbers += [dimension * self.midplanes + midplane for midplane in midplanes]
         return sorted(numbers)
 
+    def _sides(self, partition: Partition) -> list[list[int]]:
+        """Return the positions of a partition along each dimension."""
+        corner_and_shape = enumerate(zip(partition.corner, partition.shape, strict=True))
+        return [self.along(dimension, first, side) for dimension, (first, side) in corner_and_shape]
+
+    def _numbers(self, sides: Sequence[Sequence[int]]) -> list[int]:
+        """Return the numbers of the midplanes with these positions along each dimension."""
+        numbers: list[int] = np.ravel_multi_index(np.ix_(*sides), self.lengths).ravel().tolist()
+        return numbers
+
     def corners(self, shape: Geometry, aligned: bool) -> list[Geometry]:
-        """List the corners at which a cuboid may stand: multiples of its sides, or everywhere."""
+        """Return the corners of a cuboid that are possible: all, or if `aligned` the multiples of its sides."""
         return list(itertools.product(*self.firsts(shape, aligned)))
 
     def firsts(self, shape: Geometry, aligned: bool) -> list[range]:
-        """Return where a cuboid may begin along each dimension."""
+        """Return the possible first positions of a cuboid along each dimension."""
         firsts = []
         for side, length, closed in zip(shape, self.lengths, self.closed, strict=True):
             around = closed and self.has_pass_through and not aligned and side < length
@@ -146,7 +146,7 @@ class Lines:
         return firsts
 
     def rings(self, shape: Geometry) -> tuple[bool, ...]:
-        """Return in which dimensions a partition can be a torus; one midplane always is."""
+        """Return for each dimension whether a partition can be a torus; one midplane always is."""
         return tuple(
             side == 1 or (closed and (self.has_pass_through or side == length))
             for side, length, closed in zip(shape, self.lengths, self.closed, strict=True)
@@ -154,41 +154,31 @@ class Lines:
 
 
 def lines_of(space: PartitionSpace, loops: Mapping[str, Sequence[Sequence[int]]], names: Sequence[str]) -> Lines:
-    """Return the lines of a machine.
+    """Return the lines of a machine whose dimensions have these names; `loops` are positions on a line by dimension.
 
-    Parameters
-    ----------
-    loops : mapping
-        For the name of a dimension, which positions of a line close by themselves.
-    names : sequence of str
-        Names of the dimensions.
-
-    Raises
-    ------
-    ConfigError
-        If a loop is no part of a line. The path begins below `loops`.
+    Raises ConfigError with the path of a loop that is not part of a line.
     """
     dimensions = space.dimensions[: space.outer]
     lengths = space.blocks
     outer_names = names[: len(lengths)]
     for name in loops:
         if name not in outer_names:
-            raise ConfigError("no such dimension", suggestion(name, outer_names), (name,), name, code="unknown-value")
+            remedy = suggestion(name, outer_names)
+            raise ConfigError("no such dimension", remedy, ("loops", name), name, code="unknown-value")
     for name, length in zip(outer_names, lengths, strict=True):
-        for place, loop in enumerate(loops.get(name, ())):
+        for number, loop in enumerate(loops.get(name, ())):
             if len(set(loop)) < len(loop) or len(loop) < 2 or not set(loop) <= set(range(length)):
-                problem = f"a loop has to be two or more of the {length} midplanes of a line, each once"
-                remedy, path = f"take numbers from 0 to {length - 1}", (name, str(place))
+                problem = f"a loop consists of two or more of the {length} midplanes of a line, each once"
+                remedy, path = f"use numbers from 0 to {length - 1}", ("loops", name, str(number))
                 raise ConfigError(problem, remedy, path, list(loop), "invalid-value")
     closed_loops = tuple(tuple(map(frozenset, loops.get(name, ()))) for name in outer_names)
     return Lines(lengths, tuple(dimension.wrap for dimension in dimensions), space.wraps, closed_loops)
 
 
-def partition_space(space: PartitionSpace, partition: Partition) -> PartitionSpace:
-    """Return the machine as its partition is cabled, to ask it for the bisection."""
+def cabled_space(space: PartitionSpace, partition: Partition) -> PartitionSpace:
+    """Return the machine with the rings of a partition, for the partition's bisection."""
     outer = [
         replace(dimension, wrap=dimension.wrap and (wrap or side == 1))
         for dimension, wrap, side in zip(space.dimensions, partition.wrap, partition.shape, strict=False)
     ]
-    keeps = replace(space, dimensions=(*outer, *space.dimensions[space.outer :]))
-    return replace(keeps, wraps=True) if space.wraps else keeps
+    return replace(space, dimensions=(*outer, *space.dimensions[space.outer :]))

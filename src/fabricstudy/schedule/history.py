@@ -1,4 +1,4 @@
-"""What a run did, for figures of its jobs in time: one Parquet file a chunk, a row a run that some figure draws."""
+"""Histories of the runs that figures draw in time: one Parquet file for each chunk, with a row for each run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ _lists: dict[str, Partitions | NodePool] = {}
 
 
 def partitions_of_run(planned: PlannedRun) -> Partitions | NodePool:
-    """Return what a run may give to jobs; some lists are at hand, since most runs share theirs with others."""
+    """Return the partitions of a run; the latest lists are cached, since most runs share theirs with others."""
     if planned.list_id not in _lists:
         if len(_lists) == MAX_CACHED_LISTS:
             del _lists[next(iter(_lists))]
@@ -36,7 +36,7 @@ def partitions_of_run(planned: PlannedRun) -> Partitions | NodePool:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """When and where the jobs of a run ran; arrays are as in `Jobs`, `SlowdownFactors` and `ScheduleResult`."""
+    """When and where the jobs of a run ran; arrays as in `Jobs`, `SlowdownFactors` and `ScheduleResult`."""
 
     planned: PlannedRun
     submit_s: Floats
@@ -49,7 +49,7 @@ class History:
 
     @property
     def partitions(self) -> Partitions | NodePool:
-        """What the run may give to jobs."""
+        """The partitions of the run."""
         return partitions_of_run(self.planned)
 
     @property
@@ -59,7 +59,7 @@ class History:
 
     @cached_property
     def takes(self) -> npt.NDArray[np.bool_]:
-        """Whether each job takes partitions of each variant, bool [jobs, variants]."""
+        """Whether each job runs on partitions of each variant, bool [jobs, variants]."""
         return ~refused(self.planned.run.slowdown.kinds, self.partitions.variants)[self.application]
 
 
@@ -74,22 +74,22 @@ _COLUMNS = pa.schema(
 
 @contextmanager
 def histories_writer(path: Path) -> Iterator[pq.ParquetWriter]:
-    """Open a file for `write_history`; it appears when the block ends well."""
+    """Open a file for `write_history`; it exists once the context ends without an error."""
     with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(FORMAT), **CHECKED) as writer:
         yield writer
 
 
 def write_history(history: History, writer: pq.ParquetWriter) -> None:
-    """Write the history of a run, as a row group of its own."""
-    cells: dict[str, Any] = {name: getattr(history, name) for name in _OF_JOBS}
-    cells |= {name: getattr(history.instants, name) for name in _OF_INSTANTS}
-    row = {"run_id": history.planned.run_id, **cells}
+    """Write the history of a run as a row group."""
+    row: dict[str, Any] = {"run_id": history.planned.run_id}
+    row |= {name: getattr(history, name) for name in _OF_JOBS}
+    row |= {name: getattr(history.instants, name) for name in _OF_INSTANTS}
     writer.write_table(pa.Table.from_pylist([row], schema=writer.schema))
 
 
 def read_histories(paths: Iterable[Path], wanted: Mapping[str, PlannedRun]) -> dict[str, History]:
-    """Return the histories of runs, both by their ids, as far as the files have them."""
-    found = {}
+    """Return the histories of the wanted runs that are in the files, by id."""
+    histories = {}
     for path in paths:
         table = read_parquet(path, [("run_id", "in", list(wanted))])
         for number, name in enumerate(table["run_id"].to_pylist()):
@@ -98,5 +98,5 @@ def read_histories(paths: Iterable[Path], wanted: Mapping[str, PlannedRun]) -> d
                 for column in (*_OF_JOBS, *_OF_INSTANTS)
             }
             instants = UtilisationSeries(**{column: cells.pop(column) for column in _OF_INSTANTS})
-            found[name] = History(wanted[name], **cells, instants=instants)
-    return found
+            histories[name] = History(wanted[name], **cells, instants=instants)
+    return histories

@@ -1,9 +1,9 @@
-"""Jobs of a trace, as every part of the schedule reads them."""
+"""The jobs of a trace as arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,20 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """Jobs in the order in which they were submitted; those of one instant stand by their number.
+    """Jobs in the order of submission; those of one instant by their number.
 
     Parameters
     ----------
     number : int64 array [jobs]
         Number in the trace.
     submit_s, runtime_s, request_s : float64 array [jobs]
-        When it was submitted, how long it runs where nothing slows it, and how long it asked for. Nothing is rounded.
+        Time of submission, run time without slowdown, and requested time, none of them rounded.
     nodes : int64 array [jobs]
-        Nodes that it asked for.
+        Requested nodes.
     executable, queue : int64 array [jobs]
-        Numbers of its program and of its queue; -1 where they are not known.
+        Numbers of its program and of its queue; -1 if unknown.
     counted : mapping
-        Irregularities that were repaired while the trace was read, by name, with how often; only those that occurred.
+        Number of repaired irregularities of the trace by name, without those that did not occur.
     """
 
     number: Ints
@@ -42,10 +42,10 @@ class Jobs:
     def __len__(self) -> int:
         return len(self.number)
 
-    def at(self, places: Ints) -> Jobs:
-        """Return the jobs at these places, ascending."""
-        names = ("number", "submit_s", "runtime_s", "request_s", "nodes", "executable", "queue")
-        return replace(self, **{name: getattr(self, name)[places] for name in names})
+    def at(self, positions: Ints) -> Jobs:
+        """Return the jobs at these positions, ascending."""
+        names = [column.name for column in fields(self) if column.name != "counted"]
+        return replace(self, **{name: getattr(self, name)[positions] for name in names})
 
     @classmethod
     def of(
@@ -59,7 +59,7 @@ class Jobs:
         queue: npt.ArrayLike | None = None,
         counted: Mapping[str, int] | None = None,
     ) -> Jobs:
-        """Put jobs in order; without numbers they are numbered from 1 as they stand.
+        """Return jobs from columns in any order; default numbers count the rows from 1.
 
         Examples
         --------

@@ -1,7 +1,7 @@
 """The rows of the tables: metrics of a schedule.
 
-The *window* goes from the first to the last submission, so that neither the empty machine at the beginning nor the
-emptying one at the end counts. Jobs that were rejected count in `rejected` alone.
+The *window* is from the first to the last submission, without the time in which the machine empties at the end.
+Rejected jobs count only in `rejected`.
 """
 
 from typing import Any
@@ -12,24 +12,21 @@ import numpy.typing as npt
 from .jobs import Floats, Jobs
 from .packing import max_disjoint_partitions
 from .partitions import NodePool, Partitions
-from .result import ScheduleResult, UtilisationSeries
+from .result import ScheduleResult
 
 Row = dict[str, Any]
 
 SLOWDOWN_THRESHOLD_S = 10.0
-"""Run times are taken as at least this in the bounded slowdown (Feitelson, JSSPP 2001)."""
+"""Least run time in the bounded slowdown (Feitelson, JSSPP 2001)."""
 
 SATURATION_Z = 1.96
-"""What the absolute value of a normal number exceeds in one of 20 cases."""
+"""The absolute value of a standard normal number exceeds this in one of 20 cases."""
 
-CAUSES = ("busy", "empty", "cables", "held", "scattered")
-
-
-def in_window(instants: UtilisationSeries, first_s: float, last_s: float) -> dict[str, float]:
-    """Return the midplane-seconds of each use within a window."""
-    edges = np.clip(np.append(instants.time_s, np.inf), first_s, last_s)
-    lengths = np.diff(edges)
-    return {name: float((getattr(instants, name) * lengths).sum()) for name in CAUSES}
+_SHARES = {
+    "utilisation": "busy", "idle_no_cables": "cables", "idle_reserved": "held", "idle_fragmented": "scattered",
+    "idle_no_jobs": "empty",
+}  # fmt: skip
+"""Columns that are shares of the machine, with the column of `UtilisationSeries` of each."""
 
 
 def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> Row:
@@ -41,12 +38,11 @@ def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: Sched
         `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
         partitions in use), `useful_utilisation` (requested nodes times run time without slowdown), `idle_no_cables`,
         `idle_reserved`, `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up
-        to 1); `wait_mean_s`,
-        `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (response over run time,
-        both of at least 10 s, and at least 1), `makespan_s` (from the first submission to the last end), `queue_max`,
-        `backfilled` (jobs that started before one that stood before them), `degraded_node_s` (node-seconds on
-        partitions that slow their job), `rounded_up` (jobs on a larger partition than they asked for),
-        `running_at_end` (jobs that had not ended at the last submission), `saturated`.
+        to 1); `wait_mean_s`, `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean`
+        (of `bounded_slowdown`), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled`
+        (jobs that started before one ahead of them in the queue), `degraded_node_s` (node-seconds on partitions that
+        slow their job), `rounded_up` (jobs on a larger partition than requested), `running_at_end` (jobs that had not
+        ended at the last submission), `saturated`.
     """
     ran = scheduled.ran
     window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
@@ -72,36 +68,33 @@ def _shares(
     partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult, window_s: tuple[float, float]
 ) -> dict[str, float | None]:
     length_s = window_s[1] - window_s[0]
-    names = {
-        "utilisation": "busy", "idle_no_cables": "cables", "idle_reserved": "held", "idle_fragmented": "scattered",
-        "idle_no_jobs": "empty",
-    }  # fmt: skip
     if not length_s > 0:
-        return dict.fromkeys(["utilisation", "useful_utilisation", *list(names)[1:]])
+        return dict.fromkeys(["utilisation", "useful_utilisation", *list(_SHARES)[1:]])
     blocks = partitions.machine_nodes / partitions.block_nodes
-    midplane_s = in_window(scheduled.instants, *window_s)
-    shares: dict[str, float | None] = {name: midplane_s[cause] / blocks / length_s for name, cause in names.items()}
+    steps_s = np.diff(np.clip(np.append(scheduled.instants.time_s, np.inf), *window_s))
+    shares: dict[str, float | None] = {
+        name: float((getattr(scheduled.instants, use) * steps_s).sum()) / blocks / length_s
+        for name, use in _SHARES.items()
+    }
     inside_s = np.clip(scheduled.end_s, *window_s) - np.clip(scheduled.start_s, *window_s)
-    useful = float(np.nansum(inside_s * jobs.nodes / scheduled.factor))
-    return {
-        "utilisation": shares.pop("utilisation"),
-        "useful_utilisation": useful / partitions.machine_nodes / length_s,
-    } | shares
+    useful = float(np.nansum(inside_s * jobs.nodes / scheduled.factor)) / partitions.machine_nodes / length_s
+    return {"utilisation": shares["utilisation"], "useful_utilisation": useful} | shares
 
 
-def _times(jobs: Jobs, scheduled: ScheduleResult, of: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+def _times(jobs: Jobs, scheduled: ScheduleResult, chosen: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+    """Return waits, responses and slowdowns of the chosen jobs, bool [jobs]."""
     names = ("wait_mean_s", "wait_p95_s", "wait_max_s", "response_mean_s", "slowdown_mean")
-    if not of.any():
+    if not chosen.any():
         return dict.fromkeys(names)
-    wait = scheduled.start_s[of] - jobs.submit_s[of]
-    response = scheduled.end_s[of] - jobs.submit_s[of]
-    slowdown = bounded_slowdown(response, jobs.runtime_s[of])
-    values = (wait.mean(), np.percentile(wait, 95), wait.max(), response.mean(), slowdown.mean())
+    wait_s = scheduled.start_s[chosen] - jobs.submit_s[chosen]
+    response_s = scheduled.end_s[chosen] - jobs.submit_s[chosen]
+    slowdown = bounded_slowdown(response_s, jobs.runtime_s[chosen])
+    values = (wait_s.mean(), np.percentile(wait_s, 95), wait_s.max(), response_s.mean(), slowdown.mean())
     return dict(zip(names, map(float, values), strict=True))
 
 
 def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
-    """Give response over run time, both of at least 10 s, and at least 1.
+    """Return response over run time, the run time of at least 10 s, and the ratio of at least 1.
 
     Examples
     --------
@@ -112,18 +105,18 @@ def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
 
 
 def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: float) -> bool:
-    """Return whether more work waits at the end than chance brings, so that means depend on the length of the trace.
+    """Return whether more work waits at the end than by chance, so that means depend on the length of the trace.
 
-    The node-seconds of n jobs that come at random vary by the root of the sum of their squares. On a machine that could
-    just serve them, what waits in the end is that times the absolute value of a normal number: more than
-    `SATURATION_Z` times that in one of 20 traces, and on a faster machine in fewer.
+    The node-seconds of jobs that arrive at random vary by the root of the sum of their squares. On a machine that can
+    just serve them, the waiting node-seconds at the end are this root times the absolute value of a standard normal
+    number: more than `SATURATION_Z` times the root in one of 20 traces, and on a faster machine in fewer.
 
     Parameters
     ----------
     node_s : float64 array [jobs]
-        Nodes that each job occupies, times its run time; NaN for one that was rejected.
+        Nodes that each job occupies, times its run time; NaN for a rejected job.
     last_s : float
-        When the last job came.
+        Time of the last submission.
     """
     waits = scheduled.ran & (jobs.submit_s <= last_s) & (scheduled.start_s > last_s)
     return bool(node_s[waits].sum() > SATURATION_Z * np.sqrt(np.nansum(node_s**2)))
@@ -140,10 +133,10 @@ def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
 
 
 def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of the table of jobs, those that were rejected included."""
-    of_result = ("start_s", "end_s", "class_nodes", "partition", "factor")
+    """Return the columns of the table of jobs, with the rejected ones."""
+    names = ("start_s", "end_s", "class_nodes", "partition", "factor")
     columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
-    return columns | {name: getattr(scheduled, name) for name in of_result}
+    return columns | {name: getattr(scheduled, name) for name in names}
 
 
 def list_rows(partitions: Partitions) -> list[Row]:
@@ -152,9 +145,9 @@ def list_rows(partitions: Partitions) -> list[Row]:
     Returns
     -------
     list of dict
-        `class_nodes`; `partitions` of it; `cables` that one takes and other `conflicts` that it has, on average;
-        `concurrent_max`, how many can be in use at once, and `concurrent_share`, their share of the machine; the most
-        `bisection_links` that one has.
+        `class_nodes`; its `partitions`; the mean number of `cables` that one occupies and of `conflicts` with others;
+        `concurrent_max`, the most that can be in use at once, and `concurrent_share`, their share of the machine;
+        the largest `bisection_links`.
     """
     cables = np.asarray(partitions.cable_table.sum(axis=1)).reshape(-1)
     rivals = partitions.conflicts.counts - 1

@@ -1,4 +1,4 @@
-"""How many partitions can be in use at one time: set packing, exact."""
+"""Largest number of partitions in use at one time: exact set packing."""
 
 from collections.abc import Sequence
 
@@ -15,15 +15,15 @@ def max_disjoint_partitions(
 ) -> tuple[int, ...]:
     """Find a largest set of partitions that do not conflict.
 
-    An integer program, one variable a partition and one constraint a midplane and a cable, solved by HiGHS to the
-    optimum: each may be taken by one at most.
+    An integer program, solved by HiGHS to the optimum: a variable for each partition, and a constraint for each
+    midplane and cable, which at most one partition occupies.
 
     Parameters
     ----------
     chosen : bool array [partitions], optional
-        Which of them may be taken; left out: all.
+        Which of them to select from; default: all.
     given : sequence of int, optional
-        Partitions that are in use already; they are not counted.
+        Partitions that are in use already, and not part of the result.
 
     Raises
     ------
@@ -47,21 +47,20 @@ def max_disjoint_partitions(
 
     wanted = np.ones(len(partitions), dtype=bool) if chosen is None else chosen.copy()
     conflicts = partitions.conflicts
-    for taken in given:
-        rivals = conflicts.other[conflicts.first[taken] : conflicts.first[taken + 1]]
+    for number in given:
+        rivals = conflicts.other[conflicts.first[number] : conflicts.first[number + 1]]
         if len(np.intersect1d(rivals, given)) > 1:
-            problem = f"the partition {partitions.names[taken]} conflicts with another that is given"
+            problem = f"the partition {partitions.names[number]} conflicts with another that is given"
             raise FabricstudyError(f"{problem}; leave one of them out")
         wanted[rivals] = False
-    places = np.flatnonzero(wanted)
-    if not len(places):
+    numbers = np.flatnonzero(wanted)
+    if not len(numbers):
         return ()
-    takes = sparse.hstack([partitions.midplane_table, partitions.cable_table]).tocsr()[places].T
-    once = sparse.csr_array(takes)[np.asarray(takes.sum(axis=1)).reshape(-1) > 1]
-    limits = [LinearConstraint(once, ub=np.ones(once.shape[0]))] if once.shape[0] else []
-    optimum = milp(
-        -np.ones(len(places)), integrality=np.ones(len(places), dtype=np.int64), bounds=Bounds(0, 1), constraints=limits
-    )
+    occupied = sparse.hstack([partitions.midplane_table, partitions.cable_table]).tocsr()[numbers].T
+    contested = sparse.csr_array(occupied)[np.asarray(occupied.sum(axis=1)).reshape(-1) > 1]
+    limits = [LinearConstraint(contested, ub=np.ones(contested.shape[0]))] if contested.shape[0] else []
+    ones = np.ones(len(numbers), dtype=np.int64)
+    optimum = milp(-ones, integrality=ones, bounds=Bounds(0, 1), constraints=limits)
     if optimum.status != 0:
-        raise FabricstudyError(f"no optimum was found for {len(places)} partitions: {optimum.message}")
-    return tuple(places[optimum.x > 0.5].tolist())
+        raise FabricstudyError(f"no optimum was found for {len(numbers)} partitions: {optimum.message}")
+    return tuple(numbers[optimum.x > 0.5].tolist())

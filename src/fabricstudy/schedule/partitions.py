@@ -1,28 +1,79 @@
-"""The partitions of a machine as arrays, and the pool of nodes of a machine that has none."""
+"""The partitions of a machine as arrays, and the pool of nodes of a machine without partitions."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, PartitionSpace
 
-from .cables import Lines, Partition, partition_space
-from .conflicts import Conflicts, find_conflicts
+from .cables import Lines, Partition, cabled_space
 from .jobs import Ints
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 
+MAX_CONFLICTS = 100_000_000
+"""Ordered pairs of partitions that conflict; each needs five bytes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conflicts:
+    """The partitions that each one conflicts with, itself included, as the rows of a sparse matrix.
+
+    Parameters
+    ----------
+    first : int64 array [partitions + 1]
+        Position of each partition's first conflict in the other arrays.
+    other : int32 array [conflicts]
+        The other partition, ascending for each.
+    shares_midplane : bool array [conflicts]
+        Whether the two share a midplane; otherwise they share only cables.
+    """
+
+    first: npt.NDArray[np.int64]
+    other: npt.NDArray[np.int32]
+    shares_midplane: npt.NDArray[np.bool_]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """Number of partitions that each conflicts with, itself included."""
+        return np.diff(self.first)
+
+
+def find_conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflicts:
+    """Return the conflicts of partitions.
+
+    Parameters
+    ----------
+    midplanes, cables : sparse array [partitions, midplanes or cables]
+        1 where a partition occupies it.
+
+    Raises ConfigError if there are more than `MAX_CONFLICTS`.
+    """
+    shared = (midplanes @ midplanes.T).astype(np.int32)
+    # Cables count 2 and midplanes 1, so an odd entry shares a midplane.
+    both = (shared.sign() + 2 * (cables @ cables.T).sign()).tocsr()
+    if both.nnz > MAX_CONFLICTS:
+        problem = f"{midplanes.shape[0]:,} partitions have {both.nnz // 2:,} conflicts, which is too many"
+        remedy = f"list fewer partitions, with at most {MAX_CONFLICTS // 2:,} conflicts"
+        raise ConfigError(problem, remedy, code="out-of-range")
+    both.sort_indices()
+    return Conflicts(both.indptr.astype(np.int64), both.indices.astype(np.int32), both.data % 2 == 1)
+
+
 @dataclass(frozen=True)
 class Variant:
-    """The properties of a partition that decide how long a job runs.
+    """The properties of a partition on which the run time of a job depends.
 
     Parameters
     ----------
@@ -44,24 +95,23 @@ class Variant:
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """The partitions that a scheduler may give to jobs, in the order of its list.
+    """The partitions that a scheduler allocates to jobs, in the order of its list.
 
     Parameters
     ----------
     lines : Lines
         Midplanes and cables of the machine.
     block_nodes : int
-        Nodes of a midplane, or of whatever building block the machine has.
+        Nodes of a midplane, or of another building block.
     listed : tuple of Partition
-        The partitions.
     nodes : int64 array [partitions]
         Nodes of each.
     variant : int64 array [partitions]
         Number of its variant.
     variants : tuple of Variant
-        In the order in which they occur.
+        In the order of their first partitions.
     rank : int64 array [partitions]
-        Those of lower rank are tried first, however much they block.
+        Partitions of lower rank are tried first, whatever they block.
     """
 
     lines: Lines
@@ -87,7 +137,7 @@ class Partitions:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A name of each for people."""
+        """The name of each."""
         return tuple(map(str, self.listed))
 
     def midplanes_of(self, partition: int) -> list[int]:
@@ -95,7 +145,7 @@ class Partitions:
         return self.lines.midplanes_of(self.listed[partition])
 
     def cables_of(self, partition: int) -> list[int]:
-        """Return the numbers of the cables that a partition takes, ascending."""
+        """Return the numbers of the cables that a partition occupies, ascending."""
         return self.lines.cables(self.listed[partition])
 
     @cached_property
@@ -105,13 +155,13 @@ class Partitions:
 
     @cached_property
     def cable_table(self) -> sparse.csr_array:
-        """1 where a partition takes a cable, [partitions, cables]."""
+        """1 where a partition occupies a cable, [partitions, cables]."""
         cables = self.midplanes * len(self.lines.lengths)
         return _table([self.cables_of(number) for number in range(len(self))], cables)
 
     @cached_property
     def conflicts(self) -> Conflicts:
-        """Which of them cannot be in use at one time."""
+        """Pairs of partitions that cannot be in use at one time."""
         return find_conflicts(self.midplane_table, self.cable_table)
 
 
@@ -119,43 +169,37 @@ def _table(rows: Sequence[Sequence[int]], columns: int) -> sparse.csr_array:
     from scipy import sparse
 
     first = np.cumsum([0, *map(len, rows)])
-    column = np.array([column for row in rows for column in row], dtype=np.int64)
+    column = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
     return sparse.csr_array((np.ones(len(column), dtype=np.int32), column, first), shape=(len(rows), columns))
 
 
 def build_partitions(
     space: PartitionSpace, lines: Lines, listed: Sequence[Partition], rank: Mapping[Geometry, int] | None = None
 ) -> Partitions:
-    """Put a list of partitions of a machine into arrays.
+    """Return a list of partitions of a machine as arrays; `rank` is by shape, 0 by default.
 
-    Parameters
-    ----------
-    rank : mapping, optional
-        Rank by shape; left out: all have the same.
-
-    Raises ConfigError if one is listed twice.
+    Raises ConfigError if a partition is listed twice.
     """
-    seen = set()
-    kinds: dict[tuple[Geometry, tuple[bool, ...]], Variant] = {}
+    if len(set(listed)) < len(listed):
+        duplicate = next(partition for partition, count in Counter(listed).items() if count > 1)
+        problem = f"the partition {duplicate} is listed twice"
+        raise ConfigError(problem, "list each once", value=str(duplicate), code="duplicate")
+    variant_of: dict[tuple[Geometry, tuple[bool, ...]], Variant] = {}
     for partition in listed:
-        if partition in seen:
-            problem = f"the partition {partition} is listed twice"
-            raise ConfigError(problem, "list each once", value=str(partition), code="duplicate")
-        seen.add(partition)
-        alike = (partition.shape, partition.wrap)
-        if alike not in kinds:
-            cabled = partition_space(space, partition)
+        if (partition.shape, partition.wrap) not in variant_of:
+            cabled = cabled_space(space, partition)
             links, capacity_Bps = cabled.bisection_links(partition.shape), cabled.bisection_Bps(partition.shape)
-            kinds[alike] = Variant(space.nodes(partition.shape), partition.is_torus, links, capacity_Bps)
-    variants = tuple(dict.fromkeys(kinds.values()))
-    number = {variant: place for place, variant in enumerate(variants)}
-    variant = [number[kinds[partition.shape, partition.wrap]] for partition in listed]
+            variant = Variant(space.nodes(partition.shape), partition.is_torus, links, capacity_Bps)
+            variant_of[partition.shape, partition.wrap] = variant
+    variants = tuple(dict.fromkeys(variant_of.values()))
+    number_of = {variant: number for number, variant in enumerate(variants)}
+    numbers = [number_of[variant_of[partition.shape, partition.wrap]] for partition in listed]
     return Partitions(
         lines=lines,
         block_nodes=space.block_nodes,
         listed=tuple(listed),
-        nodes=np.array([variants[place].nodes for place in variant], dtype=np.int64),
-        variant=np.array(variant, dtype=np.int64),
+        nodes=np.array([variants[number].nodes for number in numbers], dtype=np.int64),
+        variant=np.array(numbers, dtype=np.int64),
         variants=variants,
         rank=np.array([(rank or {}).get(partition.shape, 0) for partition in listed], dtype=np.int64),
     )
@@ -163,14 +207,14 @@ def build_partitions(
 
 @dataclass(frozen=True)
 class NodePool:
-    """Nodes without a topology: any that are free will do.
+    """Nodes without a topology: a job runs on any free ones.
 
     Parameters
     ----------
     machine_nodes : int
         Nodes of the machine.
     counts_only : bool
-        Whether a reservation is a number of nodes, as in textbooks; otherwise it is a set of them.
+        Whether a reservation is a number of nodes, as in textbooks; otherwise it is a set of nodes.
     """
 
     machine_nodes: int
@@ -178,7 +222,7 @@ class NodePool:
 
     @property
     def block_nodes(self) -> int:
-        """Nodes that are given out together."""
+        """Nodes of the smallest allocation."""
         return 1
 
     @property

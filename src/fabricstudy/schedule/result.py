@@ -10,21 +10,21 @@ from .jobs import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class UtilisationSeries:
-    """How the machine was used from each instant to the next one.
+    """Use of the machine from each instant to the next one.
 
-    An idle midplane is counted for one cause, the first of these that holds: `empty`, no job waits; `cables`, a waiting
-    job has a partition on it whose midplanes are all free, but none there whose cables are, too; `held`, a waiting job
-    has a free partition on it, yet may not start; `scattered`, the rest. With those that are `busy` they add up to all
-    midplanes. Without a topology, nodes stand for midplanes.
+    An idle midplane is counted for the first of these causes that holds: `empty`, no job waits; `cables`, a waiting job
+    has a partition on it whose midplanes are all free, but none whose cables are free, too; `held`, a waiting job has a
+    free partition on it, but may not start; `scattered`, all others. With the `busy` ones they add up to all midplanes.
+    Without a topology, nodes are counted.
 
     Parameters
     ----------
     time_s : float64 array [instants]
-        When something ended, came or was due; ascending, each once.
+        Times of submissions, ends and due slots; ascending and distinct.
     busy, empty, cables, held, scattered : int64 array [instants]
-        Midplanes, after what could start has started.
+        Midplanes, after jobs have started.
     queue : int64 array [instants]
-        Jobs that wait then.
+        Waiting jobs.
     """
 
     time_s: Floats
@@ -46,22 +46,20 @@ class ScheduleResult:
     Parameters
     ----------
     start_s, end_s : float64 array [jobs]
-        NaN for a job that was rejected, since no partition is large enough.
+        NaN for a rejected job, for which no partition is large enough.
     partition : int64 array [jobs]
-        Number in the list; -1 for a job that was rejected, 0 in a pool.
+        Number in the list; -1 for a rejected job, 0 in a pool.
     class_nodes : int64 array [jobs]
-        Nodes of its size class, 0 for a job that was rejected; in a pool those that it asked for.
+        Nodes of its size class, 0 for a rejected job; in a pool the requested nodes.
     factor : float64 array [jobs]
-        How many times as long it ran there; NaN for a job that was rejected.
+        Slowdown of its run time; NaN for a rejected job.
     backfilled : bool array [jobs]
-        Whether it started while one that stood before it in the queue had to wait.
+        Whether it started while a job ahead of it in the queue had to wait.
     promised_s : float64 array [jobs]
-        When its first reservation or slot began; NaN if it never had one.
+        Begin of its first reservation or slot; NaN if it never had one.
     instants : UtilisationSeries
-        How the machine was used.
     spans : int64 array [spans, 3]
-        In a pool the nodes of each job: job, first node and last node, by job and node; empty where there are
-        partitions.
+        In a pool the nodes of each job: job, first node and last node, sorted by job and node; else empty.
     """
 
     start_s: Floats
@@ -80,6 +78,6 @@ class ScheduleResult:
         return self.partition >= 0
 
     def nodes_of(self, job: int) -> list[tuple[int, int]]:
-        """Return the nodes that a job had in a pool: first and last of each interval, ascending."""
+        """Return the nodes of a job in a pool: first and last of each interval, ascending."""
         first, last = np.searchsorted(self.spans[:, 0], [job, job + 1])
         return [(int(low), int(high)) for _, low, high in self.spans[first:last]]

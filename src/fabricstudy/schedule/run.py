@@ -1,4 +1,4 @@
-"""A run: one fully specified schedule, and the id derived from what can change its outcome."""
+"""A run: one fully specified schedule, and its id, a digest of all that can change the outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,33 +21,29 @@ from .trace import Trace
 
 
 class RunBase(Model):
-    """What a run of a schedule is made of, but for its seed."""
+    """Everything that specifies a run of a schedule but its seed."""
 
-    machine: Topology = Field(description="what is scheduled: a grid, but for `partitions: nodes`")
-    partitions: PartitionList = Field(description="what may be given to jobs")
+    machine: Topology = Field(description="the machine: a grid, except with `partitions: nodes`")
+    partitions: PartitionList = Field(description="partitions that are allocated to jobs")
     trace: Trace = Field(description="the jobs")
-    order: Order = Field(default_factory=Fcfs, description="which waiting job comes first")
-    backfill: Backfill = Field(default_factory=Easy, description="which may start before its turn")
-    slowdown: Slowdown = Field(default_factory=Slowdown, description="how much longer jobs run on lesser partitions")
-    request: Literal["scaled", "fixed"] = Field(
-        "scaled", description="whether the requested time grows with the slowdown"
-    )
-    limit: Literal["none", "kill"] = Field(
-        "none", description="kill: a job ends when the time that it asked for is over"
-    )
+    order: Order = Field(default_factory=Fcfs, description="order of the waiting jobs")
+    backfill: Backfill = Field(default_factory=Easy, description="which jobs may start before earlier ones")
+    slowdown: Slowdown = Field(default_factory=Slowdown, description="slowdown of jobs on partitions that are not tori")
+    request: Literal["scaled", "fixed"] = Field("scaled", description="whether requested times grow with the slowdown")
+    limit: Literal["none", "kill"] = Field("none", description="kill: a job ends at its requested time")
 
 
 class Run(RunBase):
-    """One run: its seed draws the trace and the applications."""
+    """One run; the seed is that of the trace and of the applications."""
 
     seed: Whole = Field(ge=0, lt=2**31)
 
 
 @dataclass(frozen=True)
 class RatioInputs:
-    """Points whose times make one ratio: medians over those of the lesser network and over those of the torus.
+    """Points of the lesser network and of the torus, one for each seed, whose median times form a ratio.
 
-    The metric is runtime_ns or expected_load_ns; of each side there is one point a seed.
+    The metric is runtime_ns or expected_load_ns.
     """
 
     metric: str
@@ -57,44 +53,34 @@ class RatioInputs:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A distinct run and its ids.
-
-    Parameters
-    ----------
-    schedule : str
-        Name of the schedule that it is of.
-    list_id : str
-        Id of machine and list of partitions.
-    needs : mapping
-        For `measured`: by number of the application and nodes of the partition.
-    folder : Path
-        The study's folder, where a log is sought.
-    keeps_jobs : bool
-        Whether each of its jobs is a row of a table.
-    """
+    """A distinct run of a schedule and its ids."""
 
     schedule: str
     run_id: str
     list_id: str
+    """Id of machine and list of partitions."""
     run: Run
     needs: Mapping[tuple[int, int], RatioInputs]
+    """For `measured`: by number of the application and nodes of the partition."""
     folder: Path
+    """The folder of the study, to which paths of logs are relative."""
     keeps_jobs: bool
+    """Whether each of its jobs is a row of a table."""
 
     @property
     def key(self) -> str:
-        """Hexadecimal digits by which runs are divided into jobs; those of one list stay together."""
+        """Hexadecimal digits by which runs are sorted into chunks; runs of one list are adjacent."""
         return self.list_id[1:] + self.run_id[1:]
 
     @property
     def predicted_cpu_s(self) -> float:
-        """Predicted processor time."""
+        """Predicted CPU time."""
         return START_CPU_S + CPU_S_OF_A_JOB * self.run.trace.expected_jobs
 
     @property
     def points(self) -> set[str]:
         """Ids of the points that it needs."""
-        return {point for needed in self.needs.values() for point in (*needed.of, *needed.against)}
+        return {point for inputs in self.needs.values() for point in (*inputs.of, *inputs.against)}
 
 
 START_CPU_S = 0.02
@@ -102,14 +88,14 @@ CPU_S_OF_A_JOB = 8e-6
 
 
 def run_id(run: Run, needs: Mapping[tuple[int, int], RatioInputs], log: str | None = None) -> str:
-    """Return "r" and 12 hexadecimal digits over what can change a run: itself, the points that it rests on, its log.
+    """Return "r" and 12 hexadecimal digits of a digest of the run, the points of its ratios, and its log.
 
-    `log` is the SHA-256 of the file of its trace, if it has one.
+    `log` is the SHA-256 of the file of its trace, if there is one.
     """
-    points = [f"{key} {needed}" for key, needed in sorted(needs.items())]
+    points = [f"{key} {inputs}" for key, inputs in sorted(needs.items())]
     return digest("r", canonical_json([run.physics(), log, points]))
 
 
 def list_id(machine: Topology, partitions: PartitionList) -> str:
-    """Return "l" and 12 hexadecimal digits over a machine and a list of its partitions."""
+    """Return "l" and 12 hexadecimal digits of a digest of a machine and a list of its partitions."""
     return digest("l", canonical_json([machine.physics(), partitions.physics()]))

@@ -1,4 +1,4 @@
-"""One schedule from beginning to end."""
+"""Simulation of one schedule."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .backfill.base import Backfill
-from .jobs import Floats, Ints, Jobs
+from .jobs import Floats, Jobs
 from .order.base import Order
 from .order.fcfs import Fcfs
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult, UtilisationSeries
-from .state import ScheduleState, initial_state, size_classes
+from .state import initial_state, size_classes
 
 
 def simulate_schedule(
@@ -23,31 +23,28 @@ def simulate_schedule(
     scale_request: bool = True,
     kill: bool = False,
 ) -> ScheduleResult:
-    """Run jobs on partitions.
+    """Simulate the schedule of jobs on partitions.
 
     Parameters
     ----------
-    order, backfill : Order, Backfill
-        Which waiting job comes first, and which may start before its turn.
     factors : float64 array [jobs, variants], optional
-        How many times as long each job runs on a partition of each variant; infinite where it never takes one. Left
-        out: 1.
+        Slowdown of each job on partitions of each variant; infinite where it never runs. Default: 1.
     scale_request : bool, optional
-        Whether the requested time grows by the same factor.
+        Whether requested times grow by the same factors.
     kill : bool, optional
-        Whether a job ends when the time that it asked for is over.
+        Whether a job ends at its requested time.
 
     Raises
     ------
     ConfigError
-        If the rule of backfilling needs partitions, and there are none.
+        If the backfilling rule needs partitions, and there are none.
     ValueError
-        If a time or a factor is not above zero, or there is not one factor for each job and variant.
+        If a time or a factor is not above zero, or `factors` has another shape.
 
     Examples
     --------
-    Two jobs of 1,024 nodes in one line of four midplanes: each torus takes all cables of the line, so that the second
-    job has to wait for the first one; as meshes, open along the line, both start at once.
+    Two jobs of 1,024 nodes in one line of four midplanes: each torus occupies all cables of the line, so that the
+    second job waits for the first one; as meshes, open along the line, both start at once.
 
     >>> from fabricstudy.machine.base import Topology
     >>> from fabricstudy.schedule.partition_list import PartitionList
@@ -68,50 +65,44 @@ def simulate_schedule(
         raise ValueError("run times, requests, nodes and factors have to be above zero")
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     class_nodes = size_classes(jobs.nodes, variant_nodes, factors)
-    kept = np.flatnonzero(class_nodes)
+    accepted = np.flatnonzero(class_nodes)
     order = order if backfill.follows_order else Fcfs()
     task = initial_state(
-        partitions, jobs.at(kept), class_nodes[kept], factors[kept], order, scale_request, kill, backfill.needs_above
+        partitions,
+        jobs.at(accepted),
+        class_nodes[accepted],
+        factors[accepted],
+        order,
+        scale_request,
+        kill,
+        backfill.needs_above,
     )
     from .kernel import compiled_score
 
     score = compiled_score(type(order))
+    variant: Any = 0
     if isinstance(partitions, NodePool):
         times, counts, spans = backfill.schedule_on_nodes(task, score, partitions)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
     else:
         times, counts = backfill.schedule(task, score)
         spans = np.empty((0, 3), dtype=np.int64)
-    spans[:, 0] = kept[spans[:, 0]]
-    spans = spans[np.lexsort((spans[:, 1], spans[:, 0]))]
-    return _result(partitions, len(jobs), kept, class_nodes, task, UtilisationSeries(times, *counts.T), spans)
+        variant = partitions.variant[task.jobs["partition"]]
+    spans[:, 0] = accepted[spans[:, 0]]
 
+    def of_all(values: npt.NDArray[Any], rejected: Any) -> npt.NDArray[Any]:
+        column = np.full(len(jobs), rejected, dtype=values.dtype)
+        column[accepted] = values
+        return column
 
-def _result(
-    partitions: Partitions | NodePool,
-    size: int,
-    kept: Ints,
-    class_nodes: Ints,
-    task: ScheduleState,
-    instants: UtilisationSeries,
-    spans: Ints,
-) -> ScheduleResult:
-    def spread(of_kept: npt.NDArray[Any], otherwise: Any) -> npt.NDArray[Any]:
-        whole = np.full(size, otherwise, dtype=of_kept.dtype)
-        whole[kept] = of_kept
-        return whole
-
-    done = task.jobs
-    variant = 0 if isinstance(partitions, NodePool) else partitions.variant[done["partition"]]
-    factor = task.factor[np.arange(len(kept)), variant]
     return ScheduleResult(
-        start_s=spread(done["start_s"], np.nan),
-        end_s=spread(done["end_s"], np.nan),
-        partition=spread(done["partition"], -1),
+        start_s=of_all(task.jobs["start_s"], np.nan),
+        end_s=of_all(task.jobs["end_s"], np.nan),
+        partition=of_all(task.jobs["partition"], -1),
         class_nodes=class_nodes,
-        factor=spread(factor, np.nan),
-        backfilled=spread(done["backfilled"] > 0, False),
-        promised_s=spread(done["promised_s"], np.nan),
-        instants=instants,
-        spans=spans,
+        factor=of_all(task.factor[np.arange(len(accepted)), variant], np.nan),
+        backfilled=of_all(task.jobs["backfilled"] > 0, False),
+        promised_s=of_all(task.jobs["promised_s"], np.nan),
+        instants=UtilisationSeries(times, *counts.T),
+        spans=spans[np.lexsort((spans[:, 1], spans[:, 0]))],
     )

@@ -1,4 +1,4 @@
-"""How many times as long jobs run on partitions that lack rings or bisection: given, measured, or from bisections."""
+"""Slowdown of jobs on partitions that lack rings or bisection: given, measured, or from bisections."""
 
 from __future__ import annotations
 
@@ -26,37 +26,35 @@ Share = Annotated[Number, Field(ge=0, le=1)]
 Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
 
 _DRAW = 20_483
-"""Makes the random stream of applications differ from those of the trace, which have the same seed."""
+"""Separates the random stream of applications from those of the trace, which have the same seed."""
 
 
 class Application(Model):
-    """A part of the jobs that communicates in one way."""
+    """A part of the jobs with equal communication."""
 
     name: Annotated[
-        str, Name("[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}", "take letters, digits, blanks, '_', '.' and '-'", 32)
+        str, Name("[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}", "use letters, digits, blanks, '_', '.' and '-'", 32)
     ] = Field(description="name, for the tables")
-    share: Annotated[Number, Field(gt=0)] = Field(
-        1.0, description="share of the jobs; shares are taken relative to their sum"
-    )
-    executables: Numbers = Field((), description="numbers of its programs in the log, instead of drawing by share")
-    queues: Numbers = Field((), description="numbers of its queues in the log, instead of drawing by share")
+    share: Annotated[Number, Field(gt=0)] = Field(1.0, description="share of the jobs, relative to the sum of shares")
+    executables: Numbers = Field((), description="numbers of its programs in the log, instead of a share")
+    queues: Numbers = Field((), description="numbers of its queues in the log, instead of a share")
     where: dict[str, Condition] = Field(
         default_factory=dict, description="with `measured`: its points, {axis: label or [labels]}"
     )
     communication: Share | None = Field(
-        None, description="part of its run time that is communication; left out: all (or that of `bisection`)"
+        None, description="part of its run time that is communication; default: all (or that of `bisection`)"
     )
-    mesh: Loss | None = Field(None, description="its own loss on a mesh, in place of `slowdown.mesh`")
+    mesh: Loss | None = Field(None, description="its loss on a mesh, in place of `slowdown.mesh`")
     asks: Literal["any", "torus", "mesh"] = Field(
-        "any", description="torus: it never takes a mesh; mesh: no torus where its size has meshes; any: what is free"
+        "any", description="torus: never on a mesh; mesh: on no torus if its size has meshes; any: on any partition"
     )
 
 
 class Measured(Model):
     """Slowdown from simulations of the same study: time on the lesser network over that on the torus, by size.
 
-    Medians over seeds are compared. Sizes that the experiment has not take the ratio of the times at the expected link
-    loads of the experiment `beyond`, under the same labels.
+    Medians over seeds are compared. For sizes that the experiment does not have, it is the ratio of the times at the
+    expected link loads of the experiment `beyond`, under the same labels.
     """
 
     experiment: str = Field(description="experiment whose points are compared")
@@ -67,54 +65,53 @@ class Measured(Model):
     against: dict[str, Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
     nodes: str = Field(description="axis whose labels are the nodes of the partition")
     beyond: str | None = Field(
-        None, description="experiment whose times at the expected link loads stand in at sizes that are not simulated"
+        None, description="experiment whose times at the expected link loads are used at sizes that are not simulated"
     )
 
     @model_validator(mode="after")
     def _same_axes(self) -> Measured:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
-            raise ConfigError(problem, "give both the same axes", ("against",), code="not-comparable")
+            raise ConfigError(problem, "name the same axes in both", ("against",), code="not-comparable")
         return self
 
 
 class Slowdown(Model):
-    """How many times as long jobs run on partitions that are no tori; nothing given: as long as on a torus.
+    """Slowdown of jobs on partitions that are not tori; by default none.
 
-    `mesh: 0.05` is 5 % longer. `bisection: 0.3` is, for a communication share of 0.3, as much longer as the partition's
-    bisection is smaller than the best one of its size on the machine.
+    `mesh: 0.05` is 5 % longer. With `bisection: 0.3`, 30 % of the run time is communication, which grows as the
+    bisection of the partition is smaller than the best one of its size on the machine.
     """
 
     mesh: Loss | None = Field(None, description="loss of every job on a mesh: 0.05 is 5 % longer")
     measured: Measured | None = Field(None, description="from simulations of this study")
     bisection: Share | None = Field(None, description="from bisections: part of the run time that is communication")
     applications: tuple[Application, ...] = Field(
-        (), max_length=100, description="parts of the jobs that communicate differently; left out: all are alike"
+        (), max_length=100, description="parts of the jobs with different communication; default: all are equal"
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> Slowdown:
         ways = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
         if len(ways) > 1:
-            problem = f"the slowdown is given in {len(ways)} ways"
+            problem = f"the slowdown is given by {' and '.join(ways)}"
             raise ConfigError(problem, "keep one of them", (ways[1],), code="conflicting-keys")
-        names = [one.name for one in self.applications]
-        for place, name in enumerate(names):
-            if name in names[:place]:
-                problem = "two applications have this name"
-                path = ("applications", str(place), "name")
-                raise ConfigError(problem, "give each its own", path, name, "duplicate")
+        names = [application.name for application in self.applications]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                path = ("applications", str(number), "name")
+                raise ConfigError("two applications have this name", "use distinct names", path, name, "duplicate")
         return self
 
     @cached_property
     def kinds(self) -> tuple[Application, ...]:
-        """The applications; one for all jobs where the study has none."""
+        """The applications; one for all jobs if the study has none."""
         return self.applications or (Application(name="all"),)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Time on a lesser partition over that on a torus, and where it is from: simulated, or expected load."""
+    """Time on a lesser partition over that on a torus, and its source: simulated, or expected load."""
 
     value: float
     source: str
@@ -126,66 +123,59 @@ Ratios = Mapping[tuple[int, int], Ratio]
 
 @dataclass(frozen=True, eq=False)
 class SlowdownFactors:
-    """How many times as long each job runs on each variant of partition.
-
-    Parameters
-    ----------
-    table : float64 array [jobs, variants]
-        Infinite where a job never takes a partition.
-    application : int64 array [jobs]
-        Number of its application.
-    source : text array [applications, variants]
-        Where the factor is from: none, given, bisection, simulated or expected load.
-    """
+    """Slowdown of each job on each variant of partition."""
 
     table: Floats
+    """float64 array [jobs, variants], infinite where a job never runs."""
     application: Ints
+    """int64 array [jobs]: number of the application."""
     source: npt.NDArray[np.str_]
+    """text array [applications, variants]: source of the factor, none, given, bisection, simulated or expected load."""
 
 
 def slowdown_factors(
     slowdown: Slowdown, jobs: Jobs, partitions: Partitions | NodePool, machine: Topology, seed: int, ratios: Ratios
 ) -> SlowdownFactors:
-    """Return how many times as long each job runs on each variant of partition.
+    """Return the slowdown of each job on each variant of partition.
 
     Parameters
     ----------
     machine : Topology
-        Whose best bisections `bisection` compares with.
+        Its best bisections are the baseline of `bisection`.
     seed : int
-        For the draw of applications; the same seed gives each job the same one.
+        Of the draw of applications.
     ratios : mapping
-        For `measured`: all that `non_torus_sizes` asks for.
+        For `measured`: of all `non_torus_sizes`.
     """
     kinds, variants = slowdown.kinds, partitions.variants
-    shares = np.array([one.share for one in kinds])
+    shares = np.array([application.share for application in kinds])
     drawn = np.random.default_rng([seed, _DRAW]).choice(len(kinds), len(jobs), p=shares / shares.sum())
-    for number, one in enumerate(kinds):
-        drawn[np.isin(jobs.executable, one.executables) | np.isin(jobs.queue, one.queues)] = number
-    application = drawn.astype(np.int64)
-    table, sources = np.empty((len(kinds), len(variants))), []
-    for number, one in enumerate(kinds):
-        for place, variant in enumerate(variants):
-            factor, source = _factor(slowdown, one, variant, machine, ratios.get((number, variant.nodes)))
-            table[number, place] = factor
-            sources.append(source)
+    for number, application in enumerate(kinds):
+        drawn[np.isin(jobs.executable, application.executables) | np.isin(jobs.queue, application.queues)] = number
+    factors = [
+        _factor(slowdown, application, variant, machine, ratios.get((number, variant.nodes)))
+        for number, application in enumerate(kinds)
+        for variant in variants
+    ]
+    shape = len(kinds), len(variants)
+    table, source = (np.array(column).reshape(shape) for column in zip(*factors, strict=True))
     table[refused(kinds, variants)] = np.inf
-    return SlowdownFactors(table[application], application, np.array(sources).reshape(table.shape))
+    return SlowdownFactors(table[drawn], drawn.astype(np.int64), source)
 
 
 def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> npt.NDArray[np.bool_]:
-    """Return whether jobs of each application never take partitions of each variant, [applications, variants]."""
+    """Return whether jobs of an application never run on partitions of a variant, [applications, variants]."""
     meshes = {variant.nodes for variant in variants if not variant.torus}
     unwanted = {
         "any": [False for _ in variants],
         "torus": [not variant.torus for variant in variants],
         "mesh": [variant.torus and variant.nodes in meshes for variant in variants],
     }
-    return np.array([unwanted[one.asks] for one in kinds])
+    return np.array([unwanted[application.asks] for application in kinds])
 
 
 def non_torus_sizes(partitions: Partitions | NodePool) -> list[int]:
-    """Return the sizes, in nodes, of partitions that are no tori."""
+    """Return the sizes, in nodes, of partitions that are not tori."""
     return sorted({variant.nodes for variant in partitions.variants if not variant.torus})
 
 
@@ -208,7 +198,7 @@ def _factor(
 
 
 def best_bisections(machine: GridConfig) -> dict[int, float]:
-    """Return the largest bisection of each size of partition, in bytes a second by nodes.
+    """Return the largest bisection of each size of partition, in bytes per second by nodes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the event loop works on: all of it as arrays, so that compiled code can have it."""
+"""The state of the event loop as arrays, for compiled code."""
 
 from typing import Any, NamedTuple
 
@@ -18,34 +18,35 @@ NONE, EASY, CONSERVATIVE, DRAIN = range(4)
 class ScheduleState(NamedTuple):
     """Partitions, jobs, state and results of one schedule; few arrays of records, since many slow the compiler down.
 
-    A *group* is what a job may run on: the partitions of its size class of the variants that it takes. Lists in lists
-    are one array each, with the `first` position of each list and that behind its `last`.
+    A *group* is the partitions on which a job may run: those of its size class and its variants. A list of lists is one
+    array, with the `first` position of each inner list and the position behind its `last`.
 
     Parameters
     ----------
     parts : array of PART [partitions]
-        Where lists begin and end: of `conflicts`, of `groups_of`, and of `above`; `rank`, `variant`, `degree`
-        (partitions that conflict with it); and the state: how many running jobs keep it from use (`blockers`), and by
-        a midplane (`seats`), the job on it or -1 (`occupant`), the last of their ends by request (`expected_s`; minus
-        infinity without any, infinity where it has to be found), and a `mark`, set where it equals the last given out.
-        For slots: how many are `filled`, and the stamp of the last that was `freed`.
+        Positions of its lists in `conflicts`, `groups_of` and `above`; `rank`, `variant`, `degree` (number of
+        conflicts); and the state: the number of running jobs that block it (`blockers`), and that share a midplane with
+        it (`seats`), the job on it or -1 (`occupant`), the last end by request of its blockers (`expected_s`; minus
+        infinity without blockers, infinity if unknown), and a `mark`, set if it equals the current stamp. For slots:
+        their number (`filled`), and the stamp when one was last `freed`.
     conflicts : array of CONFLICT
         The partitions with which each conflicts, and whether they share a midplane.
     groups : array of GROUP [groups]
-        Where its `members` begin and end, how many of them are free, how many jobs wait; in a pass `open` says whether
-        one is free beside the reservation, or how many are not drained; `freed` is the last stamp of its members.
+        Positions of its list in `members`, numbers of free members and of waiting jobs; within a pass, `open` is
+        whether a free member does not conflict with the reservation, or the number of members that are not drained;
+        `freed` is the last stamp of its members.
     members, groups_of, above : int64 arrays
-        Partitions of each group; groups of each partition; larger partitions that have all midplanes of each.
+        Partitions of each group; groups of each partition; larger partitions with all midplanes of each.
     words : uint64 array [partitions, words]
         Midplanes of each partition as bits.
     used : uint64 array [words]
         Midplanes in use.
     jobs : array of JOB [jobs]
-        In the order of submission. `lowest` is the least of its factors, `place` that in an order that never changes;
-        `expected_s` its end by the request. For slots: its partition or -1 (`slot`), when it begins, and the stamp when
-        it was looked for (`tried`).
+        In the order of submission. `lowest` is the least of its factors, `place` its position in an order that never
+        changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its begin, and the stamp of
+        the search for it (`tried`).
     factor : float64 array [jobs, variants]
-        How many times as long it runs.
+        Slowdown of its run time.
     queue_job, queue_submit_s, queue_request_s, queue_nodes, queue_score : arrays [jobs]
         The queue, at positions `counter[FIRST]` .. `counter[LAST] - 1`.
     running : int64 array [jobs]
@@ -53,9 +54,9 @@ class ScheduleState(NamedTuple):
     heap : int64 array [jobs]
         Positions of the queue.
     counter : int64 array [5]
-        Numbers that change.
+        Numbers that change, at `FIRST` .. `SPANS` of `fabricstudy.schedule.kernel.compiled`.
     scale_request, kill, changes : bool
-        Whether requests grow with the run time, jobs end with their request, and the order of the queue changes.
+        Whether requests grow with the run time, jobs end at their request, and the order of the queue changes.
     midplanes : int
         Of the machine.
     """
@@ -102,12 +103,12 @@ JOB = _record(
 
 
 def size_classes(nodes: Array, variant_nodes: Array, factors: Array) -> Array:
-    """Return the size class of each job in nodes: the least that holds it and that it takes; 0 if there is none."""
-    found = np.zeros(len(nodes), dtype=np.int64)
+    """Return the size class of each job in nodes: the smallest on which it fits and may run; 0 if there is none."""
+    classes = np.zeros(len(nodes), dtype=np.int64)
     for size in np.unique(variant_nodes)[::-1]:
-        takes = np.isfinite(factors[:, variant_nodes == size]).any(axis=1)
-        found[takes & (nodes <= size)] = size
-    return found
+        may_run = np.isfinite(factors[:, variant_nodes == size]).any(axis=1)
+        classes[may_run & (nodes <= size)] = size
+    return classes
 
 
 def initial_state(
@@ -120,27 +121,32 @@ def initial_state(
     kill: bool,
     needs_above: bool,
 ) -> ScheduleState:
-    """Lay out a schedule.
+    """Return the state before the first job.
 
     Parameters
     ----------
     class_nodes, factors : int64 array [jobs], float64 array [jobs, variants]
-        Class of each job, and its factor by variant.
+        Size class of each job, and its slowdown by variant.
     scale_request, kill : bool
-        As of `fabricstudy.schedule.simulate`.
+        As in `fabricstudy.schedule.simulate`.
     needs_above : bool
-        Whether the larger partitions above each are asked for.
+        Whether the backfilling rule uses `above`.
     """
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])
-    takes, group = _groups_of(usable)
+    usable_of_group, group = _groups_of(usable)
     listed = None if isinstance(partitions, NodePool) else partitions
-    of_group = np.zeros((1, 0), dtype=bool) if listed is None else takes[:, listed.variant]
+    of_group = np.zeros((1, 0), dtype=bool) if listed is None else usable_of_group[:, listed.variant]
     above = _above(listed) if needs_above and listed is not None else np.zeros((of_group.shape[1], 0), dtype=bool)
     groups = np.zeros(len(of_group), dtype=GROUP)
     groups["first"], groups["last"] = _edges(of_group)
     groups["free"] = of_group.sum(axis=1)
-    records = _jobs(jobs)
+    records = np.zeros(len(jobs), dtype=JOB)
+    for name in ("submit_s", "runtime_s", "request_s", "nodes"):
+        records[name] = getattr(jobs, name)
+    for name in ("start_s", "end_s", "expected_s", "promised_s"):
+        records[name] = np.nan
+    records["partition"] = records["slot"] = -1
     records["group"], records["place"] = group, _places(order, jobs)
     records["lowest"] = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
     parts, conflicts, words = _of_partitions(listed, of_group, above)
@@ -172,7 +178,7 @@ def initial_state(
 
 
 def _groups_of(usable: Array) -> tuple[Array, Array]:
-    """Return the rows of a table each once, and which of them each row is; much sooner than numpy does for rows."""
+    """Return the distinct rows of a table, and the number of each row; much faster than np.unique by rows."""
     group = np.zeros(len(usable), dtype=np.int64)
     for byte in np.packbits(usable, axis=1).T:
         group = np.unique(group << 8 | byte, return_inverse=True)[1]
@@ -180,13 +186,13 @@ def _groups_of(usable: Array) -> tuple[Array, Array]:
 
 
 def _columns(table: Array) -> Array:
-    """Return what is set in each row of a table, all rows in one list."""
-    # What numpy gives is contiguous only where it has no two elements, and the loops would be compiled twice.
+    """Return the columns that are set in each row of a table, as one list."""
+    # Slices of np.nonzero are contiguous only with fewer than two elements, and the loops would be compiled twice.
     return np.ascontiguousarray(np.nonzero(table)[1])
 
 
 def _edges(table: Array) -> tuple[Array, Array]:
-    """Return where the list of what is set in each row of a table begins and ends, if all lists stand in one."""
+    """Return the first and last position of each row of a table in the list of `_columns`."""
     last = np.cumsum(table.sum(axis=1))
     return np.concatenate([[0], last[:-1]]), last
 
@@ -195,39 +201,29 @@ def _of_partitions(partitions: Partitions | None, of_group: Array, above: Array)
     """Return `parts`, `conflicts` and `words` of a task."""
     if partitions is None:
         return np.zeros(0, dtype=PART), np.zeros(0, dtype=CONFLICT), np.empty((0, 0), dtype=np.uint64)
-    found = partitions.conflicts
-    parts, conflicts = np.zeros(len(partitions), dtype=PART), np.empty(len(found.other), dtype=CONFLICT)
-    parts["first"], parts["last"] = found.first[:-1], found.first[1:]
+    pairs = partitions.conflicts
+    parts, conflicts = np.zeros(len(partitions), dtype=PART), np.empty(len(pairs.other), dtype=CONFLICT)
+    parts["first"], parts["last"] = pairs.first[:-1], pairs.first[1:]
     parts["groups_first"], parts["groups_last"] = _edges(of_group.T)
     parts["above_first"], parts["above_last"] = _edges(above)
-    parts["rank"], parts["variant"], parts["degree"] = partitions.rank, partitions.variant, found.counts
+    parts["rank"], parts["variant"], parts["degree"] = partitions.rank, partitions.variant, pairs.counts
     parts["occupant"] = -1
     parts["expected_s"] = -np.inf
-    conflicts["other"], conflicts["shares_midplane"] = found.other, found.shares_midplane
+    conflicts["other"], conflicts["shares_midplane"] = pairs.other, pairs.shares_midplane
     bits = np.zeros((len(partitions), -(-partitions.midplanes // WORD) * WORD), dtype=np.uint8)
     bits[:, : partitions.midplanes] = partitions.midplane_table.toarray()
     return parts, conflicts, np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _above(partitions: Partitions) -> Array:
-    """Return whether a partition is larger than another and has all of its midplanes, bool [the other, it]."""
+    """Return whether the second partition is larger and has all midplanes of the first, bool [first, second]."""
     table = partitions.midplane_table
     size = np.asarray(table.sum(axis=1)).reshape(-1)
     return np.asarray(((table @ table.T).toarray() == size[:, None]) & (size[None, :] > size[:, None]))
 
 
-def _jobs(jobs: Jobs) -> Array:
-    found = np.zeros(len(jobs), dtype=JOB)
-    for name in ("submit_s", "runtime_s", "request_s", "nodes"):
-        found[name] = getattr(jobs, name)
-    found["partition"] = found["slot"] = -1
-    for name in ("start_s", "end_s", "expected_s", "promised_s"):
-        found[name] = np.nan
-    return found
-
-
 def _places(order: Order, jobs: Jobs) -> Array:
-    """Return the place of each job in an order that never changes; else that of its submission."""
+    """Return the position of each job in an order that never changes; else that of its submission."""
     place = np.arange(len(jobs))
     if not order.changes:
         score = np.empty(len(jobs))

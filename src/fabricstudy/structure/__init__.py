@@ -8,32 +8,3 @@ between jobs; `is_deadlock_free`; `load_time_ns`, the transfer time of loads, an
 `structure_record`, which caches them by machine id.
 Capacities are those of one direction of each cable, in bytes per second; times are in ns.
 """
-
-from .bisection import BisectionBounds, bisection_bounds
-from .bound import Bound, load_time_ns, lower_bound
-from .deadlock import channel_dependencies, is_deadlock_free
-from .load import LinkLoads, has_loads, link_loads, link_support, router_link_loads
-from .sharing import Sharing, link_sharing
-from .stage import structure_record
-from .summary import LinkClassSummary, Structure, describe_machine
-
-__all__ = [
-    "BisectionBounds",
-    "Bound",
-    "LinkClassSummary",
-    "LinkLoads",
-    "Sharing",
-    "Structure",
-    "bisection_bounds",
-    "channel_dependencies",
-    "describe_machine",
-    "has_loads",
-    "is_deadlock_free",
-    "link_loads",
-    "link_sharing",
-    "link_support",
-    "load_time_ns",
-    "lower_bound",
-    "router_link_loads",
-    "structure_record",
-]

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
@@ -41,7 +41,7 @@ class BisectionBounds:
     exact: bool
     """True if both are proven equal; to one part in 100,000 where cuts have no common step."""
     method: str
-    cut_side: npt.NDArray[np.bool_]
+    cut_side: Bools
     """The half with fewer nodes of the cut of capacity `upper_Bps`; bool [routers]."""
 
     def to_json(self) -> dict[str, Any]:
@@ -112,10 +112,11 @@ def spectral_bound_Bps(machine: Machine) -> float:
 def _second_eigenvalue(machine: Machine) -> float:
     """Return the second eigenvalue of the Laplacian, reduced to the routers with nodes by a Schur complement.
 
-    The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973).
+    The eigenvalues of a grid are the sums of those of its dimensions (Fiedler 1973), where capacities within a
+    dimension differ at least those of its least capacity.
     """
-    capacity_Bps = dimension_capacities_Bps(machine) if machine.dimensions else None
-    if capacity_Bps is not None and machine.nodes_of_router.all():
+    if machine.dimensions and machine.nodes_of_router.all():
+        capacity_Bps = dimension_capacities_Bps(machine)
         joined = [dimension.joined().astype(np.float64) for dimension in machine.dimensions]
         second = [float(np.linalg.eigvalsh(np.diag(line.sum(axis=1)) - line)[1]) for line in joined]
         return min(capacity * eigenvalue for capacity, eigenvalue in zip(capacity_Bps, second, strict=True))
@@ -145,7 +146,7 @@ def _second_eigenvalue(machine: Machine) -> float:
     return _second_eigenvalue_by_lanczos(laplacian, root)
 
 
-def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.float64]) -> float:
+def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: Floats) -> float:
     """Return the second eigenvalue minus its residual, a lower bound; `first_vector` has the eigenvalue 0."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -153,8 +154,8 @@ def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: npt.NDArray[np.f
     # Shifting the first eigenvalue makes the second one the smallest.
     lift = 2.0 * laplacian.diagonal().max() * first_vector / np.mean(first_vector**2)
 
-    def lifted(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        product: npt.NDArray[np.float64] = laplacian @ vector + lift * np.mean(first_vector * vector)
+    def lifted(vector: Floats) -> Floats:
+        product: Floats = laplacian @ vector + lift * np.mean(first_vector * vector)
         return product
 
     operator = LinearOperator((routers, routers), matvec=lifted, dtype=np.float64)

@@ -14,8 +14,8 @@ includes all computation, the link bound that before the first message and the t
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Integers, Ints, Numbers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import NonMinimalRouting, Routing, cached_routes
@@ -23,10 +23,6 @@ from fabricstudy.routing.base import NonMinimalRouting, Routing, cached_routes
 from .load import LinkLoads, link_loads, router_flows
 from .split import best_split_s
 
-Integers = npt.NDArray[np.integer]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.number]
 NS_PER_S = 1e9
 
 
@@ -182,9 +178,7 @@ def phase_bound_ns(
     return float(last_arrival_ns(*sends, len(node_of_rank), computing_phase, rank, before_ns, beside_ns))
 
 
-def _cut_s(
-    machine: Machine, part: npt.NDArray[np.int64], source: Integers, destination: Integers, size: Floats
-) -> float:
+def _cut_s(machine: Machine, part: Ints, source: Integers, destination: Integers, size: Floats) -> float:
     """Return the longest transfer time of what leaves or enters a part of the routers."""
     # Imports numba, which planning does not need.
     from .cut_kernels import crossing_bytes

@@ -13,7 +13,8 @@ dimension after the other. Each link of dimension i carries (N / k_i) l_i bytes,
 within one ring, line or clique puts on its busiest link (k^2/8 on an even ring, both ways at ties; k^2/4 on an even
 line; 1 on a clique). So all is delivered in T = max_i (N / k_i) l_i / w_i, and the N^2 / 4 bytes across any cut into
 halves need a capacity of N^2 / (4 T) = min_i N k_i w_i / (4 l_i) (Leighton, Rao: J. ACM 46(6), 1999), which is the
-cost above. Where an odd dimension gives the least, l_i = (k^2 - 1)/8 or (k^2 - 1)/4 leaves a bound that no cut need
+cost above. Where cables of a dimension differ, w_i is the least capacity, and the cost holds if the cut crosses only
+these. Where an odd dimension gives the least, l_i = (k^2 - 1)/8 or (k^2 - 1)/4 leaves a bound that no cut need
 attain.
 
 **Trees.** Of L leaves, let L_l be below a router of level l, and let cables of capacity C_l lead up from the subtree
@@ -27,15 +28,13 @@ is even, (L/2) C_l / L_l.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.machine.components import component_labels
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 
 from .cut import cut_capacity_Bps, weight_per_side
-
-CutSide = npt.NDArray[np.bool_]
 
 TREES = ("fat-tree", "xgft")
 """Kinds that satisfy the assumptions of the theorem on trees."""
@@ -47,7 +46,7 @@ class ClosedForm:
 
     name: str
     lower_Bps: float
-    cut_side: CutSide | None
+    cut_side: Bools | None
 
 
 def closed_form(machine: Machine) -> ClosedForm | None:
@@ -68,38 +67,35 @@ def _busiest(dimension: Dimension) -> float:
     return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[str(dimension.graph)]
 
 
-def dimension_capacities_Bps(machine: Machine) -> list[float] | None:
-    """Return the capacity between joined routers along each dimension; None if capacities within one differ."""
+def dimension_capacities_Bps(machine: Machine) -> list[float]:
+    """Return the least capacity between joined routers along each dimension."""
     assert machine.coordinates is not None
     along = np.argmax(machine.coordinates[machine.cable_tail] != machine.coordinates[machine.cable_head], axis=1)
     capacity_Bps = machine.link_capacity_Bps[::2]
-    parts = [capacity_Bps[along == number] for number in range(len(machine.dimensions))]
-    return None if any(part.min() != part.max() for part in parts) else [float(part[0]) for part in parts]
+    return [float(capacity_Bps[along == number].min()) for number in range(len(machine.dimensions))]
 
 
 def _grid(machine: Machine) -> ClosedForm | None:
-    """Return the closed form of a grid; None if a dimension has another graph, or different capacities."""
+    """Return the closed form of a grid; None if a dimension has another graph."""
     dimensions = machine.dimensions
     if not dimensions or machine.nodes_of_router.min() == 0 or any(not dimension.graph for dimension in dimensions):
-        return None
-    capacities_Bps = dimension_capacities_Bps(machine)
-    if capacities_Bps is None:
         return None
     assert machine.coordinates is not None
     smaller, larger = weight_per_side(machine)
     bounds = [
         smaller * larger / (machine.routers // dimension.length * _busiest(dimension) / capacity_Bps)
-        for dimension, capacity_Bps in zip(dimensions, capacities_Bps, strict=True)
+        for dimension, capacity_Bps in zip(dimensions, dimension_capacities_Bps(machine), strict=True)
     ]
     lower_Bps = min(bounds)
     least = [number for number, bound in enumerate(bounds) if bound <= lower_Bps * (1 + 1e-12)]
-    even = next((number for number in least if dimensions[number].length % 2 == 0), None)
-    if even is None:
-        return ClosedForm("all-to-all", lower_Bps, None)
-    dimension = dimensions[even]
-    cut_side = machine.coordinates[:, even] < dimension.length // 2
-    name = f"{machine.routers // dimension.length} {dimension.graph} of {dimension.length} routers cut in half"
-    return ClosedForm(name, cut_capacity_Bps(machine, cut_side), cut_side)
+    for number in least:
+        dimension = dimensions[number]
+        cut_side = machine.coordinates[:, number] < dimension.length // 2
+        cut_Bps = cut_capacity_Bps(machine, cut_side)
+        if dimension.length % 2 == 0 and cut_Bps <= lower_Bps * (1 + 1e-9):
+            name = f"{machine.routers // dimension.length} {dimension.graph} of {dimension.length} routers cut in half"
+            return ClosedForm(name, cut_Bps, cut_side)
+    return ClosedForm("all-to-all", lower_Bps, None)
 
 
 def _tree(machine: Machine) -> ClosedForm:
@@ -119,11 +115,11 @@ def _tree(machine: Machine) -> ClosedForm:
     return ClosedForm("any exchange of a tree", lower_Bps, None)
 
 
-def _subtrees(machine: Machine, height: int) -> npt.NDArray[np.int64]:
+def _subtrees(machine: Machine, height: int) -> Ints:
     """Return the subtree up to this level of each router, numbered by leaves; -1 above the level."""
     assert machine.level is not None
     within = np.maximum(machine.level[machine.cable_tail], machine.level[machine.cable_head]) <= height
     part = component_labels(machine.cable_tail[within], machine.cable_head[within], machine.routers)
     _, first, number = np.unique(part, return_index=True, return_inverse=True)
-    rank: npt.NDArray[np.int64] = np.argsort(np.argsort(first))[number]
+    rank: Ints = np.argsort(np.argsort(first))[number]
     return np.where(machine.level <= height, rank, -1)

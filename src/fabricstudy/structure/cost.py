@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.graph import Machine
 
 from .prices import Tariff
 
-Floats = npt.NDArray[np.float64]
 NS_OF_METRE = 5.0
 IN_RACK_M, BETWEEN_RACKS_M = 1.0, 2.0
 ALL = "all"

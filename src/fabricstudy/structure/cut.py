@@ -1,15 +1,12 @@
 """Cuts of a machine into halves, and heuristics for the best one."""
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 
 from .metis import two_parts
-
-CutSide = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 METIS_SEEDS = 8
 RANDOM_STARTS = 64
@@ -45,7 +42,7 @@ def weight_per_side(machine: Machine) -> tuple[int, int]:
     return least, int(weight.sum()) - least
 
 
-def cut_capacity_Bps(machine: Machine, cut_side: CutSide) -> float:
+def cut_capacity_Bps(machine: Machine, cut_side: Bools) -> float:
     """Return the capacity of a cut, one direction of each cable, in bytes per second."""
     leaving = cut_side[machine.link_tail] & ~cut_side[machine.link_head]
     return float(machine.link_capacity_Bps[leaving].sum())
@@ -60,7 +57,7 @@ def capacity_step_Bps(machine: Machine) -> float:
     return float(np.gcd.reduce(whole.astype(np.int64), initial=0))
 
 
-def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
+def best_cut(machine: Machine, quickly: bool = False) -> Bools:
     """Return the smaller half of a cut of small capacity, bool [routers]; deterministic.
 
     METIS and other initial cuts are refined by Kernighan-Lin passes; `quickly` uses the order of the routers and one
@@ -92,12 +89,12 @@ def best_cut(machine: Machine, quickly: bool = False) -> CutSide:
     return smaller_side(weight, best)
 
 
-def smaller_side(weight: Ints, cut_side: CutSide) -> CutSide:
+def smaller_side(weight: Ints, cut_side: Bools) -> Bools:
     """Return the half of less weight; `cut_side` if they are equal."""
     return cut_side if 2 * weight[cut_side].sum() <= weight.sum() else ~cut_side
 
 
-def _starts(machine: Machine, quickly: bool) -> list[CutSide]:
+def _starts(machine: Machine, quickly: bool) -> list[Bools]:
     """Return initial cuts, which need not be balanced."""
     links = adjacency(machine)
     capacity = machine.link_capacity_Bps[links.link]

@@ -1,16 +1,13 @@
 """Inner loops of cuts and crossing traffic, compiled by numba; links are as in `fabricstudy.routing.kernels`."""
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from fabricstudy.routing.kernels import Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints
 
 
 @njit(cache=True)
-def refine_cut(
-    first: Ints, head: Ints, capacity: Floats, weight: Ints, least: int, most: int, cut_side: npt.NDArray[np.bool_]
-) -> None:
+def refine_cut(first: Ints, head: Ints, capacity: Floats, weight: Ints, least: int, most: int, cut_side: Bools) -> None:
     """Refine a cut in place until convergence; the final weight of `cut_side` is from `least` to `most`.
 
     In a pass each router with weight moves at most once; then moves after the best cut are undone. If the halves must
@@ -72,9 +69,7 @@ def refine_cut(
 
 
 @njit(cache=True)
-def best_in_balance(
-    gain: Floats, cut_side: npt.NDArray[np.bool_], locked: npt.NDArray[np.bool_], weight: Ints, least: int, most: int
-) -> int:
+def best_in_balance(gain: Floats, cut_side: Bools, locked: Bools, weight: Ints, least: int, most: int) -> int:
     """Return the unlocked router of the largest gain that adds `least` to `most` to the side's weight, or -1."""
     best = -1
     for router in range(len(gain)):
@@ -86,9 +81,7 @@ def best_in_balance(
 
 
 @njit(cache=True)
-def best_of_side(
-    gain: Floats, cut_side: npt.NDArray[np.bool_], locked: npt.NDArray[np.bool_], weight: Ints, side: bool
-) -> int:
+def best_of_side(gain: Floats, cut_side: Bools, locked: Bools, weight: Ints, side: bool) -> int:
     """Return the unlocked router of the largest gain on one side, or -1."""
     best = -1
     for router in range(len(gain)):
@@ -99,7 +92,7 @@ def best_of_side(
 
 
 @njit(cache=True)
-def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: npt.NDArray[np.bool_], gain: Floats) -> None:
+def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: Bools, gain: Floats) -> None:
     """Move a router to the other side and update all gains."""
     cut_side[router] = not cut_side[router]
     gain[router] = -gain[router]

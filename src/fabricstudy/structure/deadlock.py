@@ -8,12 +8,10 @@ use channel k for hop k: dependencies then lead to the next channel, without cyc
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
-
-Ints = npt.NDArray[np.int64]
 
 
 def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: bool = False) -> Ints:
@@ -32,11 +30,8 @@ def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: boo
     goal = np.arange(goals) if routes.by_destination_node else edge_router
     at, goal = np.repeat(edge_router, len(goal)), np.tile(goal, len(edge_router))
     # A packet represents all that have the same goal and hold the same channel; packets of step 0 hold none.
-    occupied, known, pairs = (
-        np.empty(0, dtype=np.int64),
-        np.empty(0, dtype=np.int64),
-        [np.empty((2, 0), dtype=np.int64)],
-    )
+    occupied = known = np.empty(0, dtype=np.int64)
+    pairs = [np.empty((2, 0), dtype=np.int64)]
     channels, step = machine.routers, 0  # no route has as many hops as there are routers
     while len(at):
         hops = routes.next_hops(at, goal)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_array, csr_array, eye_array
 
+from fabricstudy.core.arrays import Bools, Floats
 from fabricstudy.machine.graph import Machine
 
 from .cut import capacity_step_Bps, cut_capacity_Bps, router_weights, smaller_side, weight_per_side
@@ -22,7 +22,7 @@ class CutSearch:
     """Result of the search: no cut has less than `lower_Bps`; `cut_side` is a better cut, if there is one."""
 
     lower_Bps: float
-    cut_side: npt.NDArray[np.bool_] | None
+    cut_side: Bools | None
 
 
 def better_cut(machine: Machine, known_Bps: float) -> CutSearch:
@@ -56,9 +56,7 @@ def better_cut(machine: Machine, known_Bps: float) -> CutSearch:
     return CutSearch(min(lower_Bps, cut_capacity_Bps(machine, cut_side)), cut_side)
 
 
-def _constraints(
-    machine: Machine, capacity: npt.NDArray[np.float64], router_weight: npt.NDArray[np.float64], most: float
-) -> LinearConstraint:
+def _constraints(machine: Machine, capacity: Floats, router_weight: Floats, most: float) -> LinearConstraint:
     """Rows with ends in both halves are cut; halves are balanced; the cut is at most `most`."""
     routers, rows = machine.routers, len(capacity)
     row, one = np.arange(rows), np.ones(rows)

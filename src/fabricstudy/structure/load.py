@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Integers, Numbers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Flows, Routes, Routing, cached_routes, sum_by_index
-
-Floats = npt.NDArray[np.float64]
-Nodes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +25,14 @@ def has_loads(machine: Machine, routing: Routing) -> bool:
     return cached_routes(machine, routing).oblivious
 
 
+def _oblivious_routes(machine: Machine, routing: Routing) -> Routes:
+    if not has_loads(machine, routing):
+        raise ValueError(f"{routing.kind} routing is not oblivious: its link loads depend on the simulation")
+    return cached_routes(machine, routing)
+
+
 def link_loads(
-    machine: Machine, source_node: Nodes, destination_node: Nodes, size_bytes: npt.NDArray[np.number], routing: Routing
+    machine: Machine, source_node: Integers, destination_node: Integers, size_bytes: Numbers, routing: Routing
 ) -> LinkLoads:
     """Return the loads of messages, arrays [messages]: exact where paths are unique, else expectations.
 
@@ -39,7 +42,7 @@ def link_loads(
     outside = np.asarray(source_node) != np.asarray(destination_node)
     source, destination = np.asarray(source_node)[outside], np.asarray(destination_node)[outside]
     size = np.asarray(size_bytes)[outside].astype(np.float64)
-    routes = cached_routes(machine, routing)
+    routes = _oblivious_routes(machine, routing)
     return LinkLoads(
         link_bytes=routes.loads(router_flows(machine, routes, source, destination, size)),
         injection_bytes=sum_by_index(source, size, machine.nodes),
@@ -47,9 +50,7 @@ def link_loads(
     )
 
 
-def link_support(
-    machine: Machine, source_node: Nodes, destination_node: Nodes, routing: Routing
-) -> npt.NDArray[np.bool_]:
+def link_support(machine: Machine, source_node: Integers, destination_node: Integers, routing: Routing) -> Bools:
     """Return the directed links between routers that messages, arrays [messages], may use, bool [links].
 
     Raises ValueError if the machine is not connected or does not fit the routing.
@@ -64,13 +65,13 @@ def router_link_loads(machine: Machine, traffic_bytes: Floats, routing: Routing)
 
     The diagonal uses no cable. Raises ValueError as `link_loads`, and for routings by destination node (d-mod-k).
     """
-    routes = cached_routes(machine, routing)
+    routes = _oblivious_routes(machine, routing)
     if routes.by_destination_node:
         raise ValueError(f"{routing.kind} routing needs destination nodes; traffic between routers has none")
     return routes.loads_between(traffic_bytes)
 
 
-def router_flows(machine: Machine, routes: Routes, source: Nodes, destination: Nodes, size: Floats) -> Flows:
+def router_flows(machine: Machine, routes: Routes, source: Integers, destination: Integers, size: Floats) -> Flows:
     """Return the flows between different routers, summed per pair."""
     router = machine.node_router.astype(np.int64)
     apart = router[source] != router[destination]

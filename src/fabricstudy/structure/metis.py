@@ -1,9 +1,8 @@
 """Bisection of graphs by METIS (Karypis and Kumar: SISC 20(1), 1998)."""
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from fabricstudy.core.arrays import Ints
 
 
 def two_parts(

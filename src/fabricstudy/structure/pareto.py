@@ -1,10 +1,11 @@
 """Pareto fronts."""
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Bools, Floats
 
 
-def is_pareto_efficient(costs: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def is_pareto_efficient(costs: Floats) -> Bools:
     """Return which items are on the Pareto front, bool [items], for costs [items, criteria] to be minimised.
 
     Of equal items all or none are on the front.

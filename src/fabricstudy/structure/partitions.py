@@ -52,11 +52,9 @@ class PartitionSpace:
 
     @property
     def block_nodes(self) -> int:
-        """Nodes of a building block."""
         return math.prod(self.block) * self.nodes_per_router
 
     def nodes(self, geometry: Geometry) -> int:
-        """Return the nodes of a partition."""
         return math.prod(geometry) * self.block_nodes
 
     def longest(self, geometry: Geometry) -> int:
@@ -81,7 +79,6 @@ class PartitionSpace:
         return _flat_cut(tuple(sorted((line.length, line.cut() * weight) for line, weight in lines if line.length > 1)))
 
     def partition(self, geometry: Geometry) -> tuple[Dimension, ...]:
-        """Return the dimensions of a partition."""
         blocks = (*geometry, *(1,) * (len(self.dimensions) - self.outer))
         lengths = [count * routers for count, routers in zip(blocks, self.block, strict=True)]
         return tuple(
@@ -179,7 +176,6 @@ def _choice(space: PartitionSpace, geometries: Sequence[Geometry], listed: Seque
         return (space.bisection_Bps(geometry), -space.longest(geometry), *(-side for side in geometry))
 
     most = max(map(space.bisection_Bps, geometries))
-
     return SizeChoice(
         blocks=math.prod(geometries[0]),
         nodes=space.nodes(geometries[0]),
@@ -200,7 +196,6 @@ def _misordered(space: PartitionSpace, geometries: Sequence[Geometry]) -> int:
 
 
 def partition_space(machine: GridConfig) -> PartitionSpace:
-    """Return the partition space of a grid machine."""
     dimensions = machine.grid
     outer = len(dimensions) if machine.block is None else len(machine.block)
     inner = tuple(dimension.length for dimension in dimensions[outer:])

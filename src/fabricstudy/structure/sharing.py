@@ -11,22 +11,23 @@ Host links are ignored.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Sharing:
     """Link sharing between jobs."""
 
-    used: npt.NDArray[np.int64]
-    shared: npt.NDArray[np.int64]
+    used: Ints
+    shared: Ints
     """Links that each job uses, and those that another job uses as well; int64 [jobs] each."""
     mls: float
     tls: float
     """Maximum and total link sharing, as fractions; 0 if no job uses a link."""
 
 
-def link_sharing(used: npt.NDArray[np.bool_]) -> Sharing:
+def link_sharing(used: Bools) -> Sharing:
     """Return the link sharing of jobs that use the directed links `used`, bool [jobs, links].
 
     Examples

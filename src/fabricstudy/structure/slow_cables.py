@@ -3,15 +3,15 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.levels import levels
 from fabricstudy.machine.named import NamedMachine
 
 
-def slow_rows(machine: Machine) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def slow_rows(machine: Machine) -> tuple[Ints, Floats]:
     """Return the rows of cables below the most frequent bandwidth of their peers, slowest first, and that bandwidth.
 
     Peers join the same two levels of a tree, or the same two routers of any other machine. Ties are resolved in favour

@@ -15,11 +15,9 @@ the mean of the lengths of all steps. The result is a lower bound at any step.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.routing.path_graph import PathGraph
-
-Floats = npt.NDArray[np.float64]
 
 EXPONENT = 50.0
 """Growth of the lengths: a link of 2 % less load has a length of 1/e."""
@@ -65,7 +63,6 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
 
 
 def _by_programs(capacity_Bps: Floats, ways: PathGraph, splits: list[Floats], bound_s: float) -> float:
-    """Return an improved bound from linear programs over mixtures of splits."""
     from scipy.optimize import linprog
 
     for _ in range(MAX_LP_SOLVES):

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.source import digest_of, imported
 from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store, read_checksummed
@@ -32,14 +32,13 @@ def structure_record(machine_id: str, machine: Machine, machine_code: str, resul
     with store.lock(machine_id):
         stored = store.finished(machine_id, mark)
         if stored is not None:
-            stored = {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
-        else:
-            _LOG.info("computing the bisection of machine %s", machine_id)
-            store.sweep(machine_id)
-            stored = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
-            with store.workspace(machine_id) as folder:
-                store.keep(folder, stored)
-    return stored
+            return {name: value for name, value in stored.items() if name not in (FORMAT_KEY, FILES)}
+        _LOG.info("computing the bisection of machine %s", machine_id)
+        store.sweep(machine_id)
+        record = {"machine_id": machine_id, "status": "done", "fingerprint": mark} | described(machine)
+        with store.workspace(machine_id) as folder:
+            store.keep(folder, record)
+        return record
 
 
 def described(machine: Machine) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def read_structures(path: Path) -> Iterator[Record]:
         yield record
 
 
-def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> npt.NDArray[np.bool_]:
+def cut_side(files: Iterable[Path], machine_id: str, routers: int) -> Bools:
     """Return one half of a machine's best cut, bool [routers], from files of structures.
 
     Raises FabricstudyError if no file has the machine, or a structure is damaged.

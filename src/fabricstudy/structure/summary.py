@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import bfs_levels
@@ -82,7 +82,7 @@ def hop_figures(machine: Machine, sources_at_a_time: int = 4096) -> tuple[int, f
     return diameter, hops / pairs if pairs else 0.0
 
 
-def _walk(machine: Machine, edge_router: npt.NDArray[np.int64], sources_at_a_time: int) -> tuple[int, int]:
+def _walk(machine: Machine, edge_router: Ints, sources_at_a_time: int) -> tuple[int, int]:
     """Return the maximum of hops, and their sum over ordered pairs, by breadth-first searches."""
     links = adjacency(machine)
     diameter = hops = 0

@@ -117,9 +117,9 @@ def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
 
 def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:
     ranks = job.rank_count(machine.nodes, machine.cores_per_node)
-    if job.ranks_per_node is not None and job.ranks_per_node > machine.cores_per_node:
-        problem = f"more ranks than the {machine.cores_per_node} cores of a node"
-        remedy, path = "lower it, or raise machine.cores_per_node", (*path, "ranks_per_node")
+    if job.ranks_on_node(machine.cores_per_node) > machine.cores_per_node * job.ranks_per_core:
+        problem = f"more ranks than {job.ranks_per_core} for each of the {machine.cores_per_node} cores of a node"
+        remedy, path = "lower it, or raise ranks_per_core or machine.cores_per_node", (*path, "ranks_per_node")
         raise ConfigError(problem, remedy, path, job.ranks_per_node, code="does-not-fit")
     if job.pattern.silent:
         return

@@ -1,11 +1,10 @@
-"""The grammar of claims: what a source says, the accepted range, and how it is measured."""
+"""The grammar of claims: the statement of a source, its range and the accepted one, and how it is measured."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -44,7 +43,7 @@ def _refuse_duplicates(key: str, axes: Iterable[str], others: Iterable[str]) -> 
     duplicates = sorted(set(axes).intersection(others))
     if duplicates:
         problem = f"axis '{duplicates[0]}' is in `{key}` and in another key of the measure"
-        raise ConfigError(problem, "leave it out of one", (key,), duplicates[0], "duplicate")
+        raise ConfigError(problem, "leave it out of one of them", (key,), duplicates[0], "duplicate")
 
 
 class Pairs(Measure):
@@ -186,7 +185,7 @@ class Rows(Selection):
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 problem = f"{len(row)} cells for {len(self.columns)} columns"
-                raise ConfigError(problem, "write one a column", ("rows", str(number)), code="out-of-range")
+                raise ConfigError(problem, "write one for each column", ("rows", str(number)), code="out-of-range")
         return self
 
 
@@ -287,37 +286,6 @@ def selections_of(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> Iter
             yield from ((f"claims.{index}.parts.{number}.measure", measure) for measure in part.measures())
 
 
-def check_names(
-    figures: Sequence[AnyFigure],
-    claims: Sequence[Claim],
-    experiments: Mapping[str, Iterable[str]],
-    analyses: Mapping[str, Analysis] = MappingProxyType({}),
-    schedules: Mapping[str, Iterable[str]] = MappingProxyType({}),
-    mapping_axes: Mapping[str, Collection[str]] = MappingProxyType({}),
-    slowed: Collection[str] = (),
-    linked: Collection[str] = (),
-) -> None:
-    """Refuse figures and claims that repeat an id, or name or need what the study does not have.
-
-    `experiments` and `schedules` have the axes of each, `mapping_axes` those that vary only mappings, which rows of
-    `predictors` do not have; `slowed` are experiments with ``slowdown: true``, `linked` those in ``link_loads``. Raises
-    StudyError with the dotted path of each mistake, without a file name.
-    """
-    known = _Known(experiments, analyses, schedules, mapping_axes, slowed, linked)
-    check_all(
-        [
-            partial(_check_ids, "figures", [figure.id for figure in figures]),
-            partial(_check_ids, "claims", [claim.id for claim in claims]),
-            *(partial(known.check, path, selection) for path, selection in selections_of(figures, claims)),
-            *(
-                partial(known.check_across, f"figures.{index}", figure)
-                for index, figure in enumerate(figures)
-                if isinstance(figure, ScatterFigure)
-            ),
-        ]
-    )
-
-
 def _check_ids(section: str, ids: list[str]) -> None:
     for index, name in enumerate(ids):
         if name in ids[:index]:
@@ -333,17 +301,37 @@ def _choices(names: Iterable[str], section: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Names that figures and claims may use, as in `check_names`."""
+class KnownNames:
+    """Names in a study that figures and claims may use."""
 
     experiments: Mapping[str, Iterable[str]]
-    analyses: Mapping[str, Analysis]
-    schedules: Mapping[str, Iterable[str]]
-    mapping_axes: Mapping[str, Collection[str]]
-    slowed: Collection[str]
-    linked: Collection[str]
+    """Axes of each experiment."""
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
+    schedules: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    """Axes of each schedule."""
+    mapping_axes: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Axes of each experiment that vary only mappings, which rows of `predictors` do not have."""
+    slowed: Collection[str] = ()
+    """Experiments with ``slowdown: true``."""
+    linked: Collection[str] = ()
+    """Experiments in ``link_loads``."""
 
-    def check(self, path: str, selection: Selection) -> None:
+    def check(self, figures: Sequence[AnyFigure], claims: Sequence[Claim]) -> None:
+        """Refuse figures and claims that repeat an id, or name or need what the study does not have.
+
+        Raises StudyError with the dotted path of each mistake, without a file name.
+        """
+        scatter = ((index, figure) for index, figure in enumerate(figures) if isinstance(figure, ScatterFigure))
+        check_all(
+            [
+                partial(_check_ids, "figures", [figure.id for figure in figures]),
+                partial(_check_ids, "claims", [claim.id for claim in claims]),
+                *(partial(self._check, path, selection) for path, selection in selections_of(figures, claims)),
+                *(partial(self._check_across, f"figures.{index}", figure) for index, figure in scatter),
+            ]
+        )
+
+    def _check(self, path: str, selection: Selection) -> None:
         """Refuse a selection of rows that do not exist."""
         if selection.analysis is not None:
             self._check_columns(path, selection, selection.analysis)
@@ -358,15 +346,15 @@ class _Known:
             axes = self._axes(path, selection)
         unknown = sorted(selection.axes().difference(axes))
         if unknown:
-            raise _error("no such axis", f"take one of {', '.join(axes)}", path, unknown[0], "unknown-name")
+            raise _error("no such axis", f"use one of {', '.join(axes)}", path, unknown[0], "unknown-name")
         if selection.of_points:
-            self._check_kept(path, selection)
+            self._check_stored(path, selection)
 
     def _axes(self, path: str, selection: Selection) -> list[str]:
         """Return the axes and keys of rows of simulations."""
         name = selection.experiment
         if name not in self.experiments:
-            remedy = f"take one of {', '.join(sorted(self.experiments))}"
+            remedy = f"use one of {', '.join(sorted(self.experiments))}"
             raise _error("no such experiment", remedy, f"{path}.experiment", name, "unknown-name")
         names = NAMES.get(selection.table, {})
         axes = {*self.experiments[name], *KEYS[selection.table], *names, "seed"}
@@ -378,7 +366,7 @@ class _Known:
             axes.difference_update(self.mapping_axes.get(name, ()))
         return sorted(axes)
 
-    def _check_kept(self, path: str, selection: Selection) -> None:
+    def _check_stored(self, path: str, selection: Selection) -> None:
         """Refuse comparisons with baseline runs that are not simulated, and single links that are not stored."""
         name = selection.experiment
         for column in selection.numbers():
@@ -389,7 +377,7 @@ class _Known:
             problem = "the loads of single links of this experiment are not stored"
             raise _error(problem, f"write link_loads: {name} in the study", path, name, "missing-key")
 
-    def check_across(self, path: str, figure: ScatterFigure) -> None:
+    def _check_across(self, path: str, figure: ScatterFigure) -> None:
         """Refuse a figure whose marks do not have the labels that identify rows of the analysis of its x."""
         across = figure.across()
         if across is None:
@@ -414,5 +402,5 @@ class _Known:
         ):
             unknown = sorted(set(names) - set(known_names))
             if unknown:
-                remedy = f"take one of {', '.join(known_names)}"
+                remedy = f"use one of {', '.join(known_names)}"
                 raise _error(f"the analysis has no such {noun}", remedy, path, unknown[0], "unknown-name")

@@ -1,7 +1,7 @@
 """Checks of figures and claims against the planned points: each point has its partner, and labels fit.
 
-Two points are a pair if they belong to one experiment and have the same labels on all of its axes but those that the
-comparison names. Seeds do not count: medians over them are compared.
+Two points are a pair if they belong to one experiment and have equal labels on all of its axes but those that the
+comparison names. Medians over seeds are compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Observation = dict[str, Label | None]
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Numbers with the labels `of`, each over the one with the labels `against`; at each label of `along`."""
+    """Ratios of the numbers with the labels `of` to those with the labels `against`, at each label of `along`."""
 
     path: str
     selection: Selection
@@ -48,8 +48,6 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     Comparisons that depend on results (link classes, pairs of engines, computed labels of analyses) are not checked.
     Raises StudyError with the path of the first such figure or measure, and the labels of a point without partner.
     """
-    first_seeds = {(row.experiment, row.seed) for row in rows}
-    first = {name: min(seed for other, seed in first_seeds if other == name) for name in study.all_experiments}
     _check_tables(study, rows, points)
     _check_labels(study, rows)
     _check_across(study, rows)
@@ -57,8 +55,9 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     for comparison in _comparisons(study):
         name = comparison.selection.experiment
         axes = tuple(study.all_experiments[name].sweep)
-        of_one_seed = [row for row in rows if row.experiment == name and row.seed == first[name]]
-        _check(comparison, _observations(comparison, axes, of_one_seed, points), study)
+        first_seed = min(study.all_experiments[name].seeds)
+        of_first_seed = [row for row in rows if row.experiment == name and row.seed == first_seed]
+        _check(comparison, _observations(comparison, axes, of_first_seed, points), study)
 
 
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
@@ -102,7 +101,7 @@ def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
         if isinstance(selection, Figure) and selection.x_log:
             # Engines, jobs and link classes, which are no axes, have text as labels.
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
-            if not all(isinstance(one, int | float) and not isinstance(one, bool) and one > 0 for one in along):
+            if not all(type(label) in (int, float) and label > 0 for label in along):  # type: ignore[operator]
                 problem = f"'{selection.x}' has labels that are not numbers above zero"
                 raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "not-comparable")
 
@@ -227,8 +226,11 @@ def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str
         for name, label in observation.items():
             labels_of.setdefault((name, machine), set()).add(label)
     several = {name for (name, _), labels in labels_of.items() if len(labels) > 1}
-    kept = [{k: v for k, v in one.items() if k in mentioned or k not in several} for one, _ in observed]
-    return [dict(one) for one in dict.fromkeys(tuple(one.items()) for one in kept)]
+    chosen = (
+        tuple((name, label) for name, label in observation.items() if name in mentioned or name not in several)
+        for observation, _ in observed
+    )
+    return list(map(dict, dict.fromkeys(chosen)))
 
 
 def _fulfils_all(observation: Observation, where: Mapping[str, Condition]) -> bool:
@@ -238,22 +240,21 @@ def _fulfils_all(observation: Observation, where: Mapping[str, Condition]) -> bo
 def _check(comparison: _Comparison, observations: Sequence[Observation], study: Study) -> None:
     if not comparison.against:
         return
-    partners = [one for one in observations if _fulfils_all(one, comparison.against)]
-    compared = [
-        one for one in observations if _fulfils_all(one, comparison.of) and not _fulfils_all(one, comparison.against)
-    ]
+    partners, others = list[Observation](), list[Observation]()
+    for observation in observations:
+        (partners if _fulfils_all(observation, comparison.against) else others).append(observation)
+    compared = [observation for observation in others if _fulfils_all(observation, comparison.of)]
     if not compared or not partners:
         side = "normalise_to" if not isinstance(comparison.selection, Pairs) else "against" if compared else "of"
         path = f"{comparison.path}.{side}"
-        raise _refusal(study, "no point of the study is selected", "take labels of this experiment", path)
-    there, pairs = ({_key(one, comparison) for one in side} for side in (partners, compared))
-    for one in compared:
-        rest, _ = _key(one, comparison)
+        raise _refusal(study, "no point of the study is selected", "use labels of this experiment", path)
+    keys_of_partners, keys = ({_key(observation, comparison) for observation in side} for side in (partners, compared))
+    for rest in dict.fromkeys(_key(observation, comparison)[0] for observation in compared):
         for end in range(max(1, len(_ends(comparison)))):
-            if (rest, end) not in there or (rest, end) not in pairs:
-                others = ", ".join(f"{name} {label}" for name, label in rest) or "none"
-                at = f", at {_ends(comparison)[end]}" if comparison.along else ""
-                problem = f"a point has no matching point to compare with (other labels: {others}{at})"
+            if (rest, end) not in keys_of_partners or (rest, end) not in keys:
+                labels = ", ".join(f"{name} {label}" for name, label in rest) or "none"
+                at_end = f", at {_ends(comparison)[end]}" if comparison.along else ""
+                problem = f"a point has no matching point to compare with (other labels: {labels}{at_end})"
                 raise _refusal(study, problem, "narrow `where` to points that have one", comparison.path)
 
 
@@ -261,9 +262,10 @@ def _ends(comparison: _Comparison) -> tuple[Label, ...]:
     return next(iter(comparison.along.values()), ())
 
 
-def _key(one: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, Any], ...], int]:
+def _key(observation: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, Any], ...], int]:
     """Return the labels that both points of a pair share, and the position of the pair among the labels of `along`."""
-    rest = tuple((k, label) for k, label in one.items() if k not in comparison.against and k not in comparison.along)
-    labels = [one[name] for name in comparison.along]
+    compared = {*comparison.against, *comparison.along}
+    rest = tuple((name, label) for name, label in observation.items() if name not in compared)
+    labels = [observation[name] for name in comparison.along]
     ends = (number for number, end in enumerate(_ends(comparison)) if fulfils(labels[0], end))
     return rest, next(ends, 0)

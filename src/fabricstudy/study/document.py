@@ -1,6 +1,6 @@
 """Documentation of study files, generated from the models: ``python -m fabricstudy.study.document``.
 
-It writes ``docs/reference.md`` and ``docs/schema/study.json``; a test fails when they are out of step.
+It writes ``docs/reference.md`` and ``docs/schema/study.json``; a test compares them with the models.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def reference_page() -> str:
 
 
 def family_paths() -> dict[type[Kind], str]:
-    """Return where in a study the kinds of each family stand.
+    """Return the path in a study of the kinds of each family.
 
     Examples
     --------
@@ -45,29 +45,45 @@ def family_paths() -> dict[type[Kind], str]:
     >>> family_paths()[Pattern]
     'jobs.*.pattern'
     """
-    paths: dict[type[Kind], str] = {}
-    seen: set[type[Model]] = set()
-    queue: list[tuple[str, type[Model]]] = [("", Study)]
-    for path, model in queue:
+    families: dict[type[Kind], str] = {}
+    for model, path in _outline(Study, "")[0].items():
         for below, field in _below(path, model):
             for base in _bases(field.annotation):
-                paths.setdefault(base, below)
-            new = [member for member in members_of(field.annotation) if member not in seen]
-            seen.update(new)
-            queue += [(below, member) for member in new]
-    return paths
+                families.setdefault(base, below)
+    return families
 
 
 def _bases(annotation: Any) -> list[type[Kind]]:
-    """Return the families of which some member may stand where `annotation` does."""
+    """Return the families with members of type `annotation`."""
     if isinstance(annotation, type):
         return [annotation] if issubclass(annotation, Kind) and annotation.is_family() else []
     return [base for part in get_args(annotation) for base in _bases(part)]
 
 
-def reference(model: type[Model], path: str) -> str:
-    """Return what docs/reference.md says, or would say, of a model that stands at `path`, and of what is below it."""
-    return "\n".join(_sections(path, [model], _depths(model), set()))
+def reference(root: type[Model], path: str) -> str:
+    """Return the sections of docs/reference.md about a model at `path`, and about the models within it."""
+    paths, groups = _outline(root, path)
+
+    def sections(models: list[type[Model]]) -> Iterator[str]:
+        yield from (_section(paths[model], model) for model in models)
+        for group in (group for model in models for group in groups[model]):
+            yield from sections(group)
+
+    return "\n".join(sections([root]))
+
+
+def _outline(root: type[Model], path: str) -> tuple[dict[type[Model], str], dict[type[Model], list[list[type[Model]]]]]:
+    """Return the shortest path to each model within `root`, and the models first reached from each, by field."""
+    paths, groups = {root: path}, dict[type[Model], list[list[type[Model]]]]()
+    queue = [root]
+    for model in queue:
+        groups[model] = []
+        for below, field in _below(paths[model], model):
+            new = [member for member in dict.fromkeys(members_of(field.annotation)) if member not in paths]
+            paths |= dict.fromkeys(new, below)
+            groups[model].append(new)
+            queue += new
+    return paths, groups
 
 
 def kind_schema(kind: type[Kind]) -> dict[str, Any]:
@@ -78,10 +94,11 @@ def kind_schema(kind: type[Kind]) -> dict[str, Any]:
 
 
 def _published() -> str:
-    lines = ["## Published machines", "", "| name | what | written in full |", "|---|---|---|"]
+    header = "| name | what | source | not published, or modelled otherwise | written in full |"
+    lines = ["## Published machines", "", header, "|---|---|---|---|---|"]
     for name, instance in INSTANCES.items():
         written = ", ".join(f"{key}: {value}" for key, value in instance.description.items())
-        lines.append(f"| `{name}` | {instance.about} | `{{{written}}}` |")
+        lines.append(f"| `{name}` | {instance.about} | {instance.source} | {instance.assumed} | `{{{written}}}` |")
     return "\n".join(lines) + "\n"
 
 
@@ -95,7 +112,7 @@ def schema() -> str:
 
 
 def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
-    """Move models within a schema to `shared`: a family of kinds would stand wherever one of them may."""
+    """Move models within a schema to `shared`, since a family of kinds would be repeated for each of its fields."""
     if isinstance(node, list):
         return [_by_reference(item, shared) for item in node]
     if not isinstance(node, dict):
@@ -103,38 +120,15 @@ def _by_reference(node: Any, shared: dict[str, Any], top: bool = False) -> Any:
     described = {key: _by_reference(item, shared) for key, item in node.items()}
     if top or "properties" not in node or "title" not in node:
         return described
-    # A key may have a title or description beside the model's.
+    # A key may have a title or description in addition to the model's.
     name = node["title"]
     if shared.setdefault(name, described) != described:
         return described
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _depths(root: type[Model]) -> dict[type[Model], int]:
-    """Return for each model the length of the shortest path to it from `root`, where it is described."""
-    depth: dict[type[Model], int] = {root: 0}
-    queue: list[type[Model]] = [root]
-    for model in queue:
-        for below in (member for field in fields_of(model).values() for member in members_of(field.annotation)):
-            if below not in depth:
-                depth[below] = depth[model] + 1
-                queue.append(below)
-    return depth
-
-
-def _sections(
-    path: str, models: list[type[Model]], depths: dict[type[Model], int], shown: set[type[Model]], depth: int = 0
-) -> Iterator[str]:
-    """Describe the models that may stand at `path`, then what stands below them."""
-    new = [model for model in models if model not in shown and depths[model] == depth]
-    shown.update(new)
-    yield from (_section(path, model) for model in new)
-    for below, field in ((below, field) for model in new for below, field in _below(path, model)):
-        yield from _sections(below, members_of(field.annotation), depths, shown, depth + 1)
-
-
 def _below(path: str, model: type[Model]) -> Iterator[tuple[str, FieldInfo]]:
-    """Return the fields of a model that stands at `path`, each with the path of what may stand in it."""
+    """Yield the fields of a model at `path`, each with the path of its values."""
     for key, field in fields_of(model).items():
         origin = get_origin(field.annotation)
         inside = ".*" if origin is tuple else ".NAME" if origin is dict else ""
@@ -150,7 +144,7 @@ def _section(path: str, model: type[Model]) -> str:
         return f"{title}\n\n{about} It has no other keys.\n"
     lines = [title, "", about, "", "| key | type | default | meaning |", "|---|---|---|---|"]
     of_model = inspect.get_annotations(model)
-    own = {one for name, field in model.model_fields.items() if name in of_model for one in (name, field.alias)}
+    own = {key for name, field in model.model_fields.items() if name in of_model for key in (name, field.alias)}
     for key, field in sorted(fields.items(), key=lambda item: (item[0] != "kind", item[0] not in own)):
         meaning = field.description or ("selects this kind" if _is_tag(field) else "")
         cells = (f"`{key}`", _type(field.annotation, field.metadata), _default(key, field), meaning)
@@ -179,15 +173,13 @@ def _default(key: str, field: FieldInfo) -> str:
     if field.default is None or field.default in ((), ""):
         return "none"
     value = field.default
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]  # one for all
     if isinstance(value, tuple):
-        value = list(value)
+        value = value[0] if len(value) == 1 else list(value)
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _type(annotation: Any, metadata: list[Any]) -> str:
-    """Write a type in words."""
+    """Return a type in words."""
     for mark in metadata:
         if isinstance(mark, Unit):
             return f"quantity in {mark.name}, like `{mark.example}`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, get_args, get_origin
@@ -10,11 +11,11 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.kinds import kind_of, members_of
+from fabricstudy.core.kinds import members_of
 from fabricstudy.core.model import ConfigError, Model
 
 _SEED = "seed"
-"""The key that repeats a point or a run: it is set by `seeds`, and no path leads to it."""
+"""The key of repetitions: it is set by `seeds`, and no path leads to it."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +28,7 @@ class PathStep:
 
     def owner(self, node: Any, allowed: list[type[Model]]) -> type[Model]:
         """Return the model of `node`, of those allowed, by its `kind`."""
-        options = [model for model in self.owners if model in allowed] or list(self.owners)
-        written = options[0].from_shorthand(node)
-        kind = written.get("kind") if isinstance(written, dict) else None
-        return next((model for model in options if "kind" in model.model_fields and kind_of(model) == kind), options[0])
+        return model_of(node, [model for model in self.owners if model in allowed] or list(self.owners))
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,15 @@ class DottedPath:
         """Return whether this path and the concrete path `keys` lead to each other."""
         pairs = zip(self.steps, keys, strict=False)
         return all(step.key == key or (step.in_list and step.key == "*") for step, key in pairs)
+
+
+def model_of(value: Any, models: Sequence[type[Model]]) -> type[Model]:
+    """Return the model of a value by its `kind`; the first one if none has this kind."""
+    written = models[0].from_shorthand(value)
+    kind = written.get("kind") if isinstance(written, dict) else written
+    with_kind = (model for model in models if "kind" in model.model_fields)
+    named = (model for model in with_kind if kind in get_args(model.model_fields["kind"].annotation))
+    return next(named, models[0])
 
 
 def fields_of(model: type[Model]) -> dict[str, FieldInfo]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from .figures import EcdfFigure, JobsFigure, MachineFigure, fulfils
+from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .schedules import RunRow
-from .sweep import Label, PointRow
+from .sweep import PointRow
 
 R = TypeVar("R", PointRow, RunRow)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.core.columns import LINK_LOAD_TABLE, METRICS, SCHEDULE_TABLES, column_unit
-from fabricstudy.core.errors import Code, suggestion
+from fabricstudy.core.errors import suggestion
 from fabricstudy.core.model import ConfigError, Model, Name
 from fabricstudy.core.quantities import Moment, to_unit
 
@@ -19,9 +19,6 @@ TableName = Literal[
 RankCorrelation = Literal["spearman", "kendall"]
 
 Label = bool | int | float | str
-
-
-_NO_SCHEDULE: Code = "unknown-name"
 
 
 class LabelRange(Model):
@@ -96,7 +93,7 @@ class Selection(Model):
     def _one_source(self) -> Selection:
         if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
             remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
-            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code=_NO_SCHEDULE)
+            raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code="unknown-name")
         unused = self.model_fields_set & {"analysis", "experiment", "reduce_jobs"}
         if self.schedule is not None and unused:
             raise ValueError(f"`{min(unused)}` has no effect with a schedule; leave one of them out")
@@ -195,7 +192,7 @@ def as_tuple(value: Any) -> Any:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 FigureId = Annotated[
-    str, Name("[a-z0-9][a-z0-9-]{0,63}", "take small letters, digits and '-', with a letter or digit first")
+    str, Name("[a-z0-9][a-z0-9-]{0,63}", "use lower-case letters, digits and '-', with a letter or digit first")
 ]
 
 
@@ -231,7 +228,7 @@ class JobsFigure(Selection, Picture):
     def _is_of_a_schedule(self) -> JobsFigure:
         if self.schedule is None:
             problem = "this kind draws the jobs of a schedule"
-            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code=_NO_SCHEDULE)
+            raise ConfigError(problem, "write schedule: NAME", ("schedule",), code="unknown-name")
         return self
 
     @property
@@ -299,6 +296,10 @@ class MachineFigure(Selection, Picture):
         return self.load is not None
 
 
+BOUND_OF = {"runtime_ns": "bound_ns", "saturation_load": "saturation_bound"}
+"""Columns that have a bound, each with the column of the bound."""
+
+
 class Figure(Selection, Panels):
     """Column `y` against the axis `x`, coloured by `hue`, with a panel for each value of `columns` and `rows`.
 
@@ -322,7 +323,9 @@ class Figure(Selection, Panels):
         default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
     )
     parts: Names = Field((), description="of bars: columns that add up to y, stacked in the order of the list")
-    show_bound: bool = Field(False, description="also draw the lower bound on the runtime, from the links")
+    show_bound: bool = Field(
+        False, description="also draw the lower bound on the runtime, or the upper bound of the saturation load"
+    )
     x_log: bool | None = Field(
         None,
         description="logarithmic x axis of lines; default: if the labels are numbers above 0 and the largest is at "
@@ -341,7 +344,7 @@ class Figure(Selection, Panels):
         of_slowest = self.table == "jobs" and self.reduce_jobs == "max"
         different_jobs = "the largest parts may be those of different jobs, and do not add up"
         for key, is_wrong, problem, remedy in (
-            ("show_bound", self.y != "runtime_ns", "only runtimes have a lower bound", "write y: runtime_ns"),
+            ("show_bound", self.y not in BOUND_OF, "this column has no bound", f"write y: {' or '.join(BOUND_OF)}"),
             ("show_bound", kind == "box", "box figures show no lower bound", "write kind: line"),
             ("show_bound", self.normalise_to, "a normalised time has no lower bound", "leave one out"),
             ("parts", kind != "bar", f"{kind} figures have no parts", "write kind: bar"),

@@ -4,14 +4,15 @@ import re
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from fabricstudy.core.bundled_files import bundled_path
 from fabricstudy.core.errors import is_misspelling, suggestion
 from fabricstudy.core.kinds import members_of
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.model import ConfigError
 
-from .dotted_paths import fields_of
+from .dotted_paths import fields_of, model_of
 
 _MAPPING = "a mapping of keys to values"
 _NOT_A = {
@@ -110,18 +111,20 @@ def _at(raw: Any, path: tuple[str, ...]) -> Any:
     return raw
 
 
-def _asked_for(path: tuple[str, ...], raw: Any, annotation: Any) -> list[type[Model]]:
-    """Return the models that the value at a path may be."""
+def _fields_at(path: tuple[str, ...], raw: Any, annotation: Any) -> dict[str, FieldInfo]:
+    """Return the fields of the value at a path, or none if it is not a model."""
     for number, key in enumerate(path):
         container = _container(annotation)
         if container is not None:
             annotation = get_args(container)[-1 if get_origin(container) is dict else 0]
             continue
-        model = _chosen(members_of(annotation), _at(raw, path[:number]))
-        if model is None or key not in fields_of(model):
-            return []
-        annotation = fields_of(model)[key].annotation
-    return members_of(annotation)
+        models = members_of(annotation)
+        fields = fields_of(model_of(_at(raw, path[:number]), models)) if models else {}
+        if key not in fields:
+            return {}
+        annotation = fields[key].annotation
+    models = members_of(annotation)
+    return fields_of(model_of(_at(raw, path), models)) if models else {}
 
 
 def _container(annotation: Any) -> Any:
@@ -132,14 +135,6 @@ def _container(annotation: Any) -> Any:
     return None
 
 
-def _chosen(members: list[type[Model]], raw: Any) -> type[Model] | None:
-    written = members[0].from_shorthand(raw) if members else raw
-    kind = written.get("kind") if isinstance(written, dict) else written
-    with_kind = (member for member in members if "kind" in member.model_fields)
-    named = (member for member in with_kind if kind in get_args(member.model_fields["kind"].annotation))
-    return next(named, members[0] if members else None)
-
-
 def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annotation: Any) -> ConfigError:
     # Of a union, the mistake in the member that the value was meant to be.
     detail = next((detail for detail in details if detail["type"] == "value_error"), details[0])
@@ -148,8 +143,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
     if kind in ("extra_forbidden", "missing"):
         key = str(detail["loc"][-1])
         holder = path[:-1] if path and path[-1] == key else path
-        owner = _chosen(_asked_for(holder, raw, annotation), _at(raw, holder))
-        fields = fields_of(owner) if owner else {}
+        fields = _fields_at(holder, raw, annotation)
         about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
         mistake = ConfigError("this key is missing", f"add {key}: ...{about}", code="missing-key")
         if kind == "extra_forbidden":
@@ -170,8 +164,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         name, problem, remedy = _BOUNDS[kind]
         bound = context[name]
         text = f"{bound:g}" if isinstance(bound, float) else str(bound)
-        owner = _chosen(_asked_for(path[:-1], raw, annotation), _at(raw, path[:-1])) if path else None
-        field = fields_of(owner).get(path[-1]) if owner else None
+        field = _fields_at(path[:-1], raw, annotation).get(path[-1]) if path else None
         about = f" ({field.description})" if field is not None and field.description else ""
         return ConfigError(problem, f"{remedy} {text}{about}", value=shown, code="out-of-range")
     if kind in _NOT_A:

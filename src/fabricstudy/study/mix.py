@@ -44,19 +44,12 @@ class Mix(Model):
     allocation: Allocation | None = Field(None, description="allocation of the jobs drawn")
     mapping: Mapping | None = Field(None, description="mapping of the jobs drawn")
     ranks_per_node: Whole | None = Field(None, ge=1, description="ranks on each node of the jobs drawn")
+    ranks_per_core: Whole = Field(1, ge=1, le=10_000, description="maximum ranks per core of the jobs drawn")
     compute: Compute | None = Field(None, description="what the ranks of the jobs drawn compute")
     background: Flag = Field(False, description="true: the jobs drawn repeat until those of `first` have ended")
     first: tuple[Job, ...] = Field((), description="jobs at the head of every workload")
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
-    _drawn: list[list[tuple[int, str]]] = PrivateAttr(default_factory=list)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Mix]) -> Mix:
-        mix = handler(data)
-        mix._written = dict(data) if isinstance(data, dict) else {}
-        return mix
 
     @model_validator(mode="after")
     def _one_unit(self) -> Mix:
@@ -79,6 +72,14 @@ class Mix(Model):
             raise ConfigError("no size fits", remedy, path, code="does-not-fit")
         return self
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _draw_all(cls, data: Any, handler: ModelWrapValidatorHandler[Mix]) -> Mix:
+        mix = handler(data)
+        mix._written = dict(data) if isinstance(data, dict) else {}
+        assert mix.workloads  # drawn now, for mistakes
+        return mix
+
     @property
     def _sizes(self) -> list[Fraction]:
         return [_exact(size) for size in self.shares or self.nodes]
@@ -99,18 +100,12 @@ class Mix(Model):
     @cached_property
     def workloads(self) -> dict[str, list[dict[str, Any]]]:
         """The workloads by label, each a list of jobs as in a study file."""
-        digits = max(2, len(str(self.count)))
+        digits, rng = max(2, len(str(self.count))), random.Random(self.seed)
         first = self._written.get("first", [])
         return {
-            f"w{number:0{digits}d}": [*first, *(self._job(size, name) for size, name in jobs)]
-            for number, jobs in enumerate(self._drawn, 1)
+            f"w{number:0{digits}d}": [*first, *(self._job(size, name) for size, name in self._draw(rng))]
+            for number in range(1, self.count + 1)
         }
-
-    @model_validator(mode="after")
-    def _draw_all(self) -> Mix:
-        rng = random.Random(self.seed)
-        self._drawn = [self._draw(rng) for _ in range(self.count)]
-        return self
 
     def _draw(self, rng: random.Random) -> list[tuple[int, str]]:
         """Draw sizes (as positions) and patterns until nothing fits."""
@@ -132,7 +127,7 @@ class Mix(Model):
 
     def _job(self, size: int, name: str) -> dict[str, Any]:
         written = self._written
-        keys = ("allocation", "mapping", "ranks_per_node", "compute", "background")
+        keys = ("allocation", "mapping", "ranks_per_node", "ranks_per_core", "compute", "background")
         sizes = {"share": self.shares[size]} if self.shares else {"nodes": self.nodes[size]}
         return {"name": name, **sizes, "pattern": written["patterns"][name]} | {
             key: written[key] for key in keys if key in written

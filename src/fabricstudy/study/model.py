@@ -11,7 +11,6 @@ from fabricstudy.core.errors import Code, suggestion
 from fabricstudy.core.model import ConfigError, Name, check_all
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
-from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
@@ -19,7 +18,7 @@ from fabricstudy.workload.job import Job
 from fabricstudy.workload.offered import Offered
 
 from .checks import check_point
-from .claims import Claim, check_names
+from .claims import Claim, KnownNames
 from .default_figures import default_figures
 from .figures import AnyFigure, Names
 from .schedules import Schedule
@@ -74,14 +73,13 @@ class Study(Sweep):
         "report shows how far the times differ",
     )
     link_loads: Names = Field(
-        (), description="experiments whose links are rows of the table `link_loads`, one a link and point"
+        (), description="experiments whose links are rows of the table `link_loads`, one for each link and point"
     )
     figures: tuple[AnyFigure, ...] = Field(
         (), description="figures of the report; default: the runtime of each experiment against its axes"
     )
     claims: tuple[Claim, ...] = Field((), description="statements to check against the tables")
 
-    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
     _file: FilePath | None = PrivateAttr(None)
     _extension_package: str = PrivateAttr("")
 
@@ -89,8 +87,6 @@ class Study(Sweep):
     @classmethod
     def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
         study = handler(data)
-        if isinstance(data, dict):
-            study._base = {key: data[key] for key in Point.model_fields if key in data}
         study._file = (info.context or {}).get("file")
         study._extension_package = (info.context or {}).get("extensions", "")
         return study
@@ -138,16 +134,14 @@ class Study(Sweep):
 
     def _check_names(self) -> None:
         experiments = self.all_experiments
-        check_names(
-            self.figures,
-            self.claims,
+        KnownNames(
             {name: tuple(experiment.sweep) for name, experiment in experiments.items()},
             self.analyses,
             {name: tuple(schedule.sweep) for name, schedule in self.schedules.items()},
             {name: experiment.axes_below("jobs.*.mapping") for name, experiment in experiments.items()},
             [name for name, experiment in experiments.items() if experiment.slowdown],
             self.link_loads,
-        )
+        ).check(self.figures, self.claims)
 
     def _check_link_loads(self) -> None:
         for number, name in enumerate(self.link_loads):
@@ -187,11 +181,6 @@ class Study(Sweep):
             for name, paths in paths_of.items()
             if len(set(paths)) <= MAX_LISTED_PATHS and not any(name in path.split(".") for path in paths)
         }
-
-    @property
-    def base(self) -> dict[str, Any]:
-        """The point as the file has it, before anything varies."""
-        return self._base
 
     @property
     def file(self) -> FilePath | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from fabricstudy.core.errors import SHOWN, StudyError, combine_errors
 from fabricstudy.core.kinds import extension_scope
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.model import ConfigError, Model, check_all
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, ids_of, silent
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
@@ -25,15 +26,13 @@ from .checks import check_engine, check_point
 from .comparisons import check_comparisons
 from .dotted_paths import DottedPath, set_at_path
 from .drawn import drawn_runs
-from .figures import EcdfFigure, JobsFigure, MachineFigure
+from .figures import EcdfFigure, JobsFigure, Label, MachineFigure
 from .messages import explain_errors
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .spot_check import plan_resolution_check, plan_spot_check
-from .sweep import Experiment, Label, PointRow
+from .sweep import Experiment, PointRow
 from .virtual_channels import VirtualChannels
-
-T = TypeVar("T")
 
 MAX_LINK_ROWS = 1_000_000
 """Rows of the table `link_loads`: about 0.5 GB."""
@@ -64,11 +63,13 @@ class Plan:
     @property
     def drawn_runs(self) -> set[str]:
         """Ids of the runs of schedules whose jobs some figure draws in time."""
-        figures = [
-            one for one in self.study.report_figures if isinstance(one, JobsFigure | EcdfFigure) and one.draws_jobs
-        ]
-        panels = [panel for figure in figures for panel in drawn_runs(figure, self.run_rows).values()]
-        return {row.run_id for panel in panels for row in panel}
+        return {
+            row.run_id
+            for figure in self.study.report_figures
+            if isinstance(figure, JobsFigure | EcdfFigure) and figure.draws_jobs
+            for panel in drawn_runs(figure, self.run_rows).values()
+            for row in panel
+        }
 
     @property
     def draws_machines(self) -> bool:
@@ -85,7 +86,7 @@ def plan(study: Study) -> Plan:
     """
     planner = _Planner(study)
     with extension_scope(study.extension_package):
-        _plan_parts(study.all_experiments, planner.add)
+        check_all([partial(planner.add, name, part) for name, part in study.all_experiments.items()])
         planner.add_rows()
     _unify(planner.rows, study.axes)
     check_comparisons(study, planner.rows, planner.points)
@@ -109,18 +110,6 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
         raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "out-of-range")
 
 
-def _plan_parts(parts: Mapping[str, T], add: Callable[[str, T], None]) -> None:
-    """Plan each part of a study, and raise the mistakes of all parts together."""
-    wrong: list[StudyError] = []
-    for name, part in parts.items():
-        try:
-            add(name, part)
-        except StudyError as error:
-            wrong.append(error)
-    if wrong:
-        raise combine_errors(wrong)
-
-
 def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
     planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
 
@@ -130,7 +119,7 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
         )
 
     with extension_scope(study.extension_package):
-        _plan_parts(study.schedules, add)
+        check_all([partial(add, name, schedule) for name, schedule in study.schedules.items()])
     _unify(planner.rows, axes_of_schedules(study.schedules))
     return planner
 
@@ -157,66 +146,88 @@ def _section_of(model: Model) -> _Section:
     return _Section(model, canonical_json(model.physics()))
 
 
-_TYPES: dict[str, type[Model]] = {
+SECTIONS: dict[str, type[Model]] = {
     "machine": Topology,
     "routing": Routing,
     "network": Network,
     "engine": EngineSettings,
-    "job": Job,
-    "offered": Offered,
 }
+"""The parts of every point, besides its jobs or offered traffic."""
+
+_TYPES = SECTIONS | {"job": Job, "offered": Offered}
 
 
-class _Sections:
+_FIELDS = set(Point.model_fields)
+"""Shared by all points: a set for each would need as much memory as the point."""
+
+
+class Sections(NamedTuple):
+    """The checked parts of a point."""
+
+    machine: _Section
+    routing: _Section
+    jobs: tuple[_Section, ...]
+    offered: _Section | None
+    """Offered traffic in place of jobs."""
+    network: _Section
+    engine: _Section
+
+    def point(self, seed: int) -> Point:
+        """Return the point of these parts."""
+        models = {name: getattr(self, name).model for name in SECTIONS}
+        jobs = tuple(job.model for job in self.jobs)
+        offered = None if self.offered is None else self.offered.model
+        return Point.model_construct(_FIELDS, **models, jobs=jobs, offered=offered, seed=seed)
+
+
+class _SectionCache:
     """Checks each distinct part of points once: points share most of their parts."""
 
     def __init__(self, study: Study) -> None:
         self._context = {"folder": study.folder}
         self._checked: dict[tuple[str, str], _Section] = {}
-        self._latest: dict[tuple[str, ...], tuple[Any, _Section]] = {}
         self._silent: dict[_Section, _Section] = {}
-        self._fitting: set[tuple[_Section, ...]] = set()
+        self._fitting: set[tuple[_Section | None, ...]] = set()
 
-    def of(self, tree: dict[str, Any]) -> dict[str, tuple[_Section, ...]]:
+    def of(self, tree: dict[str, Any]) -> Sections:
         """Check all parts of a point, and that they fit together."""
-        traffic = "offered" if tree.get("offered") is not None else "jobs"
-        sections = {root: self.sections_at(tree, root) for root in ("machine", "routing", traffic, "network", "engine")}
-        key = sections["machine"] + sections["routing"] + sections[traffic]
+        network, offered = tree.get("network"), tree.get("offered")
+        sections = Sections(
+            self._section("machine", tree.get("machine"), ("machine",)),
+            self._section("routing", tree.get("routing"), ("routing",)),
+            self._jobs(tree.get("jobs")) if offered is None else (),
+            None if offered is None else self._section("offered", offered, ("offered",)),
+            self._section("network", {} if network is None else network, ("network",)),
+            self._section("engine", tree.get("engine"), ("engine",)),
+        )
+        key = (sections.machine, sections.routing, *sections.jobs, sections.offered)
         if key not in self._fitting:
-            models = [part.model for part in sections[traffic]]
-            jobs, offered = (models, None) if traffic == "jobs" else ([], models[0])
-            check_point(sections["machine"][0].model, sections["routing"][0].model, jobs, offered)
+            traffic = None if sections.offered is None else sections.offered.model
+            jobs = [job.model for job in sections.jobs]
+            check_point(sections.machine.model, sections.routing.model, jobs, traffic)
             self._fitting.add(key)
         return sections
 
-    def sections_at(self, tree: dict[str, Any], root: str) -> tuple[_Section, ...]:
-        """Check one part; the list of jobs has several sections."""
-        raw = tree.get(root)
-        if root != "jobs":
-            return (self._section(root, {} if raw is None and root == "network" else raw, (root,)),)
+    def _jobs(self, raw: Any) -> tuple[_Section, ...]:
         if not isinstance(raw, list) or not raw:
             remedy = "write [{pattern: ..., share: 1.0}]"
             raise ConfigError("not a list of jobs", remedy, ("jobs",), raw, code="wrong-type")
         return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
 
     def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
-        latest = self._latest.get(path)
-        if latest is not None and latest[0] is raw:
-            return latest[1]
         key = (kind, repr(raw))
-        section = self._checked.get(key)
-        if section is None:
-            section = self._checked[key] = self._check(kind, raw, path)
-        self._latest[path] = (raw, section)
-        return section
+        if key not in self._checked:
+            self._checked[key] = self._check(kind, raw, path)
+        return self._checked[key]
 
     def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
+        annotation = _TYPES[kind]
         try:
-            model = _TYPES[kind].model_validate(raw, context=self._context, by_alias=True, by_name=False)
+            model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
             if isinstance(model, EngineSettings):
                 check_engine(model)
         except ValidationError as error:
-            raise explain_errors(error, raw, _TYPES[kind]).below(*path) from None
+            raise explain_errors(error, raw, annotation).below(*path) from None
         except ConfigError as error:
             raise error.below(*path) from None
         return _section_of(model)
@@ -228,18 +239,14 @@ class _Sections:
         return self._silent[job]
 
 
-Sections = dict[str, tuple[_Section, ...]]
-
-
 class _Planner:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.rows: list[PointRow] = []
         self.points: dict[str, PlannedPoint] = {}
         self.machines: dict[str, Topology] = {}
-        self._sections = _Sections(study)
-        self._machine_ids: dict[_Section, str] = {}
-        # The last machine that was built: rows of one machine are mostly consecutive.
+        self._sections = _SectionCache(study)
+        # The machine that was built last: rows of one machine are mostly consecutive.
         self._built: tuple[_Section, Machine] | None = None
         self._expanded: list[tuple[str, Experiment, dict[str, Label | None], Sections]] = []
 
@@ -255,20 +262,18 @@ class _Planner:
 
     def add_rows(self) -> None:
         """Plan the rows of all experiments, once all compared routings are known."""
-        parts = [(sections["machine"][0], sections["routing"][0].model) for *_, sections in self._expanded]
         self._channels = VirtualChannels(
-            (self._machine_id(machine), machine.model, routing) for machine, routing in parts
+            (self._machine_id(sections.machine), sections.machine.model, sections.routing.model)
+            for *_, sections in self._expanded
         )
         for name, experiment, labels, sections in self._expanded:
             self._add_rows(name, experiment, labels, self._with_channels(sections))
 
     def _with_channels(self, sections: Sections) -> Sections:
         """Set the virtual channels where the study does not."""
-        (machine,), (routing,), (network,), (engine,) = (
-            sections[root] for root in ("machine", "routing", "network", "engine")
-        )
-        model = self._channels.network(self._machine_id(machine), routing.model, network.model, engine.model.kind)
-        return sections if model is network.model else {**sections, "network": (_section_of(model),)}
+        machine_id, network = self._machine_id(sections.machine), sections.network.model
+        model = self._channels.network(machine_id, sections.routing.model, network, sections.engine.model.kind)
+        return sections if model is network else sections._replace(network=_section_of(model))
 
     def add_spot_check(self) -> None:
         """Plan the checks of samples on a second engine or with half the phit."""
@@ -281,98 +286,73 @@ class _Planner:
             self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
-        jobs = sections.get("jobs", ())
-        ids = self._keep(sections, experiment.seeds)
-        alone: list[list[str] | None] = [None] * len(jobs)
+        jobs = sections.jobs
+        ids = self._add_points(sections, experiment.seeds)
+        baseline_ids: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
-                    before = tuple(self._sections.silent(other) for other in jobs[:number])
-                    run = {**sections, "jobs": (*before, job)}
-                    alone[number] = self._keep(run | {"engine": (self._baseline(run, sections),)}, experiment.seeds)
+                    baseline = sections._replace(jobs=(*map(self._sections.silent, jobs[:number]), job))
+                    baseline = baseline._replace(engine=self._baseline_engine(baseline, sections))
+                    baseline_ids[number] = self._add_points(baseline, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
-            alone_ids = tuple(None if ids_alone is None else ids_alone[position] for ids_alone in alone)
-            self.rows.append(PointRow(name, labels, seed, ids[position], alone_ids, names))
+            of_seed = tuple(None if job_ids is None else job_ids[position] for job_ids in baseline_ids)
+            self.rows.append(PointRow(name, labels, seed, ids[position], of_seed, names))
 
-    def _baseline(self, run: Sections, sections: Sections) -> _Section:
+    def _baseline_engine(self, baseline: Sections, sections: Sections) -> _Section:
         """Return the engine settings with which a baseline run has the resolution of its point."""
-        point = _point(sections, 0)
-        if self._built is None or sections["machine"][0] is not self._built[0]:
-            self._built = (sections["machine"][0], point.machine.build())
-        settings = engine_named(point.engine.kind).baseline(_point(run, 0), point, self._built[1])
-        return sections["engine"][0] if settings is point.engine else _section_of(settings)
+        point = sections.point(0)
+        if self._built is None or sections.machine is not self._built[0]:
+            self._built = (sections.machine, point.machine.build())
+        settings = engine_named(point.engine.kind).baseline(baseline.point(0), point, self._built[1])
+        return sections.engine if settings is point.engine else _section_of(settings)
 
-    def _keep(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
+    def _add_points(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Add the point of these parts, with each seed, and return its ids."""
-        texts: dict[str, str | list[str]] = {root: parts[0].text for root, parts in sections.items()}
-        if "jobs" in sections:
-            texts["jobs"] = [job.text for job in sections["jobs"]]
+        texts: dict[str, str | list[str]] = {name: getattr(sections, name).text for name in SECTIONS}
+        if sections.offered is None:
+            texts["jobs"] = [job.text for job in sections.jobs]
+        else:
+            texts["offered"] = sections.offered.text
         ids = ids_of(texts, seeds)
+        machine_id = self._machine_id(sections.machine)
         for point_id, seed in zip(ids, seeds, strict=True):
             if point_id not in self.points:
-                self.points[point_id] = PlannedPoint(
-                    point_id, self._machine_id(sections["machine"][0]), _point(sections, seed)
-                )
+                self.points[point_id] = PlannedPoint(point_id, machine_id, sections.point(seed))
         return ids
 
     def _machine_id(self, machine: _Section) -> str:
-        if machine not in self._machine_ids:
-            self._machine_ids[machine] = digest("m", machine.text)
-            self.machines[self._machine_ids[machine]] = machine.model
-        return self._machine_ids[machine]
-
-
-_FIELDS = set(Point.model_fields)
-"""Shared by all points: a set for each would need as much memory as the point."""
-
-
-def _point(sections: Sections, seed: int) -> Point:
-    return Point.model_construct(
-        _FIELDS,
-        machine=sections["machine"][0].model,
-        routing=sections["routing"][0].model,
-        jobs=tuple(job.model for job in sections.get("jobs", ())),
-        offered=sections["offered"][0].model if "offered" in sections else None,
-        network=sections["network"][0].model,
-        engine=sections["engine"][0].model,
-        seed=seed,
-    )
+        machine_id = digest("m", machine.text)
+        self.machines.setdefault(machine_id, machine.model)
+        return machine_id
 
 
 class _Expansion:
-    """Yields the raw points of an experiment, or runs of a schedule; neighbours share the trees of common labels."""
+    """Expands the raw points of an experiment, or runs of a schedule, and locates mistakes in them."""
 
     def __init__(self, study: Study, varied: Experiment | Schedule, prefix: tuple[str, ...]) -> None:
         self._study, self._varied, self._prefix = study, varied, prefix
         self._axes = list(varied.changes.values())
-        self._indices: tuple[int, ...] = ()
         base = varied.base if isinstance(varied, Schedule) else study.base
         for path, value in varied.fixed:
             try:
                 base = set_at_path(base, path, value)
             except ConfigError as error:
                 raise self.error_at(error, ("set", path.text), path.text) from None
-        self._trees = [base]
+        self._base = base
 
     def tree(self, indices: tuple[int, ...]) -> dict[str, Any]:
         """Return the raw point at these positions of the axes."""
-        common = 0
-        while common < len(self._indices) and self._indices[common] == indices[common]:
-            common += 1
-        del self._trees[common + 1 :]
-        for number in range(common, len(indices)):
-            tree = self._trees[-1]
+        tree = self._base
+        for (name, axis), changes, index in zip(self._varied.sweep.items(), self._axes, indices, strict=True):
             try:
-                for path, value in self._axes[number][indices[number]]:
+                for path, value in changes[index]:
                     tree = set_at_path(tree, path, value)
             except ConfigError as error:
-                name = list(self._varied.sweep)[number]
-                place = self._varied.sweep[name].path_place(indices[number], str(error.value))
-                raise self.error_at(error, ("sweep", name, *place), error.value) from None
-            self._trees.append(tree)
-        self._indices = indices
-        return self._trees[-1]
+                keys = ("sweep", name, *axis.path_location(index, str(error.value)))
+                raise self.error_at(error, keys, error.value) from None
+        return tree
 
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
         """Call `add` with positions and raw point of each combination; report equal mistakes at one path once.
@@ -386,8 +366,9 @@ class _Expansion:
             try:
                 add(indices, tree)
             except ConfigError as error:
-                for mistake in (self.error(each, indices) for each in error.each()):
-                    wrong.setdefault((mistake.path, mistake.code), mistake)
+                for mistake in error.each():
+                    located = self.error(mistake, indices)
+                    wrong.setdefault((located.path, located.code), located)
                 if len(wrong) >= SHOWN or number >= FOLLOWED:
                     break
         if wrong:
@@ -404,12 +385,12 @@ class _Expansion:
         if not touching:
             return self._error_in_base(error)
         name, index, path, value = touching[-1]
-        place = ("sweep", name, *self._varied.sweep[name].place(index, path.text))
-        labels = {other: str(self._varied.sweep[other].labels[number]) for other, number, _, _ in touching}
-        at = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
+        location = ("sweep", name, *self._varied.sweep[name].location(index, path.text))
+        labels = {axis: str(self._varied.sweep[axis].labels[number]) for axis, number, _, _ in touching}
+        labels_text = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
         if at_path:
-            place, value = (*place, *error.path[len(path.steps) :]), error.value
-        return self.error_at(error, place, value, at)
+            location, value = (*location, *error.path[len(path.steps) :]), error.value
+        return self.error_at(error, location, value, labels_text)
 
     def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, DottedPath, Any]]:
         return [
@@ -422,15 +403,15 @@ class _Expansion:
     def _error_in_base(self, error: ConfigError) -> StudyError:
         for path, _ in self._varied.fixed:
             if path.touches(error.path):
-                place = ("set", path.text, *error.path[len(path.steps) :])
-                return self.error_at(error, place, error.value)
-        place = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
-        return StudyError(error.problem, error.remedy, self._file, ".".join(place), error.value, error.code)
+                location = ("set", path.text, *error.path[len(path.steps) :])
+                return self.error_at(error, location, error.value)
+        location = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
+        return StudyError(error.problem, error.remedy, self._file, ".".join(location), error.value, error.code)
 
-    def error_at(self, error: ConfigError, place: tuple[str, ...], value: object = None, at: str = "") -> StudyError:
-        """Return the error for a path in this experiment; `at` names the labels that it holds for."""
-        path = ".".join((*self._prefix, *place))
-        return StudyError(error.problem + at, error.remedy, self._file, path, value, error.code)
+    def error_at(self, error: ConfigError, keys: tuple[str, ...], value: object = None, labels: str = "") -> StudyError:
+        """Return the error at the path `keys` of this experiment, for points with these labels."""
+        path = ".".join((*self._prefix, *keys))
+        return StudyError(error.problem + labels, error.remedy, self._file, path, value, error.code)
 
     @property
     def _file(self) -> str | None:

@@ -1,7 +1,7 @@
 """The plan as a file: written by the rule `plan`, read by every later rule, none of which plans.
 
-``plan.parquet`` has a row for each row of the plan, then one for each further point (baseline runs), with the whole
-definition of the point as JSON; ``plan_schedules.parquet`` has a row for each run of a schedule.
+``plan.parquet`` has a row for each row of the plan, then one for each further point (baseline runs), with the parts
+of the point as JSON; ``plan_schedules.parquet`` has a row for each run of a schedule.
 """
 
 import json
@@ -20,27 +20,16 @@ from fabricstudy.core.model import Model
 from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.point import PlannedPoint, Point
-from fabricstudy.engine.settings import EngineSettings, Network
-from fabricstudy.machine.base import Topology
-from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.offered import Offered
 
 from .model import Study
-from .plan import Plan
+from .plan import SECTIONS, Plan
 from .schedules import RunRow, axes_of_schedules
 from .sweep import PointRow
 
 POINTS, WORKLOADS, SCHEDULES = FILES = "plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet"
-
-_SECTIONS: dict[str, type[Model]] = {
-    "machine": Topology,
-    "routing": Routing,
-    "network": Network,
-    "engine": EngineSettings,
-}
-"""Parts of every point, each a column ``point.<part>``, beside ``point.jobs`` and ``point.offered``."""
 
 M = TypeVar("M", bound=Model)
 
@@ -79,7 +68,7 @@ def write_plan(
             **{f"axis.{name}": row.labels[name] for name in plan.axes},
             "job_names": row.job_names,
             "baseline_ids": row.baseline_ids,
-            **{f"point.{name}": write(getattr(planned.point, name)) for name in _SECTIONS},
+            **{f"point.{name}": write(getattr(planned.point, name)) for name in SECTIONS},
             "point.jobs": [write(job) for job in planned.point.jobs],
             "point.offered": None if planned.point.offered is None else write(planned.point.offered),
         }
@@ -94,10 +83,10 @@ _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
 
 def read_workloads(folder: Path, chunk: str) -> dict[str, dict[int, str]]:
     """Return the workloads of a chunk: by point and by position of the job, its id."""
-    found: dict[str, dict[int, str]] = {}
+    workloads: dict[str, dict[int, str]] = {}
     for row in read_parquet(folder / WORKLOADS, [("chunk", "=", chunk)]).to_pylist():
-        found.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
-    return found
+        workloads.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
+    return workloads
 
 
 def _schedule_rows(plan: Plan) -> list[dict[str, Any]]:
@@ -163,9 +152,7 @@ class _Reader:
 
     def point(self, cells: Mapping[str, Any]) -> Point:
         """Return the point of a row."""
-        sections: dict[str, Any] = {
-            name: self._part(model, cells[f"point.{name}"]) for name, model in _SECTIONS.items()
-        }
+        sections: dict[str, Any] = {name: self._part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
         sections["jobs"] = tuple(self._part(Job, text) for text in cells["point.jobs"])
         written = cells["point.offered"]
         sections["offered"] = None if written is None else self._part(Offered, written)
@@ -174,16 +161,15 @@ class _Reader:
     def runs(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[RunRow], dict[str, PlannedRun]]:
         """Return rows and runs of schedules."""
         axes = axes_of_schedules(self._study.schedules)
-        run_rows = [RunRow(one["schedule"], _labels(one, axes), one["seed"], one["run_id"]) for one in rows]
+        run_rows = [RunRow(row["schedule"], _labels(row, axes), row["seed"], row["run_id"]) for row in rows]
         runs = {}
-        for one in rows:
-            needs = {(job, nodes): RatioInputs(**_tuples(needed)) for job, nodes, needed in json.loads(one["needs"])}
-            run = self._part(Run, one["run"])
-            runs[f"{one['schedule']} {one['run_id']}"] = PlannedRun(
-                one["schedule"], one["run_id"], one["list_id"], run, needs, self._study.folder, one["keeps_jobs"]
+        for row in rows:
+            needs = {
+                (number, nodes): RatioInputs(inputs["metric"], tuple(inputs["of"]), tuple(inputs["against"]))
+                for number, nodes, inputs in json.loads(row["needs"])
+            }
+            run = self._part(Run, row["run"])
+            runs[f"{row['schedule']} {row['run_id']}"] = PlannedRun(
+                row["schedule"], row["run_id"], row["list_id"], run, needs, self._study.folder, row["keeps_jobs"]
             )
         return run_rows, runs
-
-
-def _tuples(needed: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in needed.items()}

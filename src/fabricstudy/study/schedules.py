@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, ValidationInfo, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.model import ConfigError, Model, at_path
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run, RunBase, list_id, run_id
 from fabricstudy.schedule.slowdown import Application, Measured, non_torus_sizes
 
-from .figures import Condition, fulfils
+from .figures import Condition, Label, fulfils
 from .messages import explain_errors
-from .sweep import Label, PointRow, SweepBase
+from .sweep import PointRow, SweepBase
 
 MAX_RUNS = 100_000
 
@@ -32,27 +32,12 @@ class Schedule(SweepBase, RunBase):
         description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none",
     )
 
-    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        schedule = handler(data)
-        if isinstance(data, dict):
-            schedule._base = {key: data[key] for key in RunBase.model_fields if key in data}
-        return schedule
-
     @model_validator(mode="after")
     def _is_not_too_large(self) -> Self:
         if self.size > MAX_RUNS:
             problem, remedy = f"{self.size:,} runs are too many", f"use at most {MAX_RUNS:,}"
             raise ConfigError(problem, remedy, ("sweep",), code="point-count")
         return self
-
-    @property
-    def base(self) -> dict[str, Any]:
-        """The run as the file has it, before anything varies."""
-        return self._base
 
     @property
     def fixed(self) -> list[Any]:
@@ -98,10 +83,8 @@ class RunPlanner:
             raise ConfigError(problem, "leave `seeds` out", ("seeds",), list(schedule.seeds), "invalid-value")
         identity = list_id(run.machine, run.partitions)
         if identity not in self._lists:
-            try:
+            with at_path("partitions"):
                 self._lists[identity] = run.partitions.partitions(run.machine)
-            except ConfigError as error:
-                raise error.below("partitions") from None
         partitions = self._lists[identity]
         largest, most = run.trace.max_nodes(partitions.block_nodes), max(part.nodes for part in partitions.variants)
         if largest is not None and largest > most:
@@ -124,20 +107,20 @@ class RunPlanner:
         if measured is None:
             return {}
         return {
-            (number, nodes): self._needed(measured, number, application, nodes)
+            (number, nodes): self._ratio_inputs(measured, application, nodes)
             for number, application in enumerate(run.slowdown.kinds)
             for nodes in non_torus_sizes(partitions)
         }
 
-    def _needed(self, measured: Measured, number: int, application: Application, nodes: int) -> RatioInputs:
+    def _ratio_inputs(self, measured: Measured, application: Application, nodes: int) -> RatioInputs:
         for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "expected_load_ns")):
-            if experiment is None:
-                continue
-            sides = [
-                self._side(measured, experiment, application, nodes, side) for side in (measured.of, measured.against)
-            ]
-            if all(sides):
-                return RatioInputs(metric, tuple(sides[0]), tuple(sides[1]))
+            if experiment is not None:
+                of, against = (
+                    self._side(measured, experiment, application, nodes, side)
+                    for side in (measured.of, measured.against)
+                )
+                if of and against:
+                    return RatioInputs(metric, of, against)
         which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())
         problem = f"no point measures the slowdown on {nodes} nodes" + f" ({which})" * bool(which)
         remedy = "add this size to the experiment, or name one in `beyond` that has its expected link loads"
@@ -146,25 +129,24 @@ class RunPlanner:
 
     def _side(
         self, measured: Measured, experiment: str, application: Application, nodes: int, side: Mapping[str, Condition]
-    ) -> list[str]:
-        """Return the points of one side of a ratio, one a seed."""
+    ) -> tuple[str, ...]:
+        """Return the points of one side of a ratio, one for each seed."""
         rows = [row for row in self._points if row.experiment == experiment]
         if not rows:
             names = {row.experiment for row in self._points}
-            path = ("slowdown", "measured", "experiment" if experiment == measured.experiment else "beyond")
-            remedy = suggestion(experiment, names)
+            key = "experiment" if experiment == measured.experiment else "beyond"
+            path, remedy = ("slowdown", "measured", key), suggestion(experiment, names)
             raise ConfigError("no such experiment", remedy, path, experiment, "unknown-name")
         wanted: dict[str, Condition] = {**application.where, **side, measured.nodes: nodes}
         for axis in wanted:
             if rows[0].labels.get(axis) is None:
                 axes = [name for name, label in rows[0].labels.items() if label is not None]
-                remedy, at = suggestion(axis, axes), ("slowdown", "measured")
-                raise ConfigError("no such axis", remedy, at, axis, "unknown-name")
+                remedy = suggestion(axis, axes)
+                raise ConfigError("no such axis", remedy, ("slowdown", "measured"), axis, "unknown-name")
         selected = [row for row in rows if all(fulfils(row.labels[axis], label) for axis, label in wanted.items())]
-        others = {tuple(row.labels.items()) for row in selected}
-        if len(others) > 1:
-            differing = [axis for axis in selected[0].labels if len({row.labels[axis] for row in selected}) > 1]
+        differing = [axis for axis in rows[0].labels if len({row.labels[axis] for row in selected}) > 1]
+        if differing:
             problem = f"several points of the experiment {experiment} match, which differ in {', '.join(differing)}"
             remedy = "select one in `where` of the application, `of` or `against`"
             raise ConfigError(problem, remedy, ("slowdown", "measured"), code="not-comparable")
-        return [row.point_id for row in selected]
+        return tuple(row.point_id for row in selected)

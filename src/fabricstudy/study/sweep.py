@@ -11,7 +11,15 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, Strict, WithJsonSchema, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    Strict,
+    WithJsonSchema,
+    model_validator,
+)
 
 from fabricstudy.core.columns import RESERVED
 from fabricstudy.core.errors import suggestion
@@ -20,9 +28,8 @@ from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
 
 from .dotted_paths import DottedPath, parse_path
+from .figures import Label
 from .mix import Mix
-
-Label = str | int | float | bool
 
 MAX_SEEDS = 10_000
 _BASE_UNITS = ("byte", "byte/second", "nanosecond")
@@ -182,15 +189,15 @@ class Axis(Model):
         by_unit = ([_magnitude(value, unit) for value in values] for unit in _BASE_UNITS)
         return next((tuple(map(float, sizes)) for sizes in by_unit if None not in sizes), None)  # type: ignore[arg-type]
 
-    def place(self, index: int, path: str) -> tuple[str, ...]:
+    def location(self, index: int, path: str) -> tuple[str, ...]:
         """Return the path, in the axis, of the value that `path` has for the label at `index`."""
         if self.settings is not None:
             return "set", str(list(self.settings)[index]), path
         return "values" if self.mix is None else "mix", str(self.labels[index])
 
-    def path_place(self, index: int, path: str) -> tuple[str, ...]:
+    def path_location(self, index: int, path: str) -> tuple[str, ...]:
         """Return the path, in the axis, of `path` itself."""
-        return ("of",) if self.settings is None else self.place(index, path)
+        return ("of",) if self.settings is None else self.location(index, path)
 
     def index(self, label: Label) -> int | None:
         keys = [label_key(known) for known in self.labels]
@@ -207,12 +214,12 @@ def _axes_in_full(axes: Any) -> Any:
     return {name: {"of": name, "values": axis} if isinstance(axis, list) else axis for name, axis in axes.items()}
 
 
-def path_into(root: type[Model], text: str, place: tuple[str, ...]) -> DottedPath:
-    """Parse a dotted path into a model; `place` is its own path in the file."""
+def path_into(root: type[Model], text: str, location: tuple[str, ...]) -> DottedPath:
+    """Parse a dotted path into a model; `location` is its path in the file."""
     try:
         return parse_path(text, root)
     except ConfigError as error:
-        raise ConfigError(error.problem, error.remedy, place, text, error.code) from None
+        raise ConfigError(error.problem, error.remedy, location, text, error.code) from None
 
 
 def _seed_list(value: Any) -> Any:
@@ -237,10 +244,10 @@ class SweepBase(Model):
     """A sweep over a base: a point, or a run of a schedule."""
 
     VARIES: ClassVar[type[Model]]
-    """Model that the paths of the axes lead into."""
+    """Model into which the paths of the axes lead."""
 
     TAKEN: ClassVar[frozenset[str]]
-    """Names of columns of tables, which no axis may have."""
+    """Names of columns of tables, which are not allowed for axes."""
 
     sweep: Annotated[
         dict[AxisName, Annotated[Axis, OrList()]],
@@ -262,6 +269,21 @@ class SweepBase(Model):
         WithJsonSchema({"anyOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}),
         Written("whole number, or list of whole numbers"),
     ] = Field((1,), description="number of repetitions (seeds 1, 2, ...), or the list of seeds")
+
+    _base: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _keep_base(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        sweep = handler(data)
+        if isinstance(data, dict):
+            sweep._base = {key: data[key] for key in cls.VARIES.model_fields if key in data}
+        return sweep
+
+    @property
+    def base(self) -> dict[str, Any]:
+        """The point or run as in the file, before anything varies."""
+        return self._base
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -308,7 +330,7 @@ class SweepBase(Model):
         return {
             name: [
                 [
-                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_place(index, path))), value)
+                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_location(index, path))), value)
                     for path, value in change.items()
                 ]
                 for index, change in enumerate(axis.changes)
@@ -374,15 +396,15 @@ class SweepBase(Model):
         dimension_of = {name: number for number, group in enumerate(self.dimensions) for name in group}
         columns = [dimension_of[name] for name in names]
         dropped = [
-            [
-                (names.index(name), {self.sweep[name].index(one) for one in (of if isinstance(of, list) else [of])})
-                for name, of in entry.items()
-            ]
+            {
+                names.index(name): set(map(self.sweep[name].index, labels if isinstance(labels, list) else [labels]))
+                for name, labels in entry.items()
+            }
             for entry in self.exclude
         ]
         for position in itertools.product(*ranges):
             indices = tuple(position[column] for column in columns)
-            if not any(all(indices[axis] in drop for axis, drop in entry) for entry in dropped):
+            if not any(all(indices[axis] in drop for axis, drop in entry.items()) for entry in dropped):
                 yield indices
 
     def labels_at(self, indices: tuple[int, ...]) -> dict[str, Label]:

@@ -45,5 +45,5 @@ class VirtualChannels:
         if (machine, engine) not in self._needed:
             built, adapter = self._machines[machine].build(), engine_named(engine)
             routings = self._routings[machine]
-            self._needed[machine, engine] = {one: adapter.virtual_channels(one, built) for one in routings}
+            self._needed[machine, engine] = {routing: adapter.virtual_channels(routing, built) for routing in routings}
         return self._needed[machine, engine]

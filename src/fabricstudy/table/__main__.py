@@ -15,7 +15,7 @@ from fabricstudy.study.plan import Plan
 from fabricstudy.study.plan_file import read_plan
 
 from .collect import collect
-from .files import ANALYSIS_PREFIX, TableError, read_shards, read_table, write_tables
+from .files import ANALYSIS_PREFIX, TableError, read_shard, read_table, write_tables
 from .point_records import Record
 from .schedules import schedule_of, schedule_tables
 
@@ -36,12 +36,12 @@ def main(arguments: list[str] | None = None) -> None:
     analyses = {path.stem.removeprefix(ANALYSIS_PREFIX): read_table(path) for path in args.analyses}
     runs: dict[str, list[Record]] = {}
     for path in args.schedules:
-        runs.setdefault(schedule_of(path), []).extend(read_shards([path]))
+        runs.setdefault(schedule_of(path), []).extend(read_shard(path))
     schedules = schedule_tables(planned, runs, [path.with_suffix(".parquet") for path in args.schedules])
     records = _records(args.shards, planned)
     structures = (structure for path in args.structures for structure in read_structures(path))
     tables = collect(planned, records, structures, analyses, schedules, args.links)
-    write_tables(replace(tables, analyses={}), args.out)  # those of analyses are there
+    write_tables(replace(tables, analyses={}), args.out)  # tables of analyses are inputs
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
@@ -56,16 +56,15 @@ def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
             read.add(record["point_id"])
             point = planned.points.get(record["point_id"])
             if point is not None and not is_current(record, point.point, of_any_program=True):
-                raise TableError(
-                    f"{path}: {record['point_id']} was simulated by other code than that which is here; run Snakemake "
-                    "again with --forcerun simulate, which simulates what has changed"
-                )
+                problem = f"{record['point_id']} was simulated by another version of the code"
+                remedy = "run Snakemake again with --forcerun simulate, which repeats outdated simulations"
+                raise TableError(f"{path}: {problem}; {remedy}")
             yield record
     if damaged:
-        # A damaged line does not tell whose record it was.
+        # The point of a damaged line is unknown.
         reason = f"damaged: {'; '.join(damaged)}; remove the file and run the same command again"
-        lost = [one for one in planned.points if one not in read]
-        yield from ({"point_id": one, "status": "damaged", "reason": reason} for one in lost)
+        lost = [point_id for point_id in planned.points if point_id not in read]
+        yield from ({"point_id": point_id, "status": "damaged", "reason": reason} for point_id in lost)
 
 
 if __name__ == "__main__":

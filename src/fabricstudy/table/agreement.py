@@ -1,4 +1,4 @@
-"""The same points on several engines: their times, and the verdicts on claims by each."""
+"""Runtimes of the same points on several engines, and verdicts on claims by engine."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,10 +21,10 @@ _BY_ENGINE = ("points", "jobs", "links", "interference", "predictors")
 
 
 def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the times and slowdowns of each job on two engines, and ratios over those of the first one by name.
+    """Return the runtimes and slowdowns of each job on two engines, and their ratios over the first engine by name.
 
-    The plan determines which points differ in their engine only. An engine with other settings, such as another unit of
-    data, counts as another engine.
+    Points are compared if they differ in their engine only. An engine with other settings, such as another phit, counts
+    as another engine.
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
@@ -32,52 +32,44 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     busy = busy.assign(**{_NAME: busy["point_id"].map(of_point)})
     engines = sorted(busy[_NAME].unique())
     if len(engines) < 2:
-        names_of_columns = set(names_of("agreement")) - set(jobs.columns)
-        none: pd.DataFrame = jobs[:0].assign(**{name: [] for name in names_of_columns})
-        return none
+        return jobs[:0].reindex(columns=list(dict.fromkeys([*jobs, *names_of("agreement")])))
     twins = {point_id: _without_engine(plan, point_id) for point_id in of_point}
     busy = busy.assign(**{_TWIN: busy["point_id"].map(twins)})
-    return pd.concat([_pair(busy, *both) for both in combinations(engines, 2)], ignore_index=True)
+    return pd.concat([_pair(busy, *pair) for pair in combinations(engines, 2)], ignore_index=True)
 
 
 def _pair(busy: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
-    kept = [name for name in busy.columns if name not in ("engine", "runtime_ns", "point_id", _NAME)]
-    left = busy.loc[busy[_NAME] == first, [*kept, "runtime_ns", "point_id"]]
-    right = busy.loc[busy[_NAME] == second, ["experiment", _TWIN, "job", "runtime_ns", "slowdown", "point_id"]]
-    right = right.drop_duplicates(["experiment", _TWIN, "job"])
-    both = left.merge(right, on=["experiment", _TWIN, "job"], suffixes=("_a", "_b"))
-    both = both.rename(
-        columns={
-            "runtime_ns_a": "runtime_a_ns", "runtime_ns_b": "runtime_b_ns",
-            "point_id_a": "point_a_id", "point_id_b": "point_b_id",
-        }
-    )  # fmt: skip
-    pair: pd.DataFrame = both.assign(engine_a=first, engine_b=second, pair=f"{second} / {first}")
-    for column, a, b in (("ratio", "runtime_a_ns", "runtime_b_ns"), ("slowdown_ratio", "slowdown_a", "slowdown_b")):
-        pair[column] = pair[b] / pair[a].where(pair[a] > 0)
+    keys = ["experiment", _TWIN, "job"]
+    left = busy[busy[_NAME] == first].drop(columns=["engine", _NAME])
+    right = busy.loc[busy[_NAME] == second, [*keys, "runtime_ns", "slowdown", "point_id"]].drop_duplicates(keys)
+    names = {"runtime_ns": "runtime_{}_ns", "slowdown": "slowdown_{}", "point_id": "point_{}_id"}
+    sides = [
+        frame.rename(columns={name: text.format(side) for name, text in names.items()})
+        for side, frame in (("a", left), ("b", right))
+    ]
+    pair = sides[0].merge(sides[1], on=keys).assign(engine_a=first, engine_b=second, pair=f"{second} / {first}")
+    for column, name in (("ratio", "runtime_{}_ns"), ("slowdown_ratio", "slowdown_{}")):
+        denominator = pair[name.format("a")]
+        pair[column] = pair[name.format("b")] / denominator.where(denominator > 0)
     return pair
 
 
 def engine_names(plan: Plan) -> dict[EngineSettings, str]:
-    """Name each engine of a plan by its kind, and one with settings of its own by these, too."""
+    """Return the name of each engine of a plan: its kind, with the settings that differ from the defaults."""
     names = {}
-    for planned in plan.points.values():
-        engine = planned.point.engine
-        if engine not in names:
-            usual = type(engine).model_validate({"kind": engine.kind})
-            # The phit of a baseline run, which planning sets, makes no other engine.
-            fields = [name for name in type(engine).model_fields if name != "inherited_phit_bytes"]
-            set_ones = [name for name in fields if getattr(engine, name) != getattr(usual, name)]
-            settings = []
-            for name in set_ones:
-                value = getattr(engine, name)
-                text = f"{value:g}" if isinstance(value, float) else value
-                settings.append(f"{type(engine).model_fields[name].alias or name} {text}")
-            names[engine] = f"{engine.kind} ({', '.join(settings)})" if settings else engine.kind
+    for engine in dict.fromkeys(planned.point.engine for planned in plan.points.values()):
+        default, settings = type(engine).model_validate({"kind": engine.kind}), []
+        for name, field in type(engine).model_fields.items():
+            value = getattr(engine, name)
+            # Planning sets the phit of a baseline run, which does not make it another engine.
+            if name != "inherited_phit_bytes" and value != getattr(default, name):
+                settings.append(f"{field.alias or name} {f'{value:g}' if isinstance(value, float) else value}")
+        names[engine] = f"{engine.kind} ({', '.join(settings)})" if settings else engine.kind
     return names
 
 
 def engine_axes(plan: Plan) -> set[str]:
+    """Return the axes that set an engine or a setting of one."""
     return {name for experiment in plan.study.all_experiments.values() for name in experiment.axes_below("engine")}
 
 
@@ -88,15 +80,15 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     kinds = sorted(kind for kind in set(judging) if engine_named(kind).simulates)
     judged = []
     for kind in kinds if len(kinds) > 1 else ():
-        others = [other for other in kinds if other != kind]
+        others = [engine for engine in kinds if engine != kind]
         frames = {name: getattr(tables, name) for name in _BY_ENGINE}
-        own = replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})
-        judged.append(judge(claims, own).assign(engine=kind))
+        of_kind = replace(tables, **{name: frame[~frame["engine"].isin(others)] for name, frame in frames.items()})
+        judged.append(judge(claims, of_kind).assign(engine=kind))
     return pd.concat(judged, ignore_index=True) if judged else judge((), tables).assign(engine=[])
 
 
 def _without_engine(plan: Plan, point_id: str) -> str:
     physics = plan.points[point_id].point.physics()
-    # Only some engines let a study set them.
+    # Not all engines have this setting.
     network = {name: value for name, value in physics.get("network", {}).items() if name != "virtual_channels"}
     return canonical_json({**physics, "network": network, "engine": None})

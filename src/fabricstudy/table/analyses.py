@@ -9,5 +9,5 @@ from .schemas import validated_analysis
 
 
 def write_analysis(analysis: Analysis, out: Path) -> None:
-    """Compute the rows of an analysis and write them as Parquet, and beside that as CSV."""
+    """Compute the rows of an analysis and write them as Parquet and CSV."""
     write_table(validated_analysis(analysis, list(analysis.rows())), out)

@@ -59,14 +59,14 @@ class Measurement:
     """Interval from `low` to `high`; both equal to `value` if there are too few seeds."""
     interval: str
     at: str
-    """Labels of the points that decided it; empty for medians and means."""
+    """Labels of the points with the maximum or minimum; empty for medians and means."""
     points: int
     seeds: int
     pairs: int | None = None
     pairs_planned: int | None = None
     """Comparisons made and planned: pairs of points, groups of a spread, rows of a correlation; None without any."""
     last: float | None = None
-    """Last label, if some seeds or all do not reach a level."""
+    """Last label, if some seeds do not reach a level."""
 
 
 def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
@@ -83,17 +83,17 @@ def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
     rows = [{**head, "part": number, **_judge_part(part, tables)} for number, part in enumerate(claim.parts)]
     if not rows:
         rows = [{**head, "part": 0, "points": 0, "seeds": 0, "verdict": NOT_RUN, "reason": claim.note}]
-    verdict = _of_all({row["verdict"] for row in rows}, whole=not claim.scope)
+    verdict = _claim_verdict({row["verdict"] for row in rows}, complete=not claim.scope)
     return [{**row, "claim_verdict": verdict} for row in rows]
 
 
-def _of_all(verdicts: Set[str], whole: bool) -> str:
-    """Return the verdict on a claim from those on its parts; `whole` if all that the source states is run."""
+def _claim_verdict(verdicts: Set[str], complete: bool) -> str:
+    """Return the verdict on a claim from those on its parts; `complete` if all cases of the source are run."""
     if DIFFERS in verdicts or UNDECIDED in verdicts:
         return DIFFERS if DIFFERS in verdicts else UNDECIDED
     if REPRODUCED not in verdicts:
         return NOT_RUN
-    return REPRODUCED if whole and NOT_RUN not in verdicts else IN_PART
+    return REPRODUCED if complete and NOT_RUN not in verdicts else IN_PART
 
 
 def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
@@ -107,11 +107,10 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
     except NotMeasurable as reason:
         return {**row, "verdict": NOT_RUN, "reason": str(reason)}
     reached = measured.value < np.inf
-    facts = {
-        "measured": measured.value if reached else None, "low": measured.low,
-        "high": measured.high if measured.high < np.inf else None, "interval": measured.interval,
-        "at_labels": measured.at or None, "points": measured.points, "seeds": measured.seeds, "pairs": measured.pairs,
-        "pairs_planned": measured.pairs_planned,
+    facts: dict[str, Any] = {
+        "measured": measured.value if reached else None, "at_labels": measured.at or None,
+        "high": measured.high if measured.high < np.inf else None,
+        **{name: getattr(measured, name) for name in ("low", "interval", "points", "seeds", "pairs", "pairs_planned")},
     }  # fmt: skip
     if measured.last is not None:
         facts["reason"] = f"not reached up to {measured.last:g}{' by each seed' * reached}"
@@ -150,49 +149,45 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measurement:
     if isinstance(asked, Rows):
         return _differing_rows(asked, tables)
     if isinstance(asked, Quotient):
-        of, against = _Sample(asked.of, tables), _Sample(asked.against, tables)
-        at = " over ".join(text for text in (of.at, against.at) if text)
-        return _measured([of, against], np.divide, at)
-    sample = _Sample(asked, tables)
-    return _measured([sample], lambda number: number, sample.at)
+        return _measured([_Sample(asked.of, tables), _Sample(asked.against, tables)], np.divide)
+    return _measured([_Sample(asked, tables)], lambda number: number)
 
 
 COMPUTED, TOO_FEW_SEEDS = "computed, not simulated", "too few seeds"
 
 
 def _differing_rows(asked: Rows, tables: Tables) -> Measurement:
-    """Count the rows that only the printed or only the computed table has."""
+    """Count the rows that are only in the printed or only in the computed table."""
     if asked.analysis not in tables.analyses:
         raise NotMeasurable("the table of the analysis is missing")
     rows_computed = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
     printed, computed = (
-        # Equal numbers are equal, however they were computed.
-        Counter(tuple(one if isinstance(one, str) else float(f"{one:.9g}") for one in row) for row in rows)
+        # Numbers are equal if nine digits are.
+        Counter(tuple(cell if isinstance(cell, str) else float(f"{cell:.9g}") for cell in row) for row in rows)
         for rows in (asked.rows, rows_computed)
     )
     extra, lacking = computed - printed, printed - computed
     count = float(max(extra.total(), lacking.total()))
     sides = (("printed", lacking), ("computed", extra))
-    at = "; ".join(f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows)
-    return Measurement(count, count, count, COMPUTED, at, len(asked.rows), 0)
+    labels = [f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows]
+    return Measurement(count, count, count, COMPUTED, "; ".join(labels), len(asked.rows), 0)
 
 
-def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) -> Measurement:
-    seeds = sorted(set.intersection(*(sample.seeds for sample in samples)))
+def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurement:
+    common = sorted(set.intersection(*(sample.seeds for sample in samples)))
     every = set.union(*(sample.seeds for sample in samples))
-    over_seeds = any(sample.over_seeds for sample in samples)
+    over_seeds, seeded = any(sample.over_seeds for sample in samples), any(sample.seeded for sample in samples)
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(number_of(*(sample.on(every) for sample in samples)))
         if over_seeds:
             # A spread over seeds needs two.
-            subsets = [set(seeds) - {seed} for seed in seeds] if len(seeds) > 2 else []
+            subsets = [set(common) - {seed} for seed in common] if len(common) > 2 else []
             parts = [float(number_of(*(sample.on(subset) for sample in samples))) for subset in subsets]
         else:
-            parts = number_of(*(sample.of_each(seeds) for sample in samples)).tolist() if len(seeds) > 1 else []
+            parts = number_of(*(sample.of_each(common) for sample in samples)).tolist() if len(common) > 1 else []
     last = samples[0].last if len(samples) == 1 and np.inf in (value, *parts) else None
-    if not np.isfinite([one for one in (value, *parts) if last is None or one != np.inf]).all():
+    if not np.isfinite([number for number in (value, *parts) if last is None or number != np.inf]).all():
         raise NotMeasurable("the number is not finite (a division by zero, or a constant column)")
-    seeded = any(sample.seeded for sample in samples)
     interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
     if not parts:
         parts, interval = [value], TOO_FEW_SEEDS if seeded else "no seeds involved"
@@ -203,11 +198,12 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any], at: str) ->
     if outside:
         interval = "95 % interval of the median over seeds"
     low = ordered[outside] if last is None or value < np.inf else min(ordered[outside], last)
-    points = sum(sample.points for sample in samples)
-    pairs, asked = ([sample.compared[side] for sample in samples if sample.compared] for side in (0, 1))
+    compared = [sample.compared for sample in samples if sample.compared]
+    pairs, planned = map(sum, zip(*compared, strict=True)) if compared else (None, None)
     return Measurement(
-        value, low, ordered[-1 - outside], interval, at, points, len(every) if seeded else 0,
-        sum(pairs) if pairs else None, sum(asked) if asked else None, last,
+        value, low, ordered[-1 - outside], interval, at=" over ".join(sample.at for sample in samples if sample.at),
+        points=sum(sample.points for sample in samples), seeds=len(every) if seeded else 0, pairs=pairs,
+        pairs_planned=planned, last=last,
     )  # fmt: skip
 
 
@@ -229,8 +225,7 @@ class _Sample:
         self.compared = _compared(asked, self.frame, self.keys, groups)
         self.labels = [name for name in groups if name not in (VALUE, _ROWS, _LAST)]
         self.last = float(groups[_LAST].min()) if _LAST in groups else None
-        self.deciding = groups
-        self.at = ""
+        self.deciding, self.at = groups, ""
         if asked.reduce in ("max", "min"):
             self.deciding = groups[groups[VALUE] == groups[VALUE].agg(asked.reduce)].head(1)
             varied = [name for name in self.labels if groups[name].nunique(dropna=False) > 1]
@@ -262,15 +257,11 @@ def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
         raise NotMeasurable(seen.gap())
     if not isinstance(asked, Correlation):
         return seen.frame, seen.keys
-    other = observe(tables, asked, asked.against)
-    if other.gap():
-        raise NotMeasurable(other.gap())
+    against = observe(tables, asked, asked.against)
+    if against.gap():
+        raise NotMeasurable(against.gap())
     names = [*seen.keys, "seed"]
-    return join(seen.frame[[*names, VALUE]], other.frame[[*names, VALUE]], names), seen.keys
-
-
-def _values(asked: Value, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    return medians(frame, keys)
+    return join(seen.frame[[*names, VALUE]], against.frame[[*names, VALUE]], names), seen.keys
 
 
 def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -339,19 +330,18 @@ def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> f
     reached = np.flatnonzero(y >= level)
     if not len(reached):
         return np.nan if np.isnan(y).any() else np.inf
-    last = reached[0]
-    if last == 0:
-        return float(x[0])
-    return float(np.interp(level, y[last - 1 : last + 1], x[last - 1 : last + 1]))
+    first = reached[0]
+    around = slice(first - 1, first + 1)
+    return float(np.interp(level, y[around], x[around]) if first else x[0])
 
 
 def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     points = frame if "seed" in asked.over else medians(frame, keys)
     rest = [name for name in keys if name not in asked.over]
-    names = {"(max)": "max", "(min)": "min", "(median)": "median", "(size)": "size"}
-    groups = group_by(points, rest).agg(**names).reset_index().drop(columns="")
+    columns = {f"({name})": name for name in ("max", "min", "median", "size")}
+    groups = group_by(points, rest).agg(**columns).reset_index().drop(columns="")
     groups = groups[groups["(size)"] > 1]
-    most, least, middle = groups["(max)"], groups["(min)"], groups["(median)"]
+    most, least, middle = (groups[name] for name in ("(max)", "(min)", "(median)"))
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
     spreads: pd.DataFrame = groups[rest].assign(**{VALUE: forms[asked.form]})
     return spreads
@@ -372,7 +362,7 @@ def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> p
 
 
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {
-    Value: _values,
+    Value: lambda asked, frame, keys: medians(frame, keys),
     Contrast: _contrasts,
     Trend: _trends,
     Crossing: _crossings,

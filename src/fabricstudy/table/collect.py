@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from fabricstudy.core.columns import (
     BASELINE_EXPERIMENT,
@@ -19,19 +20,19 @@ from fabricstudy.core.columns import (
     TABLES,
     names_of,
 )
+from fabricstudy.core.parquet import read_parquet
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .files import Tables
-from .link_loads import link_loads
 from .point_records import ColumnBuilder, PointRecords, Record
 from .predictors import non_mapping_axes, predictors
 from .schedules import schedule_tables
 from .schemas import labels, validated_table
 
-BASELINE_ID = "(alone point)"
-"""Column of the baseline run of a job."""
+BASELINE_ID = "(baseline)"
+"""Column of the point that is the baseline run of a job."""
 
 _COMPUTED = frozenset({
     "job_name", "baseline_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean",
@@ -52,9 +53,9 @@ def collect(
 ) -> Tables:
     """Build and check all tables of a study, in the order of the plan's rows.
 
-    Records of points outside the plan are left out; of two records of a point the last done one counts. `schedules` are
-    the results of `schedule_tables`, `links` the files of links of points. Raises pandera.errors.SchemaErrors if a
-    record is not a result.
+    Records of points outside the plan are left out; of two records of a point the last done one counts. `schedules` is
+    the result of `schedule_tables`, `links` are files of link loads. Raises pandera.errors.SchemaErrors if a record is
+    not a result.
     """
     axes = list(plan.axes)
     keys = _keys(plan)
@@ -64,16 +65,16 @@ def collect(
         )
         for table in ("points", "jobs", "links", "latency")
     }
-    found = PointRecords(records, plan.points, **in_records)
+    of_points = PointRecords(records, plan.points, **in_records)
     frames = {
-        "points": pd.concat([keys, found.facts(keys["point_id"])], axis=1),
-        "jobs": _jobs(plan, keys, found),
-        "latency": _rows_of(plan, keys, "latency", found.latency_of, found.latency),
-        "links": _links(plan, keys, found),
+        "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
+        "jobs": _jobs(plan, keys, of_points),
+        "latency": _rows_of(plan, keys, "latency", of_points.latency_of, of_points.latency),
+        "links": _links(plan, keys, of_points),
         "machines": _machines(plan, keys, structures),
     }
     frames[LINK_LOAD_TABLE] = link_loads(plan, keys, links)
-    del found
+    del of_points
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
     frames["agreement"] = agreement(plan, frames["jobs"])
     frames["predictors"] = predictors(plan, keys, frames["jobs"])
@@ -100,7 +101,6 @@ def _keys(plan: Plan) -> pd.DataFrame:
     baselines = [point_id for point_id in plan.points if point_id not in in_rows]
     ids = [row.point_id for row in plan.rows] + baselines
     points = [plan.points[point_id] for point_id in ids]
-    nothing = [None] * len(baselines)
     frame = {
         "experiment": [row.experiment for row in plan.rows] + [BASELINE_EXPERIMENT] * len(baselines),
         "engine": [planned.point.engine.kind for planned in points],
@@ -110,36 +110,32 @@ def _keys(plan: Plan) -> pd.DataFrame:
     }
     # An axis with the name `engine` is the key itself, which baseline runs have, too.
     for axis in (axis for axis in plan.axes if axis not in frame):
-        frame[axis] = labels([row.labels.get(axis) for row in plan.rows] + nothing)
+        frame[axis] = labels([row.labels.get(axis) for row in plan.rows] + [None] * len(baselines))
     return pd.DataFrame(frame)
 
 
-def _expand(keys: pd.DataFrame, at: list[int], facts: pd.DataFrame) -> pd.DataFrame:
-    """Join the rows `at` of the keys with facts."""
-    return pd.concat([keys.iloc[at].reset_index(drop=True), facts], axis=1)
-
-
-def _numeric(table: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert the columns of numbers, which may be all None."""
-    names = [one.name for one in TABLES[table] if one.type != "text" and one.name in frame]
+def _joined(table: str, keys: pd.DataFrame, rows: list[int], facts: pd.DataFrame) -> pd.DataFrame:
+    """Join rows of the keys with facts; columns of numbers, which may be all None, become numeric."""
+    frame = pd.concat([keys.iloc[rows].reset_index(drop=True), facts], axis=1)
+    names = [column.name for column in TABLES[table] if column.type != "text" and column.name in frame]
     return frame.assign(**{name: pd.to_numeric(frame[name]) for name in names})
 
 
-def _jobs(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
-    at: list[int] = []
+def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame:
+    planned_rows: list[int] = []
     rows: list[int] = []
     of_plan = ColumnBuilder(_OF_PLAN)
     for index, row in enumerate(plan.rows):
-        for place in found.jobs_of(row.point_id):
-            at.append(index)
-            rows.append(place)
-            job = found.jobs["job"][place]
-            alone_id = row.baseline_ids[job] if job < len(row.baseline_ids) else None
+        for record_row in records.jobs_of(row.point_id):
+            planned_rows.append(index)
+            rows.append(record_row)
+            job = records.jobs["job"][record_row]
+            baseline_id = row.baseline_ids[job] if job < len(row.baseline_ids) else None
             background = plan.points[row.point_id].point.jobs[job].background
-            own = (background, row.job_names[job], _alone_ns(alone_id, job, found), alone_id)
-            of_plan.add(dict(zip(_OF_PLAN, own, strict=True)))
-    facts = pd.concat([found.jobs.frame(rows), of_plan.frame(range(len(rows)))], axis=1)
-    jobs = _numeric("jobs", _expand(keys, at, facts))
+            facts = (background, row.job_names[job], _baseline_ns(baseline_id, job, records), baseline_id)
+            of_plan.add(dict(zip(_OF_PLAN, facts, strict=True)))
+    frames = [records.jobs.frame(rows), of_plan.frame(range(len(rows)))]
+    jobs = _joined("jobs", keys, planned_rows, pd.concat(frames, axis=1))
     # A record has the compute time of a job only if it computes; of background jobs it is unknown.
     compute_ns = jobs["compute_ns"].fillna(0.0).where(~jobs["background"].astype(bool))
     return jobs.assign(
@@ -155,10 +151,10 @@ def _jobs(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
     )
 
 
-def _alone_ns(alone_id: str | None, job: int, found: PointRecords) -> float | None:
+def _baseline_ns(baseline_id: str | None, job: int, records: PointRecords) -> float | None:
     # In a baseline run the jobs before this one are idle and later ones are left out, so that its number is the same.
-    times = [found.jobs["runtime_ns"][row] for row in found.jobs_of(alone_id) if found.jobs["job"][row] == job]
-    return times[0] if times else None
+    jobs = records.jobs
+    return next((jobs["runtime_ns"][row] for row in records.jobs_of(baseline_id) if jobs["job"][row] == job), None)
 
 
 def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
@@ -169,21 +165,32 @@ def _rows_of(
     plan: Plan, keys: pd.DataFrame, table: str, rows_of: Callable[[str], range], facts: ColumnBuilder
 ) -> pd.DataFrame:
     """Return the rows of the points of a plan in a table that has any number of them a point."""
-    at: list[int] = []
+    planned_rows: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
         of_point = rows_of(row.point_id)
-        at += [index] * len(of_point)
+        planned_rows += [index] * len(of_point)
         rows += of_point
-    return _numeric(table, _expand(keys, at, facts.frame(rows)))
+    return _joined(table, keys, planned_rows, facts.frame(rows))
 
 
-def _links(plan: Plan, keys: pd.DataFrame, found: PointRecords) -> pd.DataFrame:
-    links = _rows_of(plan, keys, "links", found.links_of, found.links)
+def _links(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame:
+    links = _rows_of(plan, keys, "links", records.links_of, records.links)
     return links.assign(
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
         imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),
     )
+
+
+def link_loads(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
+    """Return a row for each directed link of each done point of the experiments in `link_loads` of the study."""
+    columns = list(dict.fromkeys([*keys, *names_of(LINK_LOAD_TABLE)]))
+    tables = [read_parquet(path) for path in files] if plan.study.link_loads else []
+    if not tables:
+        return pd.DataFrame(columns=columns)
+    planned = keys[keys["experiment"].isin(plan.study.link_loads)]
+    links = pa.concat_tables(tables).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    return planned.merge(links, on="point_id", how="inner")[columns]
 
 
 def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

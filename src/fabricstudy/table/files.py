@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,26 +53,16 @@ ANALYSIS_PREFIX = "analysis-"
 """Prefix of the names of tables of analyses."""
 
 
-def read_shards(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of shards, one a line, sorted by file. Raises TableError for any other line."""
-    for path in sorted(paths):
-        lines = path.read_text(encoding="utf-8").splitlines()
+def read_shard(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of a shard, one a line. Raises TableError for any other line."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            # Parsed at once, the objects of a shard share the strings of their keys, which are half of their memory.
-            values = json.loads(f"[{','.join(lines)}]")
+            value = json.loads(line)
         except ValueError:
-            values = []
-        if len(values) == len(lines) and all(isinstance(value, dict) for value in values):
-            yield from values
-            continue
-        for number, line in enumerate(lines, 1):
-            try:
-                value = json.loads(line)
-            except ValueError:
-                value = None
-            if not isinstance(value, dict):
-                raise TableError(f"{path}: line {number}: not a JSON object; remove the file and run the study again")
-            yield value
+            value = None
+        if not isinstance(value, dict):
+            raise TableError(f"{path}: line {number}: not a JSON object; remove the file and run the study again")
+        yield value
 
 
 def write_tables(tables: Tables, folder: Path) -> None:
@@ -90,7 +80,7 @@ def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True) -> None:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a table as CSV, with an apostrophe before text that a spreadsheet would take for a formula."""
+    """Write a table as CSV, with an apostrophe before text that a spreadsheet would interpret as a formula."""
     safe = frame.copy(deep=False)
     for name, column in frame.select_dtypes(["object", "string"]).items():
         safe[name] = column.map(lambda cell: f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell)
@@ -99,12 +89,9 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def read_tables(folder: Path) -> Tables:
     """Read the tables that `write_tables` wrote. Raises TableError if one is absent or broken."""
-    analyses = [path.stem for path in sorted(folder.glob(f"{ANALYSIS_PREFIX}*.parquet"))]
+    analyses = {path.stem.removeprefix(ANALYSIS_PREFIX): path for path in folder.glob(f"{ANALYSIS_PREFIX}*.parquet")}
     frames = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
-    return Tables(
-        **frames,
-        analyses={name.removeprefix(ANALYSIS_PREFIX): read_table(folder / f"{name}.parquet") for name in analyses},
-    )
+    return Tables(**frames, analyses={name: read_table(path) for name, path in sorted(analyses.items())})
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The parts of records that tables need, by columns: objects would need several times the memory."""
+"""The parts of records that tables need, by columns, since objects need several times the memory."""
 
 import math
 from array import array
@@ -11,16 +11,17 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, TABLES
 
 Record = Mapping[str, Any]
+Names = Iterable[str]
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
 """Columns of link sharing of a job, as simulated and by the routes alone."""
 
-_NUMBERS = {one.name for columns in TABLES.values() for one in columns if one.type in ("number", "any number")}
+_NUMBERS = {column.name for table in TABLES.values() for column in table if column.type in ("number", "any number")}
 
 
 class ColumnBuilder:
-    """Columns that grow by a row at a time."""
+    """Columns to which rows are added one at a time."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._columns: dict[str, array[float] | list[Any]] = {
@@ -34,7 +35,7 @@ class ColumnBuilder:
         for name, column in self._columns.items():
             value = row.get(name)
             if isinstance(column, list):
-                # Texts and counts repeat from row to row. True would be taken for 1.
+                # Equal texts and counts share memory; True equals 1, so that it is left out.
                 column.append(self._same.setdefault(value, value) if type(value) in (str, int) else value)
                 continue
             try:
@@ -48,9 +49,9 @@ class ColumnBuilder:
 
     def frame(self, rows: Sequence[int]) -> pd.DataFrame:
         """Return these rows in this order."""
-        at = np.asarray(rows, dtype=np.int64)
+        indices = np.asarray(rows, dtype=np.int64)
         return pd.DataFrame({
-            name: [column[row] for row in at] if isinstance(column, list) else np.array(column)[at]
+            name: [column[row] for row in indices] if isinstance(column, list) else np.array(column)[indices]
             for name, column in self._columns.items()
         })  # fmt: skip
 
@@ -66,10 +67,10 @@ class PointRecords:
         self,
         records: Iterable[Record],
         point_ids: Iterable[str],
-        points: Iterable[str],
-        jobs: Iterable[str],
-        links: Iterable[str],
-        latency: Iterable[str] = (),
+        points: Names,
+        jobs: Names,
+        links: Names,
+        latency: Names = (),
     ) -> None:
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
         self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)
@@ -96,10 +97,6 @@ class PointRecords:
         self._link_start.append(self.links.rows)
         self._latency_start.append(self.latency.rows)
 
-    def is_done(self, point_id: str) -> bool:
-        """Return whether the point is done."""
-        return bool(self.points["status"][self._row[point_id]] == DONE)
-
     def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
         """Return a row for each of these points; those without a record have the status ``missing``."""
         return self.points.frame([self._row[point_id] for point_id in point_ids])
@@ -124,8 +121,8 @@ def _shares(record: Record, job: int) -> dict[str, float]:
     """Return the link sharing of a job's point, and the share of the job's links that others use."""
     shares: dict[str, float] = {}
     for kind, suffix in _SUFFIXES.items():
-        one = record.get("sharing", {}).get(kind)
-        if one:
-            shared = one["shared"][job] / max(1, one["used"][job])
-            shares |= {f"mls{suffix}": one["mls"], f"tls{suffix}": one["tls"], f"links_shared{suffix}": shared}
+        sharing = record.get("sharing", {}).get(kind)
+        if sharing:
+            shared = sharing["shared"][job] / max(1, sharing["used"][job])
+            shares |= {f"mls{suffix}": sharing["mls"], f"tls{suffix}": sharing["tls"], f"links_shared{suffix}": shared}
     return shares

@@ -13,7 +13,7 @@ from fabricstudy.core.kinds import kind_of
 from fabricstudy.engine.registry import engine_named
 
 if TYPE_CHECKING:
-    # Loaded only where tables are made: it takes as long as pandas.
+    # Imported only where tables are made, since importing it takes as long as importing pandas.
     import pandera.pandas as pa
 
 
@@ -49,9 +49,8 @@ def validated_analysis(config: Analysis, rows: Sequence[Mapping[str, Any]]) -> p
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
-    """Return the study's axes: the columns between the first one, experiment or schedule, and ``seed``."""
-    names = list(frame.columns)
-    return names[1 : names.index("seed")]
+    """Return the study's axes: the columns between the first one (experiment or schedule) and ``seed``."""
+    return list(frame.columns)[1 : list(frame.columns).index("seed")]
 
 
 def own_axes(points: pd.DataFrame) -> list[str]:

@@ -14,7 +14,7 @@ from fabricstudy.core.columns import DONE, KEYS, NAMES
 from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.study.figures import Condition, Selection, fulfils
 
-from .files import TableError, Tables
+from .files import Tables
 from .schemas import axes_of, own_axes
 
 VALUE = "(value)"
@@ -23,7 +23,8 @@ VALUE = "(value)"
 AGAINST = "(against)"
 """Column of the number that it is compared with."""
 
-_COUNT, _SIZE = "(count)", "(size)"
+Conditions = Sequence[Mapping[str, Condition]]
+"""Sets of conditions by column, of which rows fulfil one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +40,9 @@ class Observations:
     needed: int
     """Size of the selection."""
     missing: dict[str, int]
-    """Number of those without a number, by reason."""
+    """How many of them have no number, by reason."""
     without: int = 0
-    """Rows without a number, such as jobs, of points with numbers in other rows."""
+    """Number of rows without a number, such as jobs, of points with numbers in other rows."""
     absent: dict[str, list[str]] = field(default_factory=dict)
     """Labels on the axes of the selection that no observation has, by axis."""
 
@@ -91,20 +92,20 @@ def _fulfils(column: pd.Series[Any], condition: Condition) -> pd.Series[Any]:
     return column.isin(wanted).fillna(False).astype(bool)
 
 
-def observe(
-    tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]] = ({},)
-) -> Observations:
+def observe(tables: Tables, selection: Selection, column: str, any_of: Conditions = ({},)) -> Observations:
     """Return the numbers in `column` of the selected rows that fulfil one of the sets of conditions `any_of`."""
     if selection.analysis is not None:
         return _of_analysis(tables, selection, column, any_of)
     if selection.schedule is not None:
         return _of_schedule(tables, selection, column, any_of)
     # Conditions on keys of the table, such as the link class, do not select points.
-    own = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
-    points = _chosen(tables.points, selection, any_of, leave_out=own)
+    of_rows = {*KEYS[selection.table], *NAMES.get(selection.table, ())} - set(tables.points)
+    points = tables.points[tables.points["experiment"] == selection.experiment]
+    points = _fulfilling(points, selection, any_of, leave_out=of_rows)
     if selection.table == "machines":
         return _of_machines(tables, selection, column, points)
-    rows = _chosen(getattr(tables, selection.table), selection, any_of)
+    rows: pd.DataFrame = getattr(tables, selection.table)
+    rows = _fulfilling(rows[rows["experiment"] == selection.experiment], selection, any_of)
     keys = _keys(tables, rows, selection)
     values = _per_point(rows, keys, selection, column)
     done = points["status"] == DONE
@@ -119,7 +120,7 @@ def observe(
     without = int((~has & values["point_id"].isin(known)).sum()) if "point_id" in values else 0
     values = _known(values)
     absent = _absent(points, values, selection)
-    return Observations(values, keys, "points", len(points), {k: n for k, n in missing.items() if n}, without, absent)
+    return Observations(values, keys, "points", len(points), dict(+missing), without, absent)
 
 
 def _valued(rows: pd.DataFrame, column: str, **columns: Any) -> pd.DataFrame:
@@ -134,9 +135,9 @@ def _absent(points: pd.DataFrame, values: pd.DataFrame, selection: Selection) ->
     """Return the labels of the selected points, on the axes of the selection, that no value has."""
     axes = [axis for axis in points if axis in selection.axes() and axis in values and axis != "seed"]
     labels = {axis: list(dict.fromkeys(points[axis].map(label_text))) for axis in axes}
-    found = {axis: set(values[axis].map(label_text)) for axis in axes}
-    absent = {axis: [label for label in labels[axis] if label not in found[axis]] for axis in axes}
-    return {axis: one for axis, one in absent.items() if one}
+    present = {axis: set(values[axis].map(label_text)) for axis in axes}
+    absent = {axis: [label for label in labels[axis] if label not in present[axis]] for axis in axes}
+    return {axis: missing for axis, missing in absent.items() if missing}
 
 
 def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]:
@@ -152,15 +153,6 @@ def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]
     return list(dict.fromkeys((*(axis for axis in axes_of(rows) if axis in of_experiment), *of_rows)))
 
 
-def _chosen(
-    frame: pd.DataFrame,
-    selection: Selection,
-    any_of: Sequence[Mapping[str, Condition]],
-    leave_out: Collection[str] = (),
-) -> pd.DataFrame:
-    return _fulfilling(frame[frame["experiment"] == selection.experiment], selection, any_of, leave_out)
-
-
 def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column: str) -> pd.DataFrame:
     """Reduce the jobs of a point to one number, missing if that of any job is; other tables stay as they are."""
     if selection.table == "points":
@@ -172,8 +164,7 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
         return rows
     keys.remove("job")
     groups: Any = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)[VALUE]
-    values: pd.DataFrame = groups.agg(**{VALUE: selection.reduce_jobs, _COUNT: "count", _SIZE: "size"}).reset_index()
-    values[VALUE] = values[VALUE].where(values[_COUNT] == values[_SIZE])
+    values: pd.DataFrame = groups.agg(selection.reduce_jobs).where(groups.count() == groups.size()).reset_index()
     return values
 
 
@@ -190,16 +181,12 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
     return Observations(values, keys, "machines", len(labels), missing, 0, _absent(points, values, selection))
 
 
-def _of_schedule(
-    tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
-) -> Observations:
+def _of_schedule(tables: Tables, selection: Selection, column: str, any_of: Conditions) -> Observations:
     """Return one observation a run, or a size class of one; a list of partitions has no seeds."""
     frame: pd.DataFrame = getattr(tables, selection.table)
-    if "schedule" not in frame:
-        raise TableError("the tables have no schedules; make them again")
-    own = frame[frame["schedule"] == selection.schedule]
-    axes = [axis for axis in axes_of(own) if own[axis].notna().any()]
-    rows = _fulfilling(own, selection, any_of)
+    frame = frame[frame["schedule"] == selection.schedule]
+    axes = [axis for axis in axes_of(frame) if frame[axis].notna().any()]
+    rows = _fulfilling(frame, selection, any_of)
     keys = [*axes, *KEYS[selection.table]]
     if selection.table == "partition_lists":
         return _of_rows(_valued(rows, column, seed=0), keys, selection)
@@ -209,8 +196,7 @@ def _of_schedule(
     rows = _known(_valued(rows, column))
     done = runs.loc[runs["status"] == DONE, "run_id"]
     missing["without a number"] = int((~done.isin(rows["run_id"])).sum())
-    gaps = {k: n for k, n in missing.items() if n}
-    return Observations(rows, keys, "runs", len(runs), gaps, 0, _absent(runs, rows, selection))
+    return Observations(rows, keys, "runs", len(runs), dict(+missing), 0, _absent(runs, rows, selection))
 
 
 def _of_rows(rows: pd.DataFrame, keys: list[str], selection: Selection) -> Observations:
@@ -220,10 +206,7 @@ def _of_rows(rows: pd.DataFrame, keys: list[str], selection: Selection) -> Obser
 
 
 def _fulfilling(
-    frame: pd.DataFrame,
-    selection: Selection,
-    any_of: Sequence[Mapping[str, Condition]],
-    leave_out: Collection[str] = (),
+    frame: pd.DataFrame, selection: Selection, any_of: Conditions, leave_out: Collection[str] = ()
 ) -> pd.DataFrame:
     """Return the rows that fulfil the selection's conditions and one set of the others."""
     chosen = pd.Series(False, index=frame.index)
@@ -233,12 +216,8 @@ def _fulfilling(
     return frame[chosen]
 
 
-def _of_analysis(
-    tables: Tables, selection: Selection, column: str, any_of: Sequence[Mapping[str, Condition]]
-) -> Observations:
-    """Return one observation a row; a number that a row does not have, such as a bound that does not apply, is not
-    missing.
-    """
+def _of_analysis(tables: Tables, selection: Selection, column: str, any_of: Conditions) -> Observations:
+    """Return one observation a row; an empty cell, such as a bound that does not apply, does not count as missing."""
     frame = analysis_rows(tables, selection, any_of)
     # A condition on a column does not make it a key.
     mentioned = (selection.axes() - set(selection.where) - set(selection.numbers())) & set(frame)
@@ -247,9 +226,7 @@ def _of_analysis(
     return _of_rows(_valued(frame, column, seed=0), keys, selection)
 
 
-def analysis_rows(
-    tables: Tables, selection: Selection, any_of: Sequence[Mapping[str, Condition]] = ({},)
-) -> pd.DataFrame:
+def analysis_rows(tables: Tables, selection: Selection, any_of: Conditions = ({},)) -> pd.DataFrame:
     """Return the rows of an analysis that a selection selects."""
     frame = tables.analyses.get(str(selection.analysis), pd.DataFrame({"kind": []}, dtype=str))
     return _fulfilling(frame, selection, any_of)

@@ -85,34 +85,34 @@ class Jobs(BaseModel):
 
     @property
     def digest(self) -> str:
-        """Digest of all of them."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
 def jobs_of(pipeline: Pipeline) -> Jobs:
-    """Return the jobs of a planned study."""
-    machine, workload = pipeline.chunk_of_machine, pipeline.chunk_of_workload
+    machines = {
+        name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
+        for name, chunk in pipeline.machine_chunks.items()
+    }
+    machine_chunk = {machine_id: name for name, job in machines.items() for machine_id in job.machines}
+    workload_chunk = {item.workload_id: name for name, chunk in pipeline.workload_chunks.items() for item in chunk}
     return Jobs(
         file=pipeline.file,
         plan=pipeline.plan_digest,
-        machines={
-            name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
-            for name, chunk in pipeline.machine_chunks.items()
-        },
+        machines=machines,
         structure=structure_code(),
         workloads={
             name: WorkloadJob(
                 digest=pipeline.workload_digest(name),
-                machines=sorted({machine[one.planned.machine_id] for one in chunk}),
+                machines=sorted({machine_chunk[workload.planned.machine_id] for workload in chunk}),
             )
             for name, chunk in pipeline.workload_chunks.items()
         },
         batches={
             name: SimulateJob(
                 digest=pipeline.batch_digest(name),
-                machines=sorted({machine[one.machine_id] for one in batch.points}),
+                machines=sorted({machine_chunk[point.machine_id] for point in batch.points}),
                 workloads=sorted(
-                    {workload[id_] for one in batch.points for id_ in pipeline.workloads_of[one.point_id]}
+                    {workload_chunk[id_] for point in batch.points for id_ in pipeline.workloads_of[point.point_id]}
                 ),
                 processes=batch.processes,
                 simulation_MB=ceil(batch.limits.memory_bytes / 1e6),
@@ -126,11 +126,11 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
             )
             for name, chunk in pipeline.run_chunks.items()
         },
-        analyses={name: pipeline.analysis_digest(name) for name in pipeline.analyses},
+        analyses={name: pipeline.analysis_digest(name) for name in pipeline.plan.study.analyses},
         table=code_digest("fabricstudy.table.__main__"),
         report=ReportJob(
             digest=pipeline.report_digest,
-            machines=list(pipeline.machine_chunks),
+            machines=list(machines),
             workloads=list(pipeline.workload_chunks) if pipeline.plan.draws_machines else [],
             schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],
         ),
@@ -151,9 +151,9 @@ def read_jobs(folder: Path) -> Jobs | None:
 def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
     """Write the plan of a study and its jobs."""
     workloads = [
-        {"workload_id": one.workload_id, "point_id": one.planned.point_id, "job": one.job, "chunk": name}
+        {"workload_id": item.workload_id, "point_id": item.planned.point_id, "job": item.job, "chunk": name}
         for name, chunk in pipeline.workload_chunks.items()
-        for one in chunk
+        for item in chunk
     ]
     write_plan(pipeline.plan, folder, pipeline.columns_of, workloads)
     with atomic_text(folder / FILE) as out:
@@ -189,8 +189,8 @@ def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) ->
     if results is not None:
         files = [find_study(name.strip()) for name in names.split(",")]
         written = {name: read_jobs(results / name) for name in map(parse_study_name, files)}
-        known = {name: jobs for name, jobs in written.items() if jobs is not None}
-        if len(known) == len(written):
-            return Studies(known, {})
+        valid = {name: jobs for name, jobs in written.items() if jobs is not None}
+        if len(valid) == len(written):
+            return Studies(valid, {})
     planned = load_pipelines(names, batch_cpu_s=batch_cpu_s)
     return Studies({name: jobs_of(pipeline) for name, pipeline in planned.items()}, planned)

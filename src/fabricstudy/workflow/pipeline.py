@@ -84,7 +84,6 @@ class RunChunk:
 
     @property
     def points(self) -> set[str]:
-        """Ids of the points that they need."""
         return {point for run in self.runs for point in run.points}
 
     @property
@@ -96,7 +95,7 @@ class RunChunk:
     def digest(self) -> str:
         """Digest of the runs, of the points that they need, and of their code."""
         kinds = ("machine", "partitions", "trace", "order", "backfill")
-        modules = {type(getattr(one.run, name)).__module__ for one in self.runs for name in kinds}
+        modules = {type(getattr(planned.run, name)).__module__ for planned in self.runs for name in kinds}
         ids = [f"{run.key} {run.keeps_jobs} {run.run_id in self.drawn}" for run in self.runs]
         return _digest([*ids, code_digest("fabricstudy.schedule.stage", *sorted(modules))])
 
@@ -115,21 +114,14 @@ class Pipeline:
 
     @cached_property
     def batches(self) -> dict[str, Batch]:
-        return {
-            batch.name: batch
-            for batch in make_batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
-        }
+        batches = make_batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
+        return {batch.name: batch for batch in batches}
 
     @cached_property
     def machine_chunks(self) -> dict[str, Chunk]:
-        """Chunks of machine ids by name."""
         keys = [machine_id[1:] for machine_id in self.plan.machines]
         chunks = divide_in_at_most(keys, [1.0] * len(keys), MACHINES_PER_CHUNK, MAX_MACHINE_CHUNKS)
         return {chunk.name: chunk for chunk in chunks}
-
-    @cached_property
-    def chunk_of_machine(self) -> dict[str, str]:
-        return {f"m{key}": name for name, chunk in self.machine_chunks.items() for key in chunk.keys}
 
     @cached_property
     def workloads_of(self) -> dict[str, tuple[str, ...]]:
@@ -139,31 +131,25 @@ class Pipeline:
 
     @cached_property
     def workloads(self) -> dict[str, Workload]:
-        """Distinct workloads by id."""
-        found: dict[str, Workload] = {}
+        workloads: dict[str, Workload] = {}
         for name, planned in self.plan.points.items():
             for job, identity in enumerate(self.workloads_of[name]):
-                if identity not in found:
-                    found[identity] = Workload(identity, planned, job)
-        return found
+                if identity not in workloads:
+                    workloads[identity] = Workload(identity, planned, job)
+        return workloads
 
     @cached_property
     def workload_chunks(self) -> dict[str, tuple[Workload, ...]]:
-        """Workloads of each chunk, by its name."""
-        by_key = {one.key: one for one in self.workloads.values()}
-        costs = [one.cpu_s for one in by_key.values()]
+        by_key = {workload.key: workload for workload in self.workloads.values()}
+        costs = [workload.cpu_s for workload in by_key.values()]
         target = min(2 * self.batch_cpu_s, max(sum(costs) / MIN_RUN_CHUNKS, MIN_RUN_CHUNK_CPU_S))
         chunks = divide_in_at_most(list(by_key), costs, target, MAX_WORKLOAD_CHUNKS)
         return {chunk.name: tuple(by_key[key] for key in chunk.keys) for chunk in chunks}
 
     @cached_property
-    def chunk_of_workload(self) -> dict[str, str]:
-        return {one.workload_id: name for name, chunk in self.workload_chunks.items() for one in chunk}
-
-    @cached_property
     def run_chunks(self) -> dict[str, RunChunk]:
         """Chunks of the runs of each schedule, by name."""
-        found = {}
+        run_chunks = {}
         drawn = frozenset(self.plan.drawn_runs)
         for schedule in self.plan.study.schedules:
             runs = {run.key: run for run in self.plan.runs.values() if run.schedule == schedule}
@@ -172,16 +158,12 @@ class Pipeline:
             for chunk in divide_in_at_most(list(runs), costs, 2 * target, MAX_RUN_CHUNKS):
                 name = f"{schedule}-{chunk.name}"
                 chosen = tuple(runs[key] for key in chunk.keys)
-                found[name] = RunChunk(name, chosen, drawn & {run.run_id for run in chosen})
-        return found
+                run_chunks[name] = RunChunk(name, chosen, drawn & {run.run_id for run in chosen})
+        return run_chunks
 
     @cached_property
     def batch_of_point(self) -> dict[str, str]:
-        return {one.point_id: name for name, batch in self.batches.items() for one in batch.points}
-
-    @property
-    def analyses(self) -> tuple[str, ...]:
-        return tuple(self.plan.study.analyses)
+        return {point.point_id: name for name, batch in self.batches.items() for point in batch.points}
 
     def batch_digest(self, name: str) -> str:
         """Digest of the points of a batch, of the code and program that simulate them, and of the links to store."""
@@ -191,7 +173,6 @@ class Pipeline:
         return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:
-        """Digest of an analysis and of its code."""
         analysis = self.plan.study.analyses[name]
         kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
         modules = sorted({kind.__module__ for kind in kinds})
@@ -212,8 +193,8 @@ class Pipeline:
     def workload_digest(self, chunk: str) -> str:
         """Digest of the workloads of a chunk, and of their code."""
         workloads = self.workload_chunks[chunk]
-        modules = sorted(set[str]().union(*(one.modules for one in workloads)))
-        ids = [one.workload_id for one in workloads]
+        modules = sorted(set[str]().union(*(workload.modules for workload in workloads)))
+        ids = [workload.workload_id for workload in workloads]
         return _digest([*ids, code_digest("fabricstudy.workload.definitions", *modules)])
 
     @property
@@ -238,7 +219,6 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def bundled_studies(configs: Path = CONFIGS) -> list[str]:
-    """Return the names of the bundled studies."""
     return sorted(file.stem for file in configs.glob("*.yaml"))
 
 

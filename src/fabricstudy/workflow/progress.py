@@ -41,11 +41,8 @@ class Progress:
         self._store = point_store(results)
         self._folder = results / pipeline.name / "schedule"
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
-        self._missing = sorted(
-            name
-            for name in {_engine(point) for point in pipeline.plan.points.values()}
-            if not engine_named(name).probe().found
-        )
+        engines = {_engine(point) for point in pipeline.plan.points.values()}
+        self._missing = sorted(name for name in engines if not engine_named(name).probe().found)
         self._ended: dict[str, _Ended] = {}
         self._unchecked: set[str] = set()
 
@@ -65,8 +62,8 @@ class Progress:
         done = {key: ended for key, ended in self._ended.items() if ended.status == DONE}
         predicted_s = sum(self._cost_s[key] for key in done)
         used_s = sum(ended.used_cpu_s for ended in done.values())
-        seen = self._ended.keys() | self._unchecked
-        left = {key: point for key, point in self._pipeline.plan.points.items() if key not in seen}
+        recorded = self._ended.keys() | self._unchecked
+        left = {key: point for key, point in self._pipeline.plan.points.items() if key not in recorded}
         possible = [key for key, point in left.items() if _engine(point) not in self._missing]
         left_s = sum(self._cost_s[key] for key in possible)
         pace = self._pace(time.time())
@@ -100,8 +97,8 @@ class Progress:
     def _read_new(self) -> None:
         inodes = self._store.inodes()
         for key, planned in self._pipeline.plan.points.items():
-            inode, seen = inodes.get(key), self._ended.get(key)
-            if seen is not None and seen.inode == inode:
+            inode, ended = inodes.get(key), self._ended.get(key)
+            if ended is not None and ended.inode == inode:
                 continue
             self._ended.pop(key, None)
             self._unchecked.discard(key)
@@ -115,12 +112,12 @@ class Progress:
 
     def _pace(self, now: float) -> float:
         """Return the predicted seconds that were simulated a second, recently."""
-        lately = {key: ended for key, ended in self._ended.items() if ended.ended > now - PACE_S}
-        if not lately:
+        recent = {key: ended for key, ended in self._ended.items() if ended.ended > now - PACE_S}
+        if not recent:
             return 0.0
-        # A simulation that began before the quarter of an hour counts with the part inside it.
-        start = max(now - PACE_S, min(ended.started for ended in lately.values()))
-        parts = {key: (e.ended - max(e.started, start)) / max(e.ended - e.started, 1e-9) for key, e in lately.items()}
+        # Of a simulation that began earlier, the part in the last `PACE_S` counts.
+        start = max(now - PACE_S, min(ended.started for ended in recent.values()))
+        parts = {key: (e.ended - max(e.started, start)) / max(e.ended - e.started, 1e-9) for key, e in recent.items()}
         return sum(self._cost_s[key] * part for key, part in parts.items()) / max(now - start, 1.0)
 
 

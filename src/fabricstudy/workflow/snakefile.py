@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,7 +50,7 @@ class Settings(Model):
 
     study: Annotated[str, BeforeValidator(_names)] = Field(
         "quick",
-        description="name of a study that comes along, or path to a study file; several with commas between them",
+        description="name of a bundled study, or path of a study file; several with commas between them",
     )
     batch_cpu_s: Seconds = Field(
         BATCH_CPU_S, description="predicted processor seconds of a batch: 60 suits a workstation, 600 a cluster"
@@ -85,6 +85,10 @@ def settings(config: Mapping[str, Any]) -> Settings:
 RESULTS, REPORTS = Path("results"), Path("reports")
 
 
+_JOBS = {"structure": "machines", "workload": "workloads", "simulate": "batches", "schedule": "schedules"}
+"""The field of `Jobs` with the names of a stage's files."""
+
+
 class Inputs:
     """Files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
 
@@ -100,7 +104,6 @@ class Inputs:
         return str(self._studies[wildcards.study].file)
 
     def plan(self, wildcards: Any) -> str:
-        """Return the plan of a study."""
         return f"results/{wildcards.study}/{POINTS}"
 
     def plan_digest(self, wildcards: Any) -> str:
@@ -138,39 +141,21 @@ class Inputs:
         batches = self._studies[wildcards.study].schedules[wildcards.runs].batches
         return self._named(wildcards.study, "simulate", batches, ".jsonl")
 
-    def records(self, wildcards: Any) -> list[str]:
-        return self._named(wildcards.study, "simulate", self._studies[wildcards.study].batches, ".jsonl")
-
-    def links(self, wildcards: Any) -> list[str]:
-        return self._named(wildcards.study, "simulate", self._studies[wildcards.study].batches, ".links.parquet")
-
-    def structures(self, wildcards: Any) -> list[str]:
-        return self._named(wildcards.study, "structure", self._studies[wildcards.study].machines, ".jsonl")
-
-    def placed(self, wildcards: Any) -> list[str]:
-        return self._named(wildcards.study, "workload", self._studies[wildcards.study].workloads, ".parquet")
+    def every(self, stage: str, suffix: str) -> Callable[[Any], list[str]]:
+        """Return an input function: the files of all jobs of a stage."""
+        return lambda wildcards: self._all(wildcards.study, stage, suffix)
 
     def analyses(self, wildcards: Any) -> list[str]:
         analyses = self._studies[wildcards.study].analyses
         return [f"results/{wildcards.study}/tables/analysis-{name}.parquet" for name in analyses]
 
-    def schedules(self, wildcards: Any) -> list[str]:
-        return self._named(wildcards.study, "schedule", self._studies[wildcards.study].schedules, ".jsonl")
-
-    def scheduled_jobs(self, wildcards: Any) -> list[str]:
-        """Return the jobs of the scheduled runs of a study."""
-        return self._named(wildcards.study, "schedule", self._studies[wildcards.study].schedules, ".parquet")
-
     def drawn_machines(self, wildcards: Any) -> list[str]:
-        """Return the definitions of machines that the figures of a study read."""
         return self._definitions(wildcards.study, self._studies[wildcards.study].report.machines)
 
     def drawn_workloads(self, wildcards: Any) -> list[str]:
-        """Return the workloads that the figures of a study read."""
         return self._named(wildcards.study, "workload", self._studies[wildcards.study].report.workloads, ".parquet")
 
     def drawn_runs(self, wildcards: Any) -> list[str]:
-        """Return the histories of scheduled runs that the figures of a study read."""
         runs = self._studies[wildcards.study].report.schedules
         return self._named(wildcards.study, "schedule", runs, ".history.parquet")
 
@@ -181,21 +166,19 @@ class Inputs:
     def _named(study: str, stage: str, names: Iterable[str], suffix: str) -> list[str]:
         return [f"results/{study}/{stage}/{name}{suffix}" for name in names]
 
+    def _all(self, study: str, stage: str, suffix: str) -> list[str]:
+        return self._named(study, stage, getattr(self._studies[study], _JOBS[stage]), suffix)
+
     def machines(self, study: str) -> list[str]:
         """Return the definitions and structures of the machines of a study."""
-        chunks = self._studies[study].machines
-        return [*self._definitions(study, chunks), *self._named(study, "structure", chunks, ".jsonl")]
+        return [*self._definitions(study, self._studies[study].machines), *self._all(study, "structure", ".jsonl")]
 
     def workloads(self, study: str) -> list[str]:
-        return self._named(study, "workload", self._studies[study].workloads, ".parquet")
+        return self._all(study, "workload", ".parquet")
 
     def simulations(self, study: str) -> list[str]:
         """Return the records of points and runs."""
-        jobs = self._studies[study]
-        return [
-            *self._named(study, "simulate", jobs.batches, ".jsonl"),
-            *self._named(study, "schedule", jobs.schedules, ".jsonl"),
-        ]
+        return [*self._all(study, "simulate", ".jsonl"), *self._all(study, "schedule", ".jsonl")]
 
     def tables(self, study: str) -> list[str]:
         names = [*TABLES, *(f"analysis-{name}" for name in self._studies[study].analyses)]
@@ -257,6 +240,8 @@ def count_points(study: str, jobs: Jobs, since_s: float, seen: set[str]) -> str:
     """
     start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds")
     statuses: Counter[str] = Counter()
+    if not jobs.batches:
+        return ""
     before = len(seen)
     for name in jobs.batches:
         with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{name}.jsonl").open("rb") as lines:
@@ -264,9 +249,7 @@ def count_points(study: str, jobs: Jobs, since_s: float, seen: set[str]) -> str:
                 statuses[record["status"]] += 1
                 if record["status"] != "skipped" and record["started"] >= start:
                     seen.add(record["point_id"])
-    if not jobs.batches:
-        return ""
-    others = "".join(f", {statuses[one]:,} {one}" for one in STATUSES if one != DONE and statuses[one])
+    others = "".join(f", {statuses[status]:,} {status}" for status in STATUSES if status != DONE and statuses[status])
     new = len(seen) - before
     cached = statuses.total() - statuses["skipped"] - new
     return f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"

@@ -39,7 +39,7 @@ def define_machines(args: argparse.Namespace) -> None:
 
     machines = _plan(args).machines
     chosen = ((name, machines[name]) for name in args.ids)
-    write_machines(((name, one.model_dump(mode="json"), one.build()) for name, one in chosen), args.out)
+    write_machines(((name, machine.model_dump(mode="json"), machine.build()) for name, machine in chosen), args.out)
 
 
 def analyse_machines(args: argparse.Namespace) -> None:
@@ -100,7 +100,7 @@ def make_analysis(args: argparse.Namespace) -> None:
 
 
 def run_schedules(args: argparse.Namespace) -> None:
-    """Do the runs of one chunk of a schedule, and write their records and the jobs of some."""
+    """Simulate the runs of one chunk of a schedule, and write their records and the jobs of some."""
     from fabricstudy.schedule.stage import read_ratios, run_chunk
 
     from .pipeline import Pipeline
@@ -133,9 +133,8 @@ def _plan(args: argparse.Namespace, batch: str | None = None, only: list[str] | 
 
 def _end_when_asked() -> None:
     # When a job is cancelled, end the simulator and remove incomplete results.
-    signal.signal(signal.SIGINT, _stop)
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGALRM, _stop)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+        signal.signal(number, _stop)
     sys.unraisablehook = _stop_again
 
 
@@ -143,10 +142,10 @@ def _stop(number: int, frame: object) -> None:
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def _stop_again(lost: sys.UnraisableHookArgs) -> None:
+def _stop_again(dropped: sys.UnraisableHookArgs) -> None:
     # Python drops exceptions that are raised during a fork, and each simulation forks.
-    sys.__unraisablehook__(lost)
-    if isinstance(lost.exc_value, SystemExit):
+    sys.__unraisablehook__(dropped)
+    if isinstance(dropped.exc_value, SystemExit):
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
 
 
@@ -155,14 +154,11 @@ _STAGES = {
     "machine": (define_machines, ("plan", "ids")),
     "structure": (analyse_machines, ("plan", "machines", "ids", "results")),
     "workload": (place_workloads, ("plan", "machines", "structures", "name")),
-    "simulate": (
-        simulate_batch,
-        ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links"),
-    ),
+    "simulate": (simulate_batch, ("plan", "machines", "structures", "workloads", "name", "cores", "results", "links")),
     "analysis": (make_analysis, ("name",)),
     "schedule": (run_schedules, ("plan", "batch-cpu-s", "name", "points", "jobs", "histories")),
 }
-"""What each stage does, and which arguments it takes beside ``--study`` and ``--out``."""
+"""What each stage does, and its arguments besides ``--study`` and ``--out``."""
 
 _ARGUMENTS: dict[str, dict[str, object]] = {
     "plan": {"type": Path, "required": True, "help": "folder of the plan, results/STUDY"},
@@ -172,7 +168,7 @@ _ARGUMENTS: dict[str, dict[str, object]] = {
     "points": {"type": Path, "nargs": "*", "default": [], "help": "records of points, JSON lines"},
     "ids": {"nargs": "+", "required": True, "help": "ids of machines"},
     "name": {"required": True, "help": "name of the chunk, batch, analysis or runs"},
-    "results": {"type": Path, "required": True, "help": "folder of what is cached"},
+    "results": {"type": Path, "required": True, "help": "folder of the caches"},
     "links": {"type": Path, "required": True, "help": "file for the links of points, Parquet"},
     "jobs": {"type": Path, "required": True, "help": "file for the jobs of schedules, Parquet"},
     "histories": {"type": Path, "required": True, "help": "file for the histories of runs that are drawn, Parquet"},
@@ -185,14 +181,14 @@ def main(arguments: list[str] | None = None) -> None:
     """Do one job."""
     parser = argparse.ArgumentParser(prog="python -m fabricstudy.workflow.stages", description=__doc__.splitlines()[0])
     stages = parser.add_subparsers(required=True, metavar="STAGE")
-    for name, (work, takes) in _STAGES.items():
+    for name, (work, options) in _STAGES.items():
         stage = stages.add_parser(name, help=work.__doc__, description=work.__doc__)
         stage.set_defaults(work=work)
         stage.add_argument("--study", type=Path, required=True, help="study file")
         stage.add_argument("--out", type=Path, required=True, help="file or folder to write")
-        for one in takes:
-            stage.add_argument(f"--{one}", **_ARGUMENTS[one])  # type: ignore[arg-type]
-        stage.add_argument("--verbose", action="store_true", help="say on standard error what is done")
+        for option in options:
+            stage.add_argument(f"--{option}", **_ARGUMENTS[option])  # type: ignore[arg-type]
+        stage.add_argument("--verbose", action="store_true", help="log progress on standard error")
     args = parser.parse_args(arguments)
     if args.verbose:
         enable_logging()

@@ -6,9 +6,3 @@ send order, as plain numpy arrays. `write_parquet` writes them as tables, `hop_b
 point results in the same jobs on every host. A job that cannot be placed raises a `WorkloadError` with the reason.
 Patterns, allocations and mappings are one module per kind, in the packages of these names.
 """
-
-from .job import Job
-from .messages import Messages, PlacedJob, WorkloadError, hop_bytes, write_parquet
-from .placing import place
-
-__all__ = ["Job", "Messages", "PlacedJob", "WorkloadError", "hop_bytes", "place", "write_parquet"]

@@ -54,10 +54,8 @@ def computing(compute: Compute, messages: Messages, iterations: int, rng: np.ran
     if compute.before == "iteration":
         phases = int(phase.max(initial=-1)) + 1
         if phases % iterations:
-            raise WorkloadError(
-                f"{phases} phases cannot be divided into {iterations} equal iterations to compute before; "
-                "set before: phase"
-            )
+            problem = f"{phases} phases cannot be divided into {iterations} equal iterations to compute before"
+            raise WorkloadError(f"{problem}; set before: phase")
         iteration = phase.astype(np.int64) // max(1, phases // iterations)
         first = np.sort(np.unique(iteration * (int(rank.max(initial=0)) + 1) + rank, return_index=True)[1])
         phase, rank = phase[first], rank[first]

@@ -36,8 +36,7 @@ class HasWorkloads(HasJobs, Protocol):
     """A point, as far as its workloads depend on it."""
 
     @property
-    def machine(self) -> Topology:
-        """The machine."""
+    def machine(self) -> Topology: ...
 
 
 class WorkloadIds:
@@ -117,8 +116,7 @@ def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, P
     for path in paths:
         rows = read_parquet(path, chosen, ["workload_id", "mapping_start", "reason", "node_of_rank"])
         for batch in rows.to_batches():
-            columns = [batch.column(name) for name in ("workload_id", "mapping_start", "reason")]
-            texts = zip(*(column.to_pylist() for column in columns), strict=True)
-            for (identity, start, reason), nodes in zip(texts, batch.column("node_of_rank"), strict=True):
+            texts = [batch.column(name).to_pylist() for name in ("workload_id", "mapping_start", "reason")]
+            for identity, start, reason, nodes in zip(*texts, batch.column("node_of_rank"), strict=True):
                 placed[identity] = reason or Placement(np.array(nodes.values, dtype=np.int32), start)
     return placed

@@ -14,14 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints, Numbers
 from fabricstudy.core.input_files import (
     MAX_RANKS,
     MAX_TRAFFIC_BYTES,
     InputFileError,
-    Where,
-    check_width,
     number,
     numbered_csv_rows,
     numbered_lines,
@@ -32,10 +30,7 @@ from fabricstudy.core.input_files import (
 )
 from fabricstudy.core.model import ConfigError
 
-from .matrix_file import read_matrix_market
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from .matrix_file import check_entries, read_entries, read_matrix_market
 
 MIN_WEIGHT_SUM = 1e-18
 """Minimum sum of the weights of a graph."""
@@ -57,7 +52,6 @@ class GraphFile:
 
     @property
     def tasks(self) -> int:
-        """Number of tasks."""
         return len(self.work)
 
 
@@ -90,46 +84,42 @@ def parse_graph(path: Path, data: bytes) -> GraphFile:
     return GraphFile(source[valid], destination[valid], units[valid], work, int(np.count_nonzero(loops)))
 
 
-def _weight(word: str, where: Where) -> float:
-    return number(word, 0, MAX_TRAFFIC_BYTES, where)
-
-
 def _read_metis(data: bytes) -> _Read:
-    lines = [(place, line.split()) for place, line in numbered_lines(data) if not line.lstrip().startswith("%")]
+    lines = [(line, text.split()) for line, text in numbered_lines(data) if not text.lstrip().startswith("%")]
     while lines and not lines[-1][1]:
         lines.pop()
     if not lines:
         raise InputFileError("the file is empty", "begin it with the numbers of vertices and edges")
-    place, head = lines[0]
-    vertices, edges, of_edges, weights, skipped = _metis_head(head, position_text(place))
+    line, head = lines[0]
+    vertices, edges, of_edges, weights, skipped = _metis_head(head, position_text(line))
     rows = lines[1:]
     if len(rows) > vertices or (skipped and len(rows) < vertices):
         problem = f"{vertices} vertices in the header, but {len(rows)} lines follow"
-        raise InputFileError(problem, "fix the header", position_text(place))
+        raise InputFileError(problem, "fix the header", position_text(line))
     # Vertices without edges have empty lines, possibly at the end.
     work = np.ones(vertices, dtype=np.int64)
     tails: list[int] = []
     heads: list[int] = []
     units: list[float] = []
-    for vertex, (place, row) in enumerate(rows):
+    for vertex, (line, row) in enumerate(rows):
         if len(row) < skipped:
-            raise InputFileError("a vertex without weight or size", "add it, or fix the header", position_text(place))
+            raise InputFileError("a vertex without weight or size", "add it, or fix the header", position_text(line))
         if weights:
-            work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (place,))
+            work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (line,))
         rest = row[skipped:]
         if len(rest) % (1 + of_edges):
-            raise InputFileError("a neighbour without weight", "add it, or fix the header", position_text(place))
+            raise InputFileError("a neighbour without weight", "add it, or fix the header", position_text(line))
         for index in range(0, len(rest), 1 + of_edges):
             tails.append(vertex)
-            heads.append(whole(rest[index], 1, vertices, (place,)) - 1)
-            units.append(_weight(rest[index + 1], (place,)) if of_edges else 1.0)
+            heads.append(whole(rest[index], 1, vertices, (line,)) - 1)
+            units.append(number(rest[index + 1], 0, MAX_TRAFFIC_BYTES, (line,)) if of_edges else 1.0)
     if len(tails) != 2 * edges:
         problem = f"{edges} edges in the header, but {len(tails)} ends of edges follow"
         remedy = "fix the header; list each edge in the lines of both its ends"
         raise InputFileError(problem, remedy, position_text(lines[0][0]))
-    read = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
-    _check_both_ends(read, [place for place, _ in rows])
-    return read
+    graph = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
+    _check_both_ends(graph, [line for line, _ in rows])
+    return graph
 
 
 def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
@@ -162,14 +152,10 @@ def _read_matrix_market(data: bytes) -> _Read:
     matrix = read_matrix_market(data)
     if matrix.shape[0] != matrix.shape[1]:
         raise InputFileError(f"the matrix is {matrix.shape[0]} x {matrix.shape[1]}", "use a square matrix")
-    units = np.abs(matrix.data).astype(np.float64)
-    wrong = np.flatnonzero(~(units <= MAX_TRAFFIC_BYTES))
-    if len(wrong):
-        place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
-        remedy = f"write a weight from 0 to {MAX_TRAFFIC_BYTES:g}"
-        raise InputFileError("invalid weight", remedy, place, units[wrong[0]].item())
+    matrix.data = np.abs(matrix.data).astype(np.float64)
+    check_entries(matrix, "invalid weight")
     source, destination = (end.astype(np.int64) for end in (matrix.row, matrix.col))
-    return _Read(source, destination, units, np.ones(matrix.shape[0], dtype=np.int64))
+    return _Read(source, destination, matrix.data, np.ones(matrix.shape[0], dtype=np.int64))
 
 
 _HEAD = ["source", "destination", "weight"]
@@ -177,17 +163,11 @@ _HEAD = ["source", "destination", "weight"]
 
 def _read_csv(data: bytes) -> _Read:
     rows = numbered_csv_rows(data)
-    place, head = next(rows, (1, []))
+    line, head = next(rows, (1, []))
     if head != _HEAD:
         problem = "the first line is not source,destination,weight"
-        raise InputFileError(problem, "add this header", position_text(place))
-    ends, units = [], []
-    for place, row in rows:
-        check_width(place, row, head)
-        ends.append([whole(row[end], 0, MAX_RANKS - 1, (place, end + 1, head[end])) for end in (0, 1)])
-        units.append(_weight(row[2], (place, 3, head[2])))
-    source, destination = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-    return _Read(source, destination, np.array(units, dtype=np.float64), None)
+        raise InputFileError(problem, "add this header", position_text(line))
+    return _Read(*read_entries(rows, head), None)
 
 
 _READERS: dict[str, Callable[[bytes], _Read]] = {
@@ -239,7 +219,7 @@ def group_tasks(graph: GraphFile, ranks: int, how: str) -> Ints:
     return part
 
 
-def _in_32_bits(weights: npt.NDArray[np.number]) -> Ints:
+def _in_32_bits(weights: Numbers) -> Ints:
     """Weights for METIS: integers from 1, with a sum of 32 bits."""
     rounded: Floats = np.rint(weights * nearest_power_of_ten(float(weights.sum()), 3e8))
     return np.maximum(1, rounded).astype(np.int64)

@@ -29,7 +29,12 @@ class Job(Model):
     name: Annotated[JobName, NoPhysics] = Field("app", description="name in tables and figures")
     share: Number | None = Field(None, gt=0, le=1, description="share of the machine's nodes, rounded down to nodes")
     nodes: Whole | None = Field(None, ge=1, description="number of nodes, instead of share")
-    ranks_per_node: Whole | None = Field(None, ge=1, description="ranks per node; default: one per core")
+    ranks_per_node: Whole | None = Field(
+        None, ge=1, description="ranks per node; default: ranks_per_core for each core"
+    )
+    ranks_per_core: Whole = Field(
+        1, ge=1, le=10_000, description="maximum ranks per core; above 1 these are virtual ranks, as in Adaptive MPI"
+    )
     pattern: Pattern = Field(description="communication pattern")
     allocation: Allocation = Field(default_factory=Cluster, description="allocation of nodes")
     mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of ranks to the cores of these nodes")
@@ -54,6 +59,9 @@ class Job(Model):
         if self.compute is not None and self.pattern.silent:
             problem = f"{self.pattern.kind} has no phases to compute in"
             raise ConfigError(problem, "omit compute", ("compute",), code="conflicting-keys")
+        if self.compute is not None and self.ranks_per_core > 1:
+            problem = "the ranks of a core would compute one after another, which no engine simulates"
+            raise ConfigError(problem, "omit compute or ranks_per_core", ("compute",), code="conflicting-keys")
         return self
 
     def node_count(self, machine_nodes: int) -> int:
@@ -66,16 +74,17 @@ class Job(Model):
 
     def rank_count(self, machine_nodes: int, cores_per_node: int) -> int:
         """Return the job's ranks on a machine of `machine_nodes` nodes with `cores_per_node` cores each."""
-        return self.node_count(machine_nodes) * (self.ranks_per_node or cores_per_node)
+        return self.node_count(machine_nodes) * self.ranks_on_node(cores_per_node)
+
+    def ranks_on_node(self, cores_per_node: int) -> int:
+        """Return the job's ranks on each of its nodes, which have `cores_per_node` cores."""
+        return self.ranks_per_node or cores_per_node * self.ranks_per_core
 
 
 class HasJobs(Protocol):
     """A point, as far as the placement of its jobs depends on it."""
 
     @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The jobs, in the order of their allocation."""
-
+    def jobs(self) -> tuple[Job, ...]: ...
     @property
-    def seed(self) -> int:
-        """Seed of all random choices."""
+    def seed(self) -> int: ...

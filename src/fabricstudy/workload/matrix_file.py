@@ -10,15 +10,15 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import (
     MAX_BYTES,
     MAX_RANKS,
@@ -32,9 +32,6 @@ from fabricstudy.core.input_files import (
     reader_for_suffix,
     whole,
 )
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 HEAD = ["source", "destination", "bytes"]
 
@@ -62,11 +59,7 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     rows, columns = matrix.shape
     if rows != columns or not 2 <= rows <= MAX_RANKS:
         raise InputFileError(f"the matrix is {rows} x {columns}", f"use a square one of 2 to {MAX_RANKS:,} ranks")
-    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MAX_TRAFFIC_BYTES)))
-    if len(wrong):
-        place = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
-        remedy = f"write one from 0 to {MAX_TRAFFIC_BYTES}"
-        raise InputFileError("not a number of bytes", remedy, place, matrix.data[wrong[0]].item())
+    check_entries(matrix, "not a number of bytes")
     matrix.sum_duplicates()
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
@@ -78,6 +71,16 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
         raise InputFileError("no entries", "use a matrix with bytes off its diagonal")
     source, destination = (end[sent][order].astype(np.int64) for end in (matrix.row, matrix.col))
     return MatrixFile(rows, source, destination, size_bytes)
+
+
+def check_entries(matrix: Any, problem: str) -> None:
+    """Raise InputFileError, with row and column, for an entry below 0 or above the limit of traffic."""
+    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MAX_TRAFFIC_BYTES)))
+    if len(wrong):
+        position = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
+        raise InputFileError(
+            problem, f"write one from 0 to {MAX_TRAFFIC_BYTES}", position, matrix.data[wrong[0]].item()
+        )
 
 
 def read_matrix_market(data: bytes) -> Any:
@@ -93,20 +96,19 @@ def read_matrix_market(data: bytes) -> Any:
     if len(head) != len(known) or any(word not in words for word, words in zip(head, known, strict=True)):
         raise InputFileError("not the header of a numeric Matrix Market file", _WRITE, position_text(1), " ".join(head))
     listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
-    filled = [(place, line) for place, line in lines if line.strip() and not line.startswith("%")]
-    place, sizes = filled[0] if filled else (1, "")
-    counts = [whole(word, 0, 2**62, (place,)) for word in sizes.split()]
+    filled = [(line, text) for line, text in lines if text.strip() and not text.startswith("%")]
+    line, sizes = filled[0] if filled else (1, "")
+    counts = [whole(word, 0, 2**62, (line,)) for word in sizes.split()]
     if len(counts) != 2 + listed or (pattern and not listed):
-        raise InputFileError("not the numbers of rows, columns and entries", _WRITE, position_text(place), sizes)
+        raise InputFileError("not the numbers of rows, columns and entries", _WRITE, position_text(line), sizes)
     rows, columns = counts[:2]
     if max(rows, columns) > MAX_RANKS:
-        raise InputFileError("the matrix is too large", f"use at most {MAX_RANKS:,} rows", position_text(place), sizes)
-    row, column = (None, None) if listed else _places(rows, columns, symmetry, len(filled))
+        raise InputFileError("the matrix is too large", f"use at most {MAX_RANKS:,} rows", position_text(line), sizes)
+    row, column = (None, None) if listed else _indices(rows, columns, symmetry, len(filled))
     entries = counts[2] if row is None else len(row)
     if len(filled) - 1 != entries:
-        raise InputFileError(
-            f"{entries} entries are declared and {len(filled) - 1} follow", _WRITE, position_text(place), sizes
-        )
+        problem = f"{entries} entries are declared and {len(filled) - 1} follow"
+        raise InputFileError(problem, _WRITE, position_text(line), sizes)
     table = _table(filled[1:], 3 - pattern if listed else 1, (rows, columns) if listed else ())
     values = np.ones(entries) if pattern else table[:, -1]
     if row is None or column is None:
@@ -119,11 +121,11 @@ def read_matrix_market(data: bytes) -> Any:
     return coo_array((values, (row, column)), shape=(rows, columns))
 
 
-def _places(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
+def _indices(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
     """Row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
     if rows * columns > 2 * lines + rows:  # a symmetric one has half of its entries
         raise InputFileError(f"shorter than a matrix of {rows} x {columns}", _WRITE, position_text(1))
-    column, row = (places.ravel() for places in np.indices((columns, rows)))
+    column, row = (indices.ravel() for indices in np.indices((columns, rows)))
     listed = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
     return row[listed], column[listed]
 
@@ -132,20 +134,19 @@ def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...])
     """Parse lines of numbers, of which the first are indices in a matrix of these sizes."""
     if lines:
         with suppress(ValueError):
-            table = np.loadtxt([line for _, line in lines], dtype=np.float64, comments=None, ndmin=2)
-            places = table[:, : len(sizes)]
-            fits = (places == np.rint(places)) & (places >= 1) & (places <= np.array(sizes))
+            table = np.loadtxt([text for _, text in lines], dtype=np.float64, comments=None, ndmin=2)
+            indices = table[:, : len(sizes)]
+            fits = (indices == np.rint(indices)) & (indices >= 1) & (indices <= np.array(sizes))
             if table.shape == (len(lines), width) and np.isfinite(table).all() and fits.all():
                 return table
     table = np.empty((len(lines), width))
-    for index, (place, line) in enumerate(lines):
-        words = line.split()
+    for index, (line, text) in enumerate(lines):
+        words = text.split()
         if len(words) != width:
-            raise InputFileError(f"{len(words)} numbers instead of {width}", _WRITE, position_text(place), line)
-        ends = [float(whole(word, 1, size, (place,))) for word, size in zip(words, sizes, strict=False)]
-        table[index] = ends + [
-            number(word, -MAX_TRAFFIC_BYTES, MAX_TRAFFIC_BYTES, (place,)) for word in words[len(sizes) :]
-        ]
+            raise InputFileError(f"{len(words)} numbers instead of {width}", _WRITE, position_text(line), text)
+        ends = [float(whole(word, 1, size, (line,))) for word, size in zip(words, sizes, strict=False)]
+        rest = words[len(sizes) :]
+        table[index] = ends + [number(word, -MAX_TRAFFIC_BYTES, MAX_TRAFFIC_BYTES, (line,)) for word in rest]
     return table
 
 
@@ -162,12 +163,17 @@ def _read_csv(data: bytes) -> Any:
     if not rows:
         raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(HEAD)} and rows")
     if rows[0][1] == HEAD:
-        entries = np.array([_numbers(line, row, HEAD, ranks=2) for line, row in rows[1:]]).reshape(-1, 3)
-        ends = entries[:, :2].astype(np.int64)
-        ranks = int(ends.max(initial=0)) + 1
-        return coo_array((entries[:, 2], (ends[:, 0], ends[:, 1])), shape=(ranks, ranks))
+        source, destination, size_bytes = read_entries(rows[1:], HEAD)
+        ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
+        return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
     columns = [str(rank) for rank in range(len(rows[0][1]))]
     return coo_array(np.array([_numbers(line, row, columns) for line, row in rows]))
+
+
+def read_entries(rows: Iterable[tuple[int, list[str]]], head: list[str]) -> tuple[Ints, Ints, Floats]:
+    """Return source, destination and number of each row; raises InputFileError with line and column."""
+    entries = np.array([_numbers(line, row, head, ranks=2) for line, row in rows]).reshape(-1, 3)
+    return entries[:, 0].astype(np.int64), entries[:, 1].astype(np.int64), entries[:, 2]
 
 
 def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> list[float]:
@@ -190,8 +196,8 @@ def _read_npz(data: bytes) -> Any:
                 if hasattr(sparse, "check_format"):
                     sparse.check_format(full_check=True)
                 matrix: Any = coo_array(sparse)
-                for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-                    if len(places) and not 0 <= places.min() <= places.max() < size:
+                for indices, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+                    if len(indices) and not 0 <= indices.min() <= indices.max() < size:
                         raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
                 return matrix
             arrays = [file[name] for name in names]
@@ -223,10 +229,9 @@ def _check_archive(data: bytes) -> None:
         for part in parts:
             with archive.open(part) as file:
                 version = np.lib.format.read_magic(file)
-                header = (
-                    np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-                )
-                shape, _, dtype = header(file)
+                first = version == (1, 0)
+                read_header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read_header(file)
                 left = part.file_size - file.tell()
             if math.prod(shape) * dtype.itemsize > left:
                 raise InputFileError(f"shorter than the shape in its header: {shape}", _SAVE, part.filename)

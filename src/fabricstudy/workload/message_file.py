@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import (
     MAX_RANKS,
@@ -23,9 +23,7 @@ from fabricstudy.core.input_files import (
     whole,
 )
 
-Ints = npt.NDArray[np.int64]
-
-Places = Callable[[int], str]
+Positions = Callable[[int], str]
 """Returns the line or row of a message in its file."""
 
 COLUMNS = ("phase", "source", "destination", "bytes")
@@ -57,39 +55,38 @@ class MessageFile:
 
 def read_messages(path: Path, data: bytes) -> MessageFile:
     """Parse messages in the format of the file's suffix; raises InputFileError, with line and column."""
-    rows, places = reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
+    rows, position = reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
     if not len(rows):
         raise InputFileError("no messages", "write one line per message")
     for column, name in enumerate(COLUMNS):
         wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
         if len(wrong):
             remedy = f"write {int(name == 'bytes')} to {_LARGEST[name]}"
-            raise InputFileError("out of range", remedy, f"{places(wrong[0])} ({name})", int(rows[wrong[0], column]))
+            raise InputFileError("out of range", remedy, f"{position(wrong[0])} ({name})", int(rows[wrong[0], column]))
     loops = np.flatnonzero(rows[:, 1] == rows[:, 2])
     if len(loops):
         value = int(rows[loops[0], 1])
-        raise InputFileError("a rank sends to itself", "remove the line", f"{places(loops[0])} (destination)", value)
+        raise InputFileError("a rank sends to itself", "remove the line", f"{position(loops[0])} (destination)", value)
     total = float(rows[:, 3].sum(dtype=np.float64))
     if total > MAX_TRAFFIC_BYTES:
         raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
     return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
 
 
-def _read_csv(data: bytes) -> tuple[Ints, Places]:
+def _read_csv(data: bytes) -> tuple[Ints, Positions]:
     rows = numbered_csv_rows(data)
-    number, head = next(rows, (1, []))
+    line, head = next(rows, (1, []))
     for column, name in enumerate(head, 1):
         if name not in COLUMNS or head.index(name) != column - 1:
-            raise InputFileError(
-                "not a column of messages", suggestion(name, COLUMNS), position_text(number, column), name
-            )
-    _check_columns(head, position_text(number))
-    places = [(name, head.index(name) + 1) for name in COLUMNS]
+            remedy = suggestion(name, COLUMNS)
+            raise InputFileError("not a column of messages", remedy, position_text(line, column), name)
+    _check_columns(head, position_text(line))
+    columns = [(name, head.index(name) + 1) for name in COLUMNS]
     messages, lines = [], []
-    for number, row in rows:
-        check_width(number, row, head)
-        lines.append(number)
-        cells = [(row[column - 1], (number, column, name)) for name, column in places]
+    for line, row in rows:
+        check_width(line, row, head)
+        lines.append(line)
+        cells = [(row[column - 1], (line, column, name)) for name, column in columns]
         messages.append([whole(cell, -(2**62), 2**62 + 1, where) for cell, where in cells])
     return np.array(messages, dtype=np.int64).reshape(-1, 4), lambda index: f"line {lines[index]}"
 
@@ -100,7 +97,7 @@ def _check_columns(names: list[str], where: str) -> None:
         raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(COLUMNS)}", where)
 
 
-def _read_parquet(data: bytes) -> tuple[Ints, Places]:
+def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

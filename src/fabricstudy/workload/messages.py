@@ -103,18 +103,15 @@ class PlacedJob:
 
     @property
     def ranks(self) -> int:
-        """Number of ranks."""
         return len(self.node_of_rank)
 
     @property
     def is_inter_node(self) -> Mask:
         """Mask of messages between different nodes, bool [messages]."""
-        between: Mask = self.node_of_rank[self.messages.source] != self.node_of_rank[self.messages.destination]
-        return between
+        return np.not_equal(self.node_of_rank[self.messages.source], self.node_of_rank[self.messages.destination])
 
     @property
     def bytes_sent(self) -> int:
-        """Bytes of all messages."""
         return int(self.messages.size_bytes.sum())
 
 

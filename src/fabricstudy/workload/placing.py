@@ -35,22 +35,10 @@ class Placement:
 
 
 def place(point: HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
-    """Allocate nodes to each job of a point, map its ranks and generate its messages.
+    """Allocate nodes to each job of a point, map its ranks and generate its messages; return the jobs in their order.
 
-    Parameters
-    ----------
-    cut_side : bool array [routers]
-        One side of the machine's best cut, for the bisection pattern.
-
-    Returns
-    -------
-    list of PlacedJob
-        In the order of the point's jobs.
-
-    Raises
-    ------
-    WorkloadError
-        If a job does not fit, or its pattern does not exist for its placement.
+    `cut_side` (bool [routers]) is one side of the machine's best cut, for the bisection pattern. Raises WorkloadError
+    if a job does not fit, or its pattern does not exist for its placement.
     """
     return generate_messages(point, machine, cut_side, dict(placements(point, machine)))
 
@@ -137,17 +125,19 @@ def _grants(point: HasJobs, machine: Machine, jobs: Sequence[Job]) -> Iterator[t
 
 
 def _ranks_per_node(job: Job, machine: Machine) -> int:
-    ranks_per_node = job.ranks_per_node or machine.cores_per_node
-    if ranks_per_node > machine.cores_per_node:
-        raise WorkloadError(
-            f"{ranks_per_node} ranks per node, but {machine.cores_per_node} cores; lower ranks_per_node"
-        )
-    return ranks_per_node
+    ranks, places = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
+    if ranks > places:
+        raise WorkloadError(f"{ranks} ranks per node, but places for {places}; lower ranks_per_node")
+    return ranks
 
 
 def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
-    """The input of a mapping: no messages if the traffic depends on the placement, or the mapping ignores it."""
-    if job.pattern.follows_placement or not (job.mapping.needs_traffic or job.mapping.needs_places):
+    """Return the input of a mapping: no messages if the traffic depends on the placement, or the mapping ignores it."""
+    pattern, mapping = job.pattern, job.mapping
+    if pattern.follows_placement and mapping.needs_traffic:
+        problem = f"the mapping {mapping.kind} needs the traffic, which depends on the placement for {pattern.kind}"
+        raise WorkloadError(f"{problem}; use another mapping, such as linear or random")
+    if pattern.follows_placement or not (mapping.needs_traffic or mapping.needs_places):
         return Tasks(ranks)
     return Tasks(ranks, *_messages(job, index, seed, ranks, None))
 
@@ -155,7 +145,7 @@ def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
 def _messages(
     job: Job, index: int, seed: int, ranks: int, site: JobPlacement | None
 ) -> tuple[Messages, Indices | None]:
-    """The messages of a job in send order, and the ranks' coordinates in the application."""
+    """Return the messages of a job in send order, and the ranks' coordinates in the application."""
     pattern, places = job.pattern, None
     if pattern.follows_placement:
         assert site is not None
@@ -185,6 +175,5 @@ def _check_pattern(pattern: Pattern, ranks: int) -> None:
         raise WorkloadError(str(error)) from None
     messages = pattern.traffic_messages(ranks)
     if messages > MAX_MESSAGES:
-        raise WorkloadError(
-            f"{messages:.3g} messages, but at most {MAX_MESSAGES:.3g} are supported; lower iterations or ranks"
-        )
+        problem = f"{messages:.3g} messages, but at most {MAX_MESSAGES:.3g} are supported"
+        raise WorkloadError(f"{problem}; lower iterations or ranks")

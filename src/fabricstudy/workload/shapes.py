@@ -3,7 +3,8 @@
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Integers, Ints
 
 
 @lru_cache(maxsize=256)
@@ -47,7 +48,7 @@ def divisors(number: int) -> tuple[int, ...]:
     return tuple(sorted({*low, *(number // d for d in low)}))
 
 
-def index_within(group: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+def index_within(group: Integers) -> Ints:
     """Number the members of each group from 0, in ascending order.
 
     Examples

@@ -35,9 +35,9 @@ def test_two_equal_runs_agree(ran: Ran, again: Ran) -> None:
     found = compare(ran.base, again.base)
     assert found.agrees
     assert {name: table.rows for name, table in found.tables.items()} == {
-        "points": 8, "jobs": 8, "links": 0, "interference": 0, "machines": 2, "agreement": 0, "predictors": 0,
-        "claims": 1, "verdicts": 0, "link_loads": 0, "schedules": 0, "size_classes": 0, "partition_lists": 0,
-        "scheduled_jobs": 0,
+        "points": 8, "jobs": 8, "latency": 0, "links": 0, "interference": 0, "machines": 2, "agreement": 0,
+        "predictors": 0, "claims": 1, "verdicts": 0, "link_loads": 0, "schedules": 0, "size_classes": 0,
+        "partition_lists": 0, "scheduled_jobs": 0,
     }  # fmt: skip
     # All columns of a job but experiment, seed, engine, point and number, which tell it apart.
     assert len(found.tables["jobs"].values) == 8 * (len(names_of("jobs")) - 5)
@@ -148,7 +148,7 @@ def test_a_status_and_a_verdict_that_changed_are_found(ran: Ran, again: Ran) -> 
 
 def test_studies_with_other_axes_cannot_be_compared(ran: Ran, tmp_path: Path) -> None:
     other = run_in(tmp_path / "other", sweep={"alpha": STUDY["sweep"]["alpha"]}, claims=[])
-    with pytest.raises(ArtifactError, match="table points: only one of both has the columns routing; compare two runs"):
+    with pytest.raises(ArtifactError, match=r"table points: .* routing;"):
         compare(ran.base, other.base)
 
 

@@ -150,7 +150,7 @@ def test_the_appendix_holds_what_the_structure_asks_for(unpacked: Path) -> None:
         "#### Artifact execution", "#### Artifact analysis (incl. outputs)", "# Artifact Evaluation (AE)",
     ):  # fmt: skip
         assert f"\n{heading}\n" in text, heading
-    assert "| Artifact execution | 8 | 8 | 8 | 8 | processor time of the 8 simulations" in text
+    assert "| Artifact execution | 8 | 8 | 8 | 8 |" in text
     assert "| Artifact analysis | 1 | 1 | 1 | 1 |" in text
     assert "| c1 | Valiant takes twice as long. (ratio) | 1.9 to 2.1 | 1.9 to 2.1 | 2 | reproduced |" in text
     assert "| numpy | " in text and "pytest" not in text
@@ -165,8 +165,7 @@ def test_a_simulator_that_is_not_in_the_archive_is_named_as_such(code: Checkout,
     subprocess.run(["tar", "-xf", "out.tar.gz"], cwd=tmp_path, check=True)
     appendix, readme = ((tmp_path / "made-up-artifact" / name).read_text() for name in ("APPENDIX.md", "README.md"))
     assert "| engine codes | 1.0 | not in this archive, see `code/docs/engines/codes.md` |" in appendix
-    assert "The simulator codes has to be installed before" in appendix
-    assert "The simulator codes is not in here" in readme
+    assert all("simulator codes" in text and "`code/docs/engines/codes.md`" in text for text in (appendix, readme))
 
 
 def test_a_folder_that_cannot_be_set_up_is_refused(ran: Ran, code: Checkout, tmp_path: Path) -> None:

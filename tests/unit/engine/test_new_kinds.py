@@ -27,7 +27,7 @@ from fabricstudy.routing.minimal import MinimalRoutes
 from fabricstudy.workload.pattern.base import MessagePattern, Pattern
 from fabricstudy.workload.pattern.sends import Sends
 
-from ...machines import DRAGONFLY, point_on
+from ...machines import DRAGONFLY, FourRouters, point_on
 
 KNOWN: dict[str, dict[str, Any]] = {
     "dragonfly": DRAGONFLY,
@@ -40,20 +40,8 @@ KNOWN: dict[str, dict[str, Any]] = {
 ENGINES = sorted(engines())
 
 
-class Wormhole(Topology):
+class Wormhole(FourRouters):
     kind: Literal["wormhole"] = "wormhole"
-
-    @property
-    def routers(self) -> int:
-        return 4
-
-    @property
-    def nodes(self) -> int:
-        return 4
-
-    @property
-    def cables(self) -> int:
-        return 4
 
     def build(self) -> Machine:
         return replace(HypercubeConfig.model_validate(CUBE).build(), kind=self.kind)

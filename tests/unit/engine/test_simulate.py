@@ -30,7 +30,7 @@ class Telling(Analysis):
     def __init__(self, memory_bytes: float | None = None) -> None:
         self.memory_bytes = memory_bytes
 
-    def predict_memory_bytes(self, point: Point) -> float | None:  # type: ignore[override]
+    def predict_memory_bytes(self, point: Point) -> float | None:
         return self.memory_bytes
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:

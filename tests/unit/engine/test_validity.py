@@ -146,7 +146,7 @@ FORMULAS = {
     "workload/pattern/b_eff.py": ("ranks // 4", "ranks // 5", "b-eff"),
     "workload/pattern/strassen_bfs.py": ("7**step / 4**step", "7**step / 5**step", "strassen"),
     "workload/allocation/cuboid.py": ("exact_boxes", "convex_boxes", "cuboid"),
-    "machine/dragonfly.py": ("port // 2 + 1", "port // 2 + 2", "bisection"),
+    "machine/arrangement.py": ("port // 2 + 1", "port // 2 + 2", "bisection"),
     "machine/fat_tree.py": ("// 2", "// 3", "tree"),
     "routing/d_mod_k.py": ("// self._divisor[at]", "// 1 // self._divisor[at]", "tree"),
 }

@@ -10,7 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
+from fabricstudy.machine.arrangement import ARRANGEMENTS
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
 
 

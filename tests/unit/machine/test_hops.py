@@ -19,6 +19,9 @@ MACHINES: list[dict[str, Any]] = [
     {"kind": "hyperx", "shape": [3, 4]},
     {"kind": "express-mesh", "shape": [7, 4], "gap": 2},
     {"kind": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 2},
+    {"kind": "aries", "groups": 1, "chassis_per_group": 3, "blades_per_chassis": 4},
+    {"kind": "aries", "groups": 3, "chassis_per_group": 3, "blades_per_chassis": 4},
+    {"kind": "percs", "supernodes": 4, "hubs_per_drawer": 2},
     {"kind": "fat-tree", "radix": 4},
     {"kind": "slim-fly", "q": 5, "nodes_per_router": 2},
 ]

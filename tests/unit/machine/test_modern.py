@@ -15,7 +15,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.jellyfish import random_regular
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure import is_deadlock_free
+from fabricstudy.structure.deadlock import is_deadlock_free
 from fabricstudy.structure.load import router_link_loads
 from fabricstudy.structure.summary import hop_figures
 
@@ -38,6 +38,8 @@ MACHINES: list[tuple[str, dict[str, Any]]] = [
     ("jellyfish", {"routers": 20, "degree": 5, "nodes_per_router": 2}),
     ("jellyfish", {"routers": 7, "degree": 6, "nodes_per_router": 1}),
     ("tofu-d", {"units": [3, 2, 2]}),
+    ("gemini", {"shape": [3, 4, 8]}),
+    ("gemini", {"shape": [2, 2, 16]}),
     ("twisted-torus", {"shape": [4, 8]}),
     ("twisted-torus", {"shape": [2, 2, 4], "nodes_per_router": 3}),
     ("twisted-torus", {"shape": [3, 6, 6]}),
@@ -124,6 +126,26 @@ class TestTofuD:
         assert machine.coordinates is not None
         first = np.flatnonzero((machine.coordinates[:, :3] == 0).all(axis=1)).tolist()
         assert nx.is_isomorphic(nx.Graph(graph.subgraph(first)), unit)
+
+
+class TestGemini:
+    def test_links_of_a_router(self) -> None:
+        """40 of the 48 tiles of a Gemini are links, of three lanes each (Alverson et al. 2010)."""
+        machine = Topology.model_validate({"kind": "gemini", "shape": [3, 4, 24]}).build()
+        lane_Gbps = {"x": 3.125, "y": 3.125, "z": 3.125, "mezzanine": 6.25, "backplane": 5}
+        link_Bps = np.array([lane_Gbps[link.name] * 3 / 8 * 1e9 for link in machine.classes])[machine.link_class]
+        tiles = np.bincount(machine.link_tail, machine.link_capacity_Bps / link_Bps, machine.routers)
+        assert set(tiles.tolist()) == {40} and machine.nodes == 2 * machine.routers
+
+    def test_blades_and_chassis(self) -> None:
+        """A blade has two routers, a chassis eight blades, a cabinet three chassis along z."""
+        machine = Topology.model_validate({"kind": "gemini", "shape": [2, 4, 24]}).build()
+        names = [link.name for link in machine.classes]
+        for name, size, count in [("mezzanine", 2, 2 * 2 * 24), ("backplane", 8, 2 * 4 * 3)]:
+            rows = machine.cable_class == names.index(name)
+            parts = nx.Graph(zip(machine.cable_tail[rows].tolist(), machine.cable_head[rows].tolist(), strict=True))
+            chains = [parts.subgraph(part) for part in nx.connected_components(parts)]
+            assert len(chains) == count and all(nx.is_isomorphic(chain, nx.path_graph(size)) for chain in chains)
 
 
 class TestTwistedTorus:

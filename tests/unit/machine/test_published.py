@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 
 from fabricstudy.machine.base import published_machine
+from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.cut import cut_capacity_Bps
@@ -37,6 +39,76 @@ COUNTS = {
     ),  # a spine has 18 + 18 cables
     "summit": (4_608, 512 + 576 + 324, (512 + 576) * 18, 34, 44),
     "tpu-v4": (4_096, 4_096, 3 * 4_096, 7, 1),
+    "bluegene-l": (65_536, 65_536, 3 * 65_536, 7, 2),
+    "bigben": (2_112, 2_112, 3 * 2_112, 7, 2),
+    "jaguar-xt4": (8_064, 8_064, 2 * 8_064 + 20 * 16 * 24, 7, 4),  # a mesh along x
+    "jaguar-xt5": (19_200, 19_200, 2 * 19_200 + 24 * 32 * 24, 7, 12),
+    "titan": (19_200, 9_600, 3 * 9_600, 6 + 2, 16),
+    "blue-waters": (27_648, 13_824, 3 * 13_824, 6 + 2, 32),
+    "percs": (9_600, 9_600, 9_600 * (7 + 24) // 2 + 300 * 299 // 2, 7 + 24 + 10 + 1, 32),
+    "pleiades": (16_384, 2_048, 1_024 * 11, 11 + 8, 8),
+    "k-computer": (88_128, 88_128, 5 * 88_128, 11, 8),
+    "edison": (5_760, 1_440, 1_440 * (15 + 15) // 2 + 105 * 24, 38, 24),
+    "cori": (13_056, 3_264, 3_264 * (15 + 15) // 2 + 561 * 16, 40, 68),
+    "piz-daint": (5_376, 1_344, 1_344 * (15 + 15) // 2 + 91 * 72, 44, 8),
+    "theta": (4_608, 1_152, 1_152 * (15 + 15) // 2 + 66 * 48, 40, 64),
+    "lumi-g": (3_072, 768, 24 * 496 + 276 * 20, 4 + 31 + 15, 64),
+    "lumi-c": (2_048, 128, 8 * 120 + 28 * 16, 16 + 15 + 7, 128),
+}
+# Cabinets, places for nodes in each, compute nodes, and places of other nodes where their number is published. An XT
+# blade has four routers and four compute nodes or two others.
+PLACES = {
+    "mira": (48, 1_024, 49_152, 0),
+    "juqueen": (28, 1_024, 28_672, 0),
+    "sequoia": (96, 1_024, 98_304, 0),
+    "intrepid": (40, 1_024, 40_960, 0),
+    "bluegene-l": (64, 1_024, 65_536, 0),  # Adiga et al. 2002; Livermore had 104 racks later
+    "bigben": (22, 96, 2_068, 2 * 22),  # Pittsburgh: 22 I/O nodes
+    "jaguar-xt4": (84, 96, 7_832, 2 * 116),  # Oak Ridge: 116 service and I/O nodes
+    "jaguar-xt5": (200, 96, 18_688, 2 * 256),  # Oak Ridge: 256 service and I/O nodes
+    "titan": (200, 96, 18_688, 512),  # Oak Ridge: 512 service and I/O nodes
+    "blue-waters": (288, 96, 22_636 + 4_228, None),
+    "k-computer": (864, 96 + 6, 82_944, 5_184),
+    "fugaku": (414, 384, 396 * 384 + 36 * 192, 0),  # RIKEN: 396 racks, and 36 of half as many
+    "edison": (30, 192, 5_586, None),
+    "cori": (68, 192, 2_388 + 9_688, None),
+    "piz-daint": (28, 192, 5_272, None),
+    "theta": (24, 192, 4_392, None),
+    "frontier": (74, 128, 9_408, None),
+    "aurora": (166, 64, 10_624, 0),
+    "lumi-g": (24, 128, 23 * 124 + 126, None),
+    "lumi-c": (8, 256, 2_048, 0),
+}
+# Other totals of the sources, in the units of `measured`; the bisection in one direction.
+TOTALS: dict[str, dict[str, float]] = {
+    "mira": {"cores": 786_432, "bisection": 6_144 * 2, "router": 40},  # Oltchik and Schwartz, Table 6; ten links
+    "juqueen": {"cores": 458_752, "bisection": 2_048 * 2, "router": 40},
+    "juqueen-48": {"nodes": 48 * 512, "bisection": 3_072 * 2, "router": 40},  # Table 5
+    "juqueen-54": {"nodes": 54 * 512, "bisection": 4_608 * 2, "router": 40},
+    "sequoia": {"cores": 1_572_864, "router": 40},
+    "intrepid": {"cores": 163_840, "router": 5.1},  # Desai et al.
+    "bluegene-l": {"cores": 131_072, "bisection": 360, "router": 2.1},
+    "bigben": {"router": 45.6},  # six ports of 7.6 GB/s
+    "jaguar-xt4": {"router": 45.6},
+    "jaguar-xt5": {"router": 57.6},
+    "titan": {"routers": 9_600, "diameter": 32},  # 12 + 8 + 12
+    "blue-waters": {"routers": 13_824, "diameter": 36},
+    # NCSA in December 2010: 336 and 240 GB/s to hubs of the supernode; all of 1,128 GB/s but 40 of I/O and D links.
+    "percs": {"local": 336, "remote": 240, "host": 192},
+    "pleiades": {"diameter": 11, "host": 2 * 20 * 0.8 / 8},  # 20 Gb/s, coded 8b/10b
+    "k-computer": {"router": 100, "cores": 705_024},  # ten links of 5 + 5 GB/s; 88,128 processors of eight cores
+    "fugaku": {"cores": 7_630_848, "host": 2 * 38.1 / 0.934},  # Top500; measured injection and efficiency of a link
+    "edison": {"global": 23_700, "row": 15 * 10.5, "column": 15 * 10.5},  # NERSC
+    "cori": {"row": 15 * 10.5, "column": 15 * 10.5},
+    "piz-daint": {"row": 15 * 10.5, "column": 15 * 10.5},
+    "theta": {"row": 14_400 / 960 * 10.5, "column": 14_400 / 960 * 10.5},  # Argonne: ports of ranks 1 and 2, 20 racks
+    "summit": {"cores": 202_752, "nodes": 256 * 18, "host": 50},
+    "leonardo": {"nodes": 3_456 - 36, "cores": 110_592 - 36 * 32, "host": 100},
+    "frontier": {"cores": 9_472 * 64, "diameter": 3},
+    "aurora": {"cores": 1_104_896, "diameter": 3},
+    "lumi-g": {"global": 276_000, "diameter": 3},
+    "lumi-c": {"global": 22_400},
+    "tpu-v4": {"diameter": 24, "router": 600, "bisection": 25_600},
 }
 # Diameter, mean hops, and least cables between halves as an interval.
 STRUCTURE = {
@@ -49,7 +121,79 @@ STRUCTURE = {
 
 
 def test_all_are_listed_here() -> None:
-    assert set(COUNTS) == set(INSTANCES)
+    assert set(COUNTS) == set(INSTANCES) == set(TOTALS) | set(STRUCTURE)
+    assert all(len(totals) + (name in PLACES) >= 2 for name, totals in TOTALS.items())
+    assert all(instance.about and instance.source for instance in INSTANCES.values())
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_places_of_cabinets(name: str) -> None:
+    cabinets, places, compute, others = PLACES[name]
+    nodes = published_machine(name).nodes
+    assert nodes == cabinets * places
+    assert compute <= nodes if others is None else compute + others == nodes
+
+
+def measured(machine: Machine) -> dict[str, float]:
+    """Counts, and GB/s in both directions: of a node, of the router with most, of it by class, of all global links."""
+    by_router = np.bincount(machine.link_tail, machine.link_capacity_Bps)
+    names = {link.name: number for number, link in enumerate(machine.classes)}
+    of_class = {
+        name: np.bincount(machine.link_tail, machine.link_capacity_Bps * (machine.link_class == number))
+        for name, number in names.items()
+    }
+    per_router = {name: 2 * capacity_Bps.max() / 1e9 for name, capacity_Bps in of_class.items()}
+    return per_router | {
+        "nodes": machine.nodes,
+        "routers": machine.routers,
+        "cores": machine.nodes * machine.cores_per_node,
+        "router": 2 * by_router.max() / 1e9,
+        "host": 2 * machine.host.bandwidth_Bps / 1e9,
+        "global": of_class["global"].sum() / 1e9 if "global" in names else 0,
+    }
+
+
+@pytest.mark.parametrize("name", TOTALS)
+def test_totals_of_the_sources(name: str) -> None:
+    machine = published_machine(name).build()
+    found = measured(machine)
+    if "bisection" in TOTALS[name]:
+        found["bisection"] = bisection_bounds(machine, quickly=True).upper_Bps / 1e9
+    if "diameter" in TOTALS[name]:
+        found["diameter"] = hop_figures(machine)[0]
+    for total, published in TOTALS[name].items():
+        assert found[total] == pytest.approx(published, rel=0.005), total
+
+
+def test_measured_bandwidths_of_titan() -> None:
+    """MPI gets what the protocol, about 35 % (Ezell 2015), leaves of a cable along x, y and z (Bland et al., 2012)."""
+    classes = {link.name: link.bandwidth_Bps for link in published_machine("titan").build().classes}
+    for dimension, measured_GBps in {"x": 5.87, "y": 3.47, "z": 6.09}.items():
+        assert 0.6 < measured_GBps * 1e9 / classes[dimension] < 0.75, dimension
+
+
+def test_hub_of_percs() -> None:
+    """1,128 GB/s of a hub, of which 320 are D links and 40 I/O, and more than 300,000 cores (NCSA, December 2010)."""
+    machine = published_machine("percs").build()
+    found = measured(machine)
+    assert found["local"] + found["remote"] + found["host"] + 320 + 40 == 1_128
+    assert 2 * 10 * (machine.radix - 1 - 7 - 24) <= 320 and 300_000 < found["cores"] < 320_000
+
+
+@pytest.mark.parametrize(("name", "ports"), [("lumi-g", 64), ("lumi-c", 64), ("frontier", 64), ("aurora", 64)])
+def test_ports_of_slingshot_switches(name: str, ports: int) -> None:
+    """A switch has 64 ports of 200 Gb/s, where each port of a node needs its own."""
+    machine = published_machine(name).build()
+    node_ports = machine.host.bandwidth_Bps / 25e9
+    assert machine.radix + machine.nodes_of_router.max() * (node_ports - 1) <= ports
+
+
+def test_bandwidth_between_partitions_of_lumi() -> None:
+    """All pairs of LUMI-G and LUMI-C groups have 38.4 TB/s (site): with these, G groups use 504 of 512 global ports."""
+    links_of_pair = 38_400 / (24 * 8) / 50
+    assert links_of_pair == 4
+    others = (2.4 + 7.2 + 9.6) * 1000 / 24 / 50  # to LUMI-M, -F and -P
+    assert 23 * 20 + 8 * links_of_pair + others <= 32 * (64 - 16 - 31)
 
 
 @pytest.mark.parametrize("name", COUNTS)

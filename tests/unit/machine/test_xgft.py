@@ -16,7 +16,8 @@ from fabricstudy.machine.xgft import XgftConfig
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.structure import bisection_bounds, is_deadlock_free
+from fabricstudy.structure.bisection import bisection_bounds
+from fabricstudy.structure.deadlock import is_deadlock_free
 from fabricstudy.structure.exact_cut import better_cut
 from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.summary import describe_machine

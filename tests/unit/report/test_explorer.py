@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,11 @@ def frame_of(table: dict[str, Any]) -> pd.DataFrame:
     """One table of the data with labels instead of codes."""
     axes = {axis["name"]: [axis["labels"][code] for code in axis["codes"]] for axis in table["axes"]}
     return pd.DataFrame(axes | {metric["name"]: metric["values"] for metric in table["metrics"]})
+
+
+@pytest.mark.parametrize("value, text", [(34604321.0, "34604000"), (1.35171875, "1.3517"), (math.nan, "null")])
+def test_numbers_have_five_digits(value: float, text: str) -> None:
+    assert json.dumps(explorer_module._number(value)) == text
 
 
 def test_every_row_stands_in_the_data_with_its_labels(make: Make) -> None:

@@ -15,9 +15,9 @@ import seaborn as sns
 import yaml
 from matplotlib.figure import Figure
 
-from fabricstudy.report.axis_figures import _data, _drawing
+from fabricstudy.report.axis_figures import _data, _shade, draw_axis_figure
 from fabricstudy.report.ecdf import steps
-from fabricstudy.report.figure_style import PLAIN_NUMBERS, NothingToDraw, colour, log_ticks
+from fabricstudy.report.figure_style import PLAIN_NUMBERS, colour, dropped_note, log_ticks
 from fabricstudy.report.figures import RenderedFigure, draw
 from fabricstudy.report.heatmap import _colours
 from fabricstudy.report.scatter import draw_scatter as scatter_canvas
@@ -186,7 +186,7 @@ def test_lines_begin_at_zero_unless_the_study_says_otherwise(
     case = make(figures=[{**FIGURES[0], "y_log": False, **given}])
     (declared,) = case.study.figures
     assert isinstance(declared, AxisFigure)
-    bottoms = [axes.get_ylim()[0] for axes in _drawing(declared, _data(declared, case.tables)).canvas.axes]
+    bottoms = [axes.get_ylim()[0] for axes in draw_axis_figure(declared, case.tables).canvas.axes]
     assert bottoms and all(bool(bottom == 0) is from_zero for bottom in bottoms)
 
 
@@ -204,7 +204,7 @@ def test_ratios_are_drawn_on_a_logarithmic_scale(
     case = make(claims=[], sweep={"alpha": alpha}, figures=[{**LINES, **given}])
     (figure,) = case.study.figures
     assert isinstance(figure, AxisFigure)
-    (axes,) = _drawing(figure, _data(figure, case.tables)).canvas.axes
+    (axes,) = draw_axis_figure(figure, case.tables).canvas.axes
     assert axes.get_xscale() == scale
     assert [text.get_text() for text in axes.get_xticklabels()] == [str(label) for label in labels]
 
@@ -217,7 +217,7 @@ def test_lines_that_coincide_differ_in_dashes_width_and_marker(make: Make) -> No
     case = make(figures=[{**LINES, "hue": "routing", "where": {"message": "large"}}])
     (figure,) = case.study.figures
     assert isinstance(figure, AxisFigure)
-    (axes,) = _drawing(figure, _data(figure, case.tables)).canvas.axes
+    (axes,) = draw_axis_figure(figure, case.tables).canvas.axes
     looks = [
         (one.get_linestyle(), one.get_marker(), one.get_linewidth())
         for one in axes.lines
@@ -233,7 +233,7 @@ def test_bars_of_many_hues_are_hatched(make: Make, hues: list[str], hatched: boo
     case = make(figures=[{**LINES, "kind": "bar", "x": "seed", "hue": hues}])
     (figure,) = case.study.figures
     assert isinstance(figure, AxisFigure)
-    canvas = _drawing(figure, _data(figure, case.tables)).canvas
+    canvas = draw_axis_figure(figure, case.tables).canvas
     hatches = [patch.get_hatch() for patch in canvas.legends[0].get_patches()]
     assert bool(len({one for one in hatches if one}) == len(hatches) - 1) is hatched
     assert [next(iter(bars)).get_hatch() for bars in canvas.axes[0].containers] == hatches
@@ -360,8 +360,34 @@ def test_colours_of_a_heat_map_lie_about_what_means_no_difference() -> None:
     assert norm([-0.25, 0.75]) == (-0.75, 0.75)
     assert norm([0.8, 1.5], normalise_to={"alpha": 1}) == (0.5, 1.5)
     assert norm([0.0, 2.0, 8.0], log=True) == (2, 8)
-    with pytest.raises(NothingToDraw):
-        norm([0.0], log=True)
+
+
+@pytest.mark.parametrize("log, values, notes", [(True, [0.0, 2.0], 1), (True, [2.0], 0), (False, [-1.0], 0)])
+def test_values_that_a_logarithmic_scale_cannot_show_are_counted(log: bool, values: list[float], notes: int) -> None:
+    assert len(dropped_note(pd.Series(values), log)) == notes
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        {"kind": "line", "y": "compute_ns", "y_log": True},
+        {"kind": "scatter", "x": "compute_ns", "y": "runtime_ns", "x_log": True},
+        {"kind": "heatmap", "x": "alpha", "y": "routing", "value": "compute_ns", "log": True},
+        {"kind": "ecdf", "x": "compute_ns", "x_log": True},
+    ],
+)
+def test_a_logarithmic_scale_without_a_number_above_zero_shows_nothing(make: Make, figure: dict[str, Any]) -> None:
+    axis = {"x": "alpha", **figure} if figure["kind"] == "line" else figure
+    (picture,) = drawn(make(figures=[{"id": "a", "title": "A", **axis}])).values()
+    assert not picture.svg and picture.basis.startswith("Nothing to draw")
+
+
+def test_a_panel_of_a_heat_map_without_a_value_is_empty(make: Make) -> None:
+    """No point has this pair of labels."""
+    grid = {**HEATMAP, "x": "message", "y": "seed", "columns": "alpha", "rows": "routing"}
+    exclude = [{"alpha": 2, "routing": "valiant"}]
+    (picture,) = drawn(make(figures=[grid], exclude=exclude, claims=[])).values()
+    assert picture.svg and picture.panels == 2
 
 
 def test_large_labels_of_an_axis_are_written_out() -> None:
@@ -446,6 +472,12 @@ PARTS = {
 }  # fmt: skip
 
 
+def test_upper_parts_of_a_bar_are_lighter() -> None:
+    base = (0.0, 0.5, 1.0)
+    assert _shade(base, 0, 2) == base
+    assert _shade(base, 1, 2) == pytest.approx((0.65, 0.825, 1.0))
+
+
 def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     case = make(figures=[PARTS])
     jobs = case.tables.jobs
@@ -454,7 +486,7 @@ def test_bars_stand_on_one_another_and_reach_to_y(make: Make) -> None:
     (figure,) = case.study.figures
     assert isinstance(figure, AxisFigure)
     data = _data(figure, case.tables)
-    canvas = _drawing(figure, data).canvas
+    canvas = draw_axis_figure(figure, case.tables).canvas
     heights = {round(bar.get_height(), 6) for bars in canvas.axes[0].containers for bar in bars}
     whole = {round(float(one), 6) for one in data.frame.groupby(["x", "hue"])["y"].median()}
     assert heights == whole | {0.2}
@@ -467,7 +499,7 @@ def canvas_of(case: Case) -> Figure:
     """The canvas of the only figure, which is of lines, bars or boxes."""
     figure = case.study.figures[0]
     assert isinstance(figure, AxisFigure)
-    return _drawing(figure, _data(figure, case.tables)).canvas
+    return draw_axis_figure(figure, case.tables).canvas
 
 
 BARS = {"id": "a", "kind": "bar", "title": "A", "x": "message", "y": "runtime_ns", "hue": "routing"}
@@ -493,7 +525,7 @@ def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:
     last = case.tables.points["routing"].drop_duplicates().iloc[-1]
     case.tables.jobs.loc[case.tables.jobs["routing"] == last, "runtime_ns"] *= 8
     data = _data(figure, case.tables)
-    tops = [axes.get_ylim()[1] for axes in _drawing(figure, data).canvas.axes]
+    tops = [axes.get_ylim()[1] for axes in draw_axis_figure(figure, case.tables).canvas.axes]
     assert len(tops) > 1 and min(tops) >= data.frame["y"].max()
 
 

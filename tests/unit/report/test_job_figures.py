@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from tests.schedules import SCHEDULE, coupled
 from fabricstudy.report import job_figures
 from fabricstudy.report.figure_style import Made
 from fabricstudy.report.figures import draw
-from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes
+from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes, draw_runs
 from fabricstudy.schedule.history import History, read_histories
-from fabricstudy.schedule.stage import run_chunk, run_planned_schedule
+from fabricstudy.schedule.stage import ScheduleRun, run_chunk
+from fabricstudy.study.figures import JobsFigure
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
@@ -57,7 +59,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 
 def test_a_history_is_read_as_it_was_written(done: History) -> None:
-    made = run_planned_schedule(done.planned, {}).history
+    made = ScheduleRun(done.planned, {}).history
     for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "takes", "ran"):
         np.testing.assert_array_equal(getattr(done, name), getattr(made, name))
     for name in ("time_s", "busy", "empty", "cables", "held", "scattered", "queue"):
@@ -90,6 +92,9 @@ def test_spans_without_cables_are_those_that_the_kernel_counts(done: History) ->
         ({"kind": "timeline"}, True),
         ({"kind": "gantt", "from": "1 day", "to": "1.2 days"}, True),
         ({"kind": "gantt"}, False),
+        ({"kind": "timeline", "from": "1 day", "to": "1.2 days"}, True),
+        ({"kind": "timeline", "from": "100 days"}, False),
+        ({"kind": "gantt", "from": "100 days"}, False),
         ({"kind": "ecdf", "hue": "class_nodes"}, True),
         ({"kind": "ecdf", "where": {"seed": 2}}, False),
     ],
@@ -105,6 +110,21 @@ def test_what_can_be_drawn_is_and_twice_the_same(
     first, again = (draw(study.figures[0], tables, of, made) for _ in range(2))
     assert bool(first.svg) == drawn and first.svg == again.svg and first.pdf == again.pdf
     assert pd.isna(tables.schedules["utilisation"]).all()
+
+
+def test_a_timeline_covers_its_window(done: History) -> None:
+    """A window between two instants shows the state at the first one."""
+    time_s = done.instants.time_s
+    at = int(np.argmax(np.diff(time_s)))
+    window = {"from": f"{time_s[at] + 1:.0f} s", "to": f"{time_s[at + 1] - 1:.0f} s"}
+    (figure,) = study_of(kind="timeline", **window).figures
+    assert isinstance(figure, JobsFigure)
+    row: Any = SimpleNamespace()
+    axes = draw_runs(figure, {"": [(row, done)]})[0].axes[0]
+    low, high = axes.get_xlim()
+    areas: list[Any] = [np.asarray(area.get_paths()[0].vertices) for area in axes.collections]
+    assert low < high and [area[:, 0].min() for area in areas] == pytest.approx([low] * len(areas))
+    assert max(area[:, 1].max() for area in areas) == done.partitions.machine_nodes
 
 
 def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:

@@ -78,6 +78,11 @@ def test_the_legend_has_the_classes_of_all_machines_and_no_colour_twice() -> Non
         assert len(set(entries.values())) == len(entries)
 
 
+def test_a_class_without_cables_is_not_in_the_legend() -> None:
+    group = validate_machine({"kind": "aries", "groups": 1, "chassis_per_group": 2, "bandwidth": "1 GB/s"}).build()
+    assert set(legend(draw_machines([Scene(group)])[0])) == {"row", "column"}
+
+
 def test_labels_are_names_and_numbers_of_nodes() -> None:
     canvas = draw_machines([Scene(TREE, labels=True)])[0]
     texts = {text.get_text() for text in canvas.axes[0].texts}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -17,6 +18,8 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.closed_form import closed_form
 from fabricstudy.structure.cut import cut_capacity_Bps
+
+from ...machines import least_cut_Bps
 
 # Oltchik and Schwartz, Tables 5 to 7: midplanes of a Blue Gene/Q partition, and links across its bisection.
 BLUE_GENE_Q = {
@@ -32,16 +35,6 @@ BLUE_GENE_Q = {
 
 def machine_of(kind: str, **keys: Any) -> Machine:
     return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s", **keys}).build()
-
-
-def least_cut_Bps(machine: Machine) -> float:
-    """Least capacity of all cuts into halves as equal as can be; every router has nodes."""
-    capacity = np.zeros((machine.routers, machine.routers))
-    np.add.at(capacity, (machine.link_tail, machine.link_head), machine.link_capacity_Bps)
-    halves = np.array(list(itertools.combinations(range(machine.routers), machine.routers // 2)))
-    inside = np.zeros((len(halves), machine.routers))
-    inside[np.arange(len(halves))[:, None], halves] = 1
-    return float(np.einsum("ij,ij->i", inside @ capacity, 1 - inside).min())
 
 
 @st.composite
@@ -120,15 +113,27 @@ def test_odd_dimensions_have_a_bound_only() -> None:
     assert closed_form(machine_of("express-mesh", shape=[6, 6], gap=2)) is None
 
 
-def test_unequal_cables_have_no_closed_form() -> None:
+@pytest.mark.parametrize("row", range(0, 32, 3))
+@pytest.mark.parametrize("cables", [2, 9])
+def test_one_faster_cable(row: int, cables: int) -> None:
+    """A torus of 4x4 routers has four cuts of the same cables; one without the faster one remains."""
     machine = machine_of("torus", shape=[4, 4])
     counts = machine.cable_count.copy()
-    counts[0] = 2
-    names = ("kind", "node_router", "cable_tail", "cable_head", "cable_class", "classes", "host", "routers")
-    parts = {name: getattr(machine, name) for name in (*names, "coordinates", "dimensions")}
-    uneven = Machine(**parts, cable_count=counts)
-    assert closed_form(uneven) is None
-    assert bisection_bounds(uneven).upper_Bps == least_cut_Bps(uneven)
+    counts[row] = cables
+    uneven = replace(machine, cable_count=counts)
+    found = closed_form(uneven)
+    assert found is not None and found.lower_Bps == least_cut_Bps(uneven) == bisection_bounds(uneven).upper_Bps
+
+
+@pytest.mark.parametrize("shape", [[2, 4, 2], [3, 2, 2], [2, 2, 4], [4, 2, 2], [2, 3, 3]], ids=str)
+@pytest.mark.parametrize("links_GBps", [[9.375, 4.6875, 9.375, 9.375, 15], [1, 3, 1, 4, 2]], ids=str)
+def test_gemini_against_all_cuts(shape: list[int], links_GBps: list[float]) -> None:
+    bandwidth = {"links": [f"{link} GB/s" for link in links_GBps], "host": "8 GB/s"}
+    machine = machine_of("gemini", shape=shape, bandwidth=bandwidth)
+    found, least_Bps = closed_form(machine), least_cut_Bps(machine)
+    assert found is not None and found.lower_Bps <= least_Bps * (1 + 1e-12)
+    assert found.cut_side is None or cut_capacity_Bps(machine, found.cut_side) == pytest.approx(least_Bps)
+    assert bisection_bounds(machine).upper_Bps == pytest.approx(least_Bps)
 
 
 def least_leaf_cut_Bps(machine: Machine) -> float:

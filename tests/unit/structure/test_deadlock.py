@@ -33,6 +33,8 @@ MACHINES: dict[str, dict[str, Any]] = {
     "half fat tree": {"kind": "fat-tree", "radix": 4, "pods": 2, "core_cables": 2},
     "slim fly": {"kind": "slim-fly", "q": 5, "nodes_per_router": 1},
     "dragonfly": {"kind": "dragonfly", "groups": 5, "routers_per_group": 3, "nodes_per_router": 1},
+    "aries": {"kind": "aries", "groups": 3, "chassis_per_group": 2, "blades_per_chassis": 4},
+    "percs": {"kind": "percs", "supernodes": 4, "drawers_per_supernode": 2, "hubs_per_drawer": 2},
 }
 GRIDS = [name for name, fields in MACHINES.items() if "shape" in fields or "dimensions" in fields]
 TREES = ["fat tree", "half fat tree"]
@@ -62,7 +64,7 @@ def packet_dependencies(machine: Machine, routing: Any, one_channel: bool) -> se
 
 CASES: list[tuple[str, Routing]] = [(name, DimensionOrder(tie="split")) for name in ("torus", "mesh", "express mesh")]
 CASES += [(name, DModK()) for name in TREES] + [(name, Adaptive()) for name in ("half fat tree", "hyperx", "even ring")]
-CASES += [("dragonfly", Minimal())]
+CASES += [(name, Minimal()) for name in ("dragonfly", "aries", "percs")]
 
 
 @pytest.mark.parametrize("one_channel", [False, True])

@@ -24,11 +24,19 @@ MACHINES: dict[str, dict[str, Any]] = {
     "torus": {"kind": "torus", "shape": [3, 4], "bandwidth": {"links": ["2 GB/s", "1 GB/s"], "host": "1 GB/s"}},
     "mesh": {"kind": "mesh", "shape": [4, 3], "bandwidth": "1 GB/s"},
     "dragonfly": {"kind": "dragonfly", "groups": 4, "routers_per_group": 3, "nodes_per_router": 2, "bandwidth": SPEEDS},
+    "aries": {
+        "kind": "aries", "groups": 2, "chassis_per_group": 2, "blades_per_chassis": 4, "nodes_per_router": 2,
+        "bandwidth": {"row": "1 GB/s", "column": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"},
+    },
+    "percs": {
+        "kind": "percs", "supernodes": 3, "drawers_per_supernode": 2, "hubs_per_drawer": 2,
+        "bandwidth": {"local": "24 GB/s", "remote": "5 GB/s", "global": "10 GB/s", "host": "24 GB/s"},
+    },
     "fat-tree": {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"},
     "hyperx": {"kind": "hyperx", "shape": [3, 3], "nodes_per_router": 2, "bandwidth": "1 GB/s"},
     "jellyfish": {"kind": "jellyfish", "routers": 10, "degree": 3, "nodes_per_router": 2, "bandwidth": "1 GB/s"},
     "xgft": {"kind": "xgft", "down": [3, 4], "up": [2], "bandwidth": "1 GB/s"},
-}
+}  # fmt: skip
 
 
 @cache

@@ -84,6 +84,12 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
         "does-not-fit",
     ),
     "more ranks than cores": ({"jobs/0/ranks_per_node": 3}, "jobs.0.ranks_per_node", "does-not-fit"),
+    "more ranks than the cores may have": (
+        {"jobs/0/ranks_per_node": 7, "jobs/0/ranks_per_core": 3}, "jobs.0.ranks_per_node", "does-not-fit",
+    ),
+    "virtual ranks that compute": (
+        {"jobs/0/ranks_per_core": 3, "jobs/0/compute": "20 us"}, "jobs.0.compute", "conflicting-keys",
+    ),
     "shape without dimensions": (
         {"jobs/0/pattern": {"kind": "stencil", "message": "1 kB", "shape": [12, 12]}}, "jobs.0.pattern.shape",
         "out-of-range",

@@ -26,6 +26,8 @@ TORUS = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
 EXPRESS = {"kind": "express-mesh", "shape": [6, 5], "gap": 2, "bandwidth": "1 GB/s"}
 TREE = {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"}
 SLIM = {"kind": "slim-fly", "q": 5, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
+ARIES = {"kind": "aries", "groups": 3, "bandwidth": "1 GB/s"}
+PERCS = {"kind": "percs", "supernodes": 3, "bandwidth": "1 GB/s"}
 BGQ = {"kind": "bluegene-q", "midplanes": [1, 1, 1, 1]}
 BGP = {"kind": "bluegene-p", "midplanes": [1, 1, 1]}
 
@@ -72,6 +74,19 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
     ),
     "no prime power": (SLIM | {"q": 6}, "machine.q", "invalid-machine"),
     "q without a construction": (SLIM | {"q": 2}, "machine.q", "out-of-range"),
+    "odd blades": (ARIES | {"blades_per_chassis": 5}, "machine.blades_per_chassis", "invalid-machine"),
+    "more optical cables than sockets": (
+        ARIES | {"cables_per_group_pair": 121}, "machine.cables_per_group_pair", "invalid-machine",
+    ),
+    "even groups in a circle": (
+        ARIES | {"groups": 4, "arrangement": "circulant"}, "machine.arrangement", "invalid-machine",
+    ),
+    "more D links than ports": (
+        PERCS | {"links_per_supernode_pair": 257}, "machine.links_per_supernode_pair", "invalid-machine",
+    ),
+    "even supernodes in a circle": (
+        PERCS | {"supernodes": 4, "arrangement": "circulant"}, "machine.arrangement", "invalid-machine",
+    ),
     "unknown name": ("mirra", "machine", "unknown-value"),
     "unknown instance": (
         {"instance": "juqueen-49"}, "machine.instance", "unknown-value",

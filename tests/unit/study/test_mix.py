@@ -70,7 +70,7 @@ def test_first_draws_are_uniform() -> None:
 
 def test_what_all_jobs_share_and_the_fixed_first_job() -> None:
     fixed = {"name": "probe", "share": 0.3, "pattern": PATTERNS["sub"], "allocation": "random"}
-    rest = {"allocation": "spread", "mapping": {"kind": "random"}, "ranks_per_node": 2}
+    rest = {"allocation": "spread", "mapping": {"kind": "random"}, "ranks_per_node": 2, "ranks_per_core": 3}
     for jobs in mixed(first=[fixed], **rest).workloads.values():
         assert jobs[0] == fixed
         assert all({key: job[key] for key in rest} == rest for job in jobs[1:])

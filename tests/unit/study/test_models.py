@@ -22,26 +22,16 @@ from fabricstudy.study.file import load_machine
 from fabricstudy.study.model import Study
 from fabricstudy.workload.job import Job
 
+from ...machines import FourRouters
+
 
 def test_a_kind_is_registered_where_it_stands_and_known_from_then_on() -> None:
     """A second member needs no other change, and the single one behaves as one of several."""
 
-    class Wheel(Topology):
+    class Wheel(FourRouters):
         """A second machine."""
 
         kind: Literal["wheel"] = "wheel"
-
-        @property
-        def routers(self) -> int:
-            return 4
-
-        @property
-        def nodes(self) -> int:
-            return 4
-
-        @property
-        def cables(self) -> int:
-            return 4
 
     with pytest.raises(ValidationError):
         Topology.model_validate({"kind": "wheel"})
@@ -106,6 +96,8 @@ def test_dragonfly_counts(
         ({"share": 1 / 3}, 24, 48),
         ({"share": 0.1}, 7, 14),
         ({"nodes": 5, "ranks_per_node": 1}, 5, 5),
+        ({"nodes": 5, "ranks_per_core": 3}, 5, 30),
+        ({"nodes": 5, "ranks_per_node": 4, "ranks_per_core": 3}, 5, 20),
         ({"allocation": {"kind": "explicit", "nodes": [4, 2, 9]}}, 3, 6),
     ],
 )
@@ -124,14 +116,14 @@ def test_put_leaves_the_original_and_shares_the_rest() -> None:
 
 
 def test_put_expands_what_is_written_shorter() -> None:
-    tree = {"machine": {"bandwidth": "1 GB/s"}, "engine": "caminos"}
+    tree = {"machine": {"kind": "dragonfly", "bandwidth": "1 GB/s"}, "engine": "caminos"}
     after = set_at_path(
         set_at_path(tree, parse_path("machine.bandwidth.global", Point), "2 GB/s"),
         parse_path("engine.phit", Point),
         "1 kB",
     )
     assert after == {
-        "machine": {"bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},
+        "machine": {"kind": "dragonfly", "bandwidth": {"local": "1 GB/s", "global": "2 GB/s", "host": "1 GB/s"}},
         "engine": {"kind": "caminos", "phit": "1 kB"},
     }
 

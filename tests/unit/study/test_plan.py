@@ -13,9 +13,9 @@ import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
-from fabricstudy.engine.caminos import channels, phit_bytes
+from fabricstudy.engine.caminos.channels import channels
+from fabricstudy.engine.caminos.clock import phit_bytes
 from fabricstudy.engine.point import (
-    baseline_point,
     canonical_json,
     digest,
     machine_id,
@@ -26,6 +26,8 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
+
+from ...machines import baseline_point
 
 TWO_JOBS = [
     {"name": "a", "share": 0.5, "pattern": {"kind": "ring", "message": "1 kB"}, "mapping": "random"},

@@ -27,7 +27,7 @@ from fabricstudy.core.columns import (
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.core.store import FINAL
-from fabricstudy.study.claims import Claim, check_names
+from fabricstudy.study.claims import Claim, KnownNames
 from fabricstudy.study.figures import Figure, HeatmapFigure, ScatterFigure, check_metric, unit_factor
 from fabricstudy.study.file import validated
 from fabricstudy.study.schedules import Schedule
@@ -202,7 +202,7 @@ def claim(**measure: Any) -> Claim:
 )
 def test_names_that_are_not_there(figures: list[dict[str, Any]], claims: list[Claim], path: str) -> None:
     with pytest.raises(StudyError) as caught:
-        check_names([Figure.model_validate(figure) for figure in figures], claims, {"main": ["alpha", "engine"]})
+        KnownNames({"main": ["alpha", "engine"]}).check([Figure.model_validate(figure) for figure in figures], claims)
     assert caught.value.path == path
 
 
@@ -226,7 +226,7 @@ def test_a_number_of_an_analysis_is_matched_by_all_keys_of_its_rows(
     figure = ScatterFigure.model_validate(asked)
     found: tuple[str | None, str | None] = (None, None)
     try:
-        check_names([figure], [], {"main": ["machine"], "other": ["alpha"]}, {"bill": bill})
+        KnownNames({"main": ["machine"], "other": ["alpha"]}, {"bill": bill}).check([figure], [])
     except StudyError as error:
         found = (error.code, error.path)
     assert found == (code, path)
@@ -241,9 +241,8 @@ def test_names_that_are_there() -> None:
         {**FIGURE, "id": "c", "table": "links", "y": "busy_max_ns", "columns": "class"},
         {**FIGURE, "id": "d", "table": "agreement", "y": "ratio", "x": "pair"},
     ]
-    check_names(
-        [Figure.model_validate(figure) for figure in good], [claim(where={"alpha": 1})], {"main": ["alpha", "engine"]}
-    )
+    figures = [Figure.model_validate(figure) for figure in good]
+    KnownNames({"main": ["alpha", "engine"]}).check(figures, [claim(where={"alpha": 1})])
 
 
 def test_columns_have_one_name_each_and_what_their_roles_need() -> None:

@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fabricstudy.workload.mapping.graph_bisection import WeightedGraph, _correct, bisect_graph
+from fabricstudy.workload.mapping.tasks import TaskGraph
 
 
 def of_networkx(graph: nx.Graph, weight: np.ndarray | None = None) -> WeightedGraph:
     edges = np.array([(u, v, d.get("weight", 1)) for u, v, d in graph.edges(data=True)]).reshape(-1, 3)
     ones = np.ones(len(graph), dtype=np.int64)
-    return WeightedGraph.of_edges(edges[:, 0], edges[:, 1], edges[:, 2], ones if weight is None else weight)
+    joined = TaskGraph.of_edges(edges[:, 0], edges[:, 1], edges[:, 2], len(ones))
+    return WeightedGraph.of_graph(joined, ones if weight is None else weight)
 
 
 def cut(graph: nx.Graph, chosen: np.ndarray) -> int:
@@ -89,9 +91,10 @@ def test_correct_keeps_its_gains_right(seed: int, data: st.DataObject) -> None:
 
 def test_parallel_edges_add_up_and_heavy_graphs_are_scaled() -> None:
     tail, head = np.array([0, 1, 1]), np.array([1, 0, 2])
-    graph = WeightedGraph.of_edges(tail, head, np.array([1, 2, 4]), np.ones(3, dtype=np.int64))
+    ones = np.ones(3, dtype=np.int64)
+    graph = WeightedGraph.of_graph(TaskGraph.of_edges(tail, head, np.array([1, 2, 4]), 3), ones)
     assert graph.edge.tolist() == [3, 3, 4, 4] and graph.neighbour.tolist() == [1, 0, 2, 1]
-    heavy = WeightedGraph.of_edges(tail, head, np.array([10**15, 2 * 10**15, 4 * 10**15]), np.ones(3, dtype=np.int64))
+    heavy = WeightedGraph.of_graph(TaskGraph.of_edges(tail, head, 10**15 * np.array([1, 2, 4]), 3), ones)
     assert heavy.edge.sum() <= 2**30
     assert heavy.edge[2] / heavy.edge[0] == pytest.approx(4 / 3)
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fabricstudy.engine.point import baseline_point, point_id
+from fabricstudy.engine.point import point_id
 from fabricstudy.study.mix import Mix
 from fabricstudy.workload.compute import Compute, computing
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.messages import Computing, PlacedJob, WorkloadError, repeat_background
 
-from ...machines import job_of, line
+from ...machines import baseline_point, job_of, line
 from .conftest import make_point, place_point
 
 RING = {"kind": "ring", "message": "1 kB", "iterations": 3}

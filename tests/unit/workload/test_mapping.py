@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
-from fabricstudy.workload.mapping.file import MappingFile
+from fabricstudy.workload.mapping.file import MappingFile, read_cores
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
 from fabricstudy.workload.mapping.slots import Slots
 from fabricstudy.workload.mapping.tasks import Tasks
@@ -89,6 +91,14 @@ def test_file_that_does_not_fit_is_refused(point: Callable[..., Point], cores: t
     config = MappingFile.model_construct(kind="file", file="seats.txt", cores=cores)
     with pytest.raises(WorkloadError, match=values):
         config.map_ranks(slots, Tasks(4), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("text", "line"), [("0\n1\n1\n", "line 3"), ("0 0 2\n", "line 1")])
+def test_a_core_listed_twice_is_refused_with_its_line(tmp_path: Path, text: str, line: str) -> None:
+    (tmp_path / "cores.txt").write_text(text)
+    with pytest.raises(ConfigError, match=line) as caught:
+        read_cores(tmp_path, "cores.txt")
+    assert (caught.value.code, caught.value.path) == ("invalid-data-file", ("file",))
 
 
 @pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])

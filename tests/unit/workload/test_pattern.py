@@ -19,7 +19,16 @@ from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.send_order import in_send_order
 from fabricstudy.workload.pattern.sends import Sends
 
-ELSEWHERE = {"hop-pairs", "patches", "placed-patches", "states-planes", "task-graph", "matrix", "messages"}
+ELSEWHERE = {
+    "hop-pairs",
+    "patches",
+    "placed-patches",
+    "states-planes",
+    "task-graph",
+    "matrix",
+    "messages",
+    "refined-blocks",
+}
 """Those that need a grid, objects or a file; test_wicon, test_object_patterns, test_*_file have them."""
 KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.

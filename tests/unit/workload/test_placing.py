@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.point import Point, baseline_point
+from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload import messages as placed_module
 from fabricstudy.workload.messages import (
@@ -27,7 +27,7 @@ from fabricstudy.workload.messages import (
     write_parquet,
 )
 
-from ...machines import line
+from ...machines import baseline_point, line
 
 JOBS = st.lists(
     st.fixed_dictionaries(

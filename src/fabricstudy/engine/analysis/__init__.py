@@ -1,7 +1,7 @@
-"""No simulation: what the analysis alone says of a point, for machines and workloads too large to simulate.
+"""Analysis without simulation, for machines and workloads too large to simulate.
 
-A record has bounds, hop-bytes and link sharing by routes whatever the engine; this one adds, under oblivious routings,
-the bytes on each link. Runtimes stay empty. It works in our own process, so the study's limits do not apply.
+Records of any engine have bounds, hop-bytes and link sharing by routes; this engine adds, under oblivious routings, the
+bytes on each link. Runtimes are empty. It runs in the calling process, so the study's limits do not apply.
 """
 
 from importlib.metadata import version
@@ -16,7 +16,6 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
 from fabricstudy.workload.messages import PlacedJob
 
-from ..caveats import Caveat
 from ..contract import Engine, Probe
 from ..outcome import EngineResult
 from ..point import Point
@@ -36,25 +35,20 @@ class AnalysisOnly(EngineSettings):
 
 @adapter_of(AnalysisOnly)
 class Analysis(Engine):
-    """The engine that simulates nothing; see the module's docstring."""
+    """Analysis as an engine; see the module's docstring."""
 
     name = "analysis"
     simulates = False
     bundled = True
     reading = __name__
-    caveats: tuple[Caveat, ...] = ()
 
     def probe(self) -> Probe:
-        """It is part of this package."""
+        """Return the version of this package."""
         return Probe(self.name, True, version=f"fabricstudy {version('fabricstudy')}")
 
     def program(self) -> str:
-        """Our own code is its program."""
+        """Return the digest of this module's code."""
         return code_digest(__name__)
-
-    def sources(self) -> str:
-        """Nothing else."""
-        return ""
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point from its messages."""
@@ -64,20 +58,10 @@ class Analysis(Engine):
         messages = sum(job.pattern.traffic_messages(job.rank_count(nodes, cores)) for job in point.jobs)
         return _START_CPU_S + _CPU_S_OF_A_MESSAGE * messages
 
-    def predict_memory_bytes(self, point: Point) -> None:
-        """Nothing runs."""
-
-    def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Nothing: every routing has bounds, and links that it may use."""
-        return None
-
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-        """Nothing is run."""
-
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Return the bytes on the links, where they are known beforehand, and no runtimes."""
+        """Return the link loads where the routing is oblivious, and no runtimes."""
         nothing = (None,) * len(jobs)
-        # What a job in the background sends depends on how long the others take, which nobody knows here.
+        # The traffic of a background job depends on the runtimes of the others, which are unknown.
         jobs = [job for job in jobs if not job.background]
         if not has_loads(machine, point.routing):
             return EngineResult(nothing)

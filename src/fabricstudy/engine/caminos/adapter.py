@@ -1,8 +1,7 @@
-"""The engine CAMINOS behind our contract: find the program, prepare its input, read its result."""
+"""Adapter of CAMINOS: prepare its input, read its result."""
 
 from pathlib import Path
 
-from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
@@ -17,6 +16,7 @@ from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import BundledEngine
 from ..contract import Unsupported
+from ..detours import check_routing
 from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
@@ -30,7 +30,7 @@ from .result import RESULT, read_offered_result, read_result
 from .settings import CaminosSettings
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)
-"""What our front end has."""
+"""Routings of the front end."""
 
 
 @adapter_of(CaminosSettings)
@@ -44,38 +44,30 @@ class Caminos(BundledEngine):
     work = staticmethod(work)
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Refuse what CAMINOS cannot simulate: its routing, bandwidths without a grid, delays too long.
-
-        Raises
-        ------
-        Unsupported
-            With the reason.
-        """
-        if type(point.routing) not in ROUTINGS:
-            names = ", ".join(map(kind_of, ROUTINGS))
-            raise Unsupported(f"our front end for CAMINOS has no {point.routing.kind} routing; take {names}")
+        """Raise `Unsupported` for other routings, bandwidths without a common grid, and long delays."""
+        check_routing(point.routing, ROUTINGS, "CAMINOS")
         clock(point, machine)
         channels(point, machine)
 
     def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
-        """Return the virtual channels that a routing takes by itself; None for one that CAMINOS does not have."""
+        """Return the default number of virtual channels of a routing; None for one that CAMINOS does not have."""
         return channels_of(routing, machine) if type(routing) in ROUTINGS else None
 
     def baseline(self, run: Point, point: Point, machine: Machine) -> CaminosSettings:
-        """Return the settings with which a baseline run has the phit of its point; its own if it has that anyway."""
+        """Return the settings with which a baseline run has the phit of its point."""
         assert isinstance(point.engine, CaminosSettings)
         try:
-            phit, own = (clock(one, machine).phit_bytes for one in (point, run))
+            phit, default_phit = clock(point, machine).phit_bytes, clock(run, machine).phit_bytes
         except Unsupported:
-            return point.engine  # both are refused
-        return point.engine if phit == own else point.engine.model_copy(update={"inherited_phit_bytes": phit})
+            return point.engine
+        return point.engine if phit == default_phit else point.engine.model_copy(update={"inherited_phit_bytes": phit})
 
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
         """Return the phit and the number of virtual channels."""
         return {"phit_bytes": clock(point, machine).phit_bytes, "virtual_channels": channels(point, machine)}
 
     def scale(self, point: Point, machine: Machine) -> dict[str, float]:
-        """Return the length of a cycle and the bytes of a phit: the program counts in these."""
+        """Return the length of a cycle and the bytes of a phit, the units of the program's output."""
         units = clock(point, machine)
         return {"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}
 
@@ -84,12 +76,12 @@ class Caminos(BundledEngine):
         return clock(point, machine).phit_bytes
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        """Write configuration, machine and messages; give the command."""
+        """Write configuration, machine and messages; return the command."""
         write_files(folder, point, machine, jobs)
         return self.command(CONFIGURATION, RESULT)
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived."""
+        """Read and validate the result."""
         return read_result(folder, point, machine, jobs)
 
     def prepare_offered(

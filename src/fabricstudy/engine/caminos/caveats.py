@@ -1,4 +1,4 @@
-"""What sets CAMINOS' times apart."""
+"""Reasons why CAMINOS' times differ."""
 
 from ..caveats import Caveat
 

@@ -1,4 +1,4 @@
-"""Virtual channels: how many a routing needs on a machine, and which policy chooses among its candidates."""
+"""Virtual channels: number per routing and machine, and the policies of their allocation."""
 
 from functools import lru_cache
 
@@ -18,7 +18,7 @@ from ..detours import via
 from ..point import Point
 
 FREE_CHANNELS = 4
-"""Channels where they do not count hops: two for each class of dimension order on rings, three beside an escape."""
+"""Channels independent of hops: two for each class of dimension order on rings, three and an escape channel."""
 
 _LEAST_QUEUE = (
     "OccupancyFunction { label_coefficient: 1, occupancy_coefficient: 1, product_coefficient: 0, "
@@ -27,46 +27,42 @@ _LEAST_QUEUE = (
 
 
 def channels(point: Point, machine: Machine) -> int:
-    """Return the virtual channels of each link: those of the study, or else as many as the routing needs.
+    """Return the virtual channels of each link: those of the study, or else the default of the routing.
 
     Raises
     ------
     Unsupported
-        If the study gives fewer than freedom from deadlock needs.
+        If the study has fewer than deadlock freedom needs.
     """
-    given = point.network.virtual_channels
-    if given is None:
-        return channels_of(point.routing, machine)
-    least = _least_channels(point.routing, machine)
-    if given < least:
+    stated, routing = point.network.virtual_channels, point.routing
+    if stated is None:
+        return channels_of(routing, machine)
+    least = hop_classes(routing, machine)
+    if not channel_by_hop(routing, machine):
+        escape = isinstance(routing, Adaptive) and bool(machine.dimensions)
+        least = 2 if escape or (isinstance(routing, DimensionOrder) and _has_rings(machine)) else 1
+    if stated < least:
         raise Unsupported(
-            f"network.virtual_channels is {given}, and {point.routing.kind} routing needs {least} on this machine so "
-            f"that packets cannot deadlock; choose {least} at least, or leave it out"
+            f"network.virtual_channels is {stated}, and {routing.kind} routing on this machine needs {least} against "
+            f"deadlock; choose at least {least}, or leave it out"
         )
-    return int(given)
+    return int(stated)
 
 
 def channels_of(routing: Routing, machine: Machine) -> int:
-    """Return the virtual channels that a routing takes by itself; ``engines/caminos/src/routes.rs`` says what for."""
+    """Return the default number of virtual channels of a routing; ``engines/caminos/src/routes.rs`` uses them."""
     return hop_classes(routing, machine) if channel_by_hop(routing, machine) else FREE_CHANNELS
 
 
 def hop_classes(routing: Routing, machine: Machine) -> int:
-    """Return the classes of hops: as many as the longest route has hops, and 1 where hops have no classes."""
+    """Return the number of hop classes: the hops of the longest route, and 1 where channels are independent of hops."""
     if not channel_by_hop(routing, machine):
         return 1
-    ways = table_routes(routing, machine)
-    hops = ways.longest_route if ways is not None else _longest_route(machine)
-    # A packet under progressive UGAL may make a local hop before its detour begins.
+    table = table_routes(routing, machine)
+    hops = table.longest_route if table is not None else _longest_route(machine)
+    # Under progressive UGAL a packet may make a local hop before its detour begins.
     first = int(isinstance(routing, Ugal) and routing.progressive and machine.group is not None)
     return max(1, hops * (2 if isinstance(routing, NonMinimalRouting) else 1) + first)
-
-
-def _least_channels(routing: Routing, machine: Machine) -> int:
-    if channel_by_hop(routing, machine):
-        return hop_classes(routing, machine)
-    escape = isinstance(routing, Adaptive) and bool(machine.dimensions)
-    return 2 if escape or (isinstance(routing, DimensionOrder) and _has_rings(machine)) else 1
 
 
 def _has_rings(machine: Machine) -> bool:
@@ -77,13 +73,13 @@ def table_routes(routing: Routing, machine: Machine) -> TableRoutes | None:
     """Return the routes of a table; None for other routings."""
     if not isinstance(routing, Table):
         return None
-    ways = routes_of(machine, routing)
-    assert isinstance(ways, TableRoutes)
-    return ways
+    table = routes_of(machine, routing)
+    assert isinstance(table, TableRoutes)
+    return table
 
 
 def channel_by_hop(routing: Routing, machine: Machine) -> bool:
-    """Return whether a packet's channels follow from its number of hops."""
+    """Return whether a packet's channels depend on its number of hops."""
     match routing:
         case Adaptive():
             return _has_rings(machine) or not (machine.dimensions or machine.level is not None)
@@ -93,24 +89,24 @@ def channel_by_hop(routing: Routing, machine: Machine) -> bool:
 
 
 def arbitration(point: Point) -> str:
-    """Return the allocator of a router: which of several packets for one output goes first.
+    """Return the allocator of a router, which arbitrates among packets for the same output.
 
     Notes
     -----
-    A packet drawn at random goes first. To prefer packets in transit to those of the router's own nodes, as an earlier
-    version did where channels do not count hops, starves nodes: under adaptive routing an all-to-all of 64 kB took 1.2
-    to 1.5 times as long on a fat tree, 1.4 on a HyperX and 1.1 on a mesh, and nothing gained more than 3 %.
+    Arbitration is random. Priority of packets in transit over those of the router's own nodes starves nodes: under
+    adaptive routing an all-to-all of 64 kB took 1.2 to 1.5 times as long on a fat tree, 1.4 on a HyperX and 1.1 on a
+    mesh, and no traffic gained more than 3 %.
 
-    Under dimension order drawing starves some nodes, too, once dimensions of equal length are full, and the more so the
-    longer it lasts: furthest pairing on an 8x8 torus then takes 1.4 times its bound at 100 kB and 3 times at 6.4 MB. So
-    there the packet goes first whose source router has sent least (``engines/caminos/src/fair_arbitration.rs``): 1.3 to
-    1.5 times the bound at 100 kB, while the network fills and empties, and less than 1.1 times at 6.4 MB.
+    Under dimension order random arbitration starves some nodes, too, once dimensions of equal length are full:
+    furthest pairing on an 8x8 torus then takes 1.4 times its lower bound at 100 kB and 3 times at 6.4 MB. So there the
+    packet whose source router has sent least goes first (``engines/caminos/src/fair_arbitration.rs``): 1.3 to 1.5 times
+    the bound at 100 kB, while the network fills and empties, and less than 1.1 times at 6.4 MB.
     """
     return "RandomWithPriority" if isinstance(point.routing, DimensionOrder) else "Random"
 
 
 def policies(point: Point, phit_bytes: int) -> str:
-    """Return the policies by which a router chooses among the candidates of a packet, as our `Switch` reads them."""
+    """Return the policies by which a router chooses among the candidates of a packet, in the syntax of `Switch`."""
     routing = point.routing
     if isinstance(routing, Ugal):
         return f"Ugal {{ bias: {routing.bias}, threshold: {(routing.threshold_bytes or 0) / phit_bytes} }}"
@@ -118,16 +114,15 @@ def policies(point: Point, phit_bytes: int) -> str:
 
 
 def routes(point: Point, machine: Machine) -> str:
-    """Return the routing as our plug reads it."""
+    """Return the routing, in the syntax of the front end."""
     routing = point.routing
     tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
     detours, progressive = (routing.detours, routing.progressive) if isinstance(routing, Ugal) else (1, False)
-    through = via(routing) or "router"
     by_hops = "-by-hops" if isinstance(routing, Table) and channel_by_hop(routing, machine) else ""
     fields = {
         "kind": f'"{routing.kind}{by_hops}"',
         "tie": f'"{tie}"',
-        "via": f'"{through}"',
+        "via": f'"{via(routing) or "router"}"',
         "detours": detours,
         "progressive": str(progressive).lower(),
         "class_weight": list(machine.hop_weight),

@@ -1,4 +1,4 @@
-"""What CAMINOS does for a point."""
+"""Cost of CAMINOS."""
 
 from math import log2
 
@@ -7,16 +7,16 @@ from ..point import Point
 from .clock import phit_bytes
 
 WAITING_PHITS = 8
-"""Phits that wait at a cable, both ends together, when many do: about, and far less than its buffers hold."""
+"""Phits that wait at a cable under heavy load, both ends together, approximately; far less than its buffers."""
 
 SMALL_PORTS = 64
-"""Ports of all routers of a machine whose state is always at hand in the processor's nearest cache.
+"""Ports of all routers of a machine whose state fits into the processor's first cache.
 
-Each doubling adds about as much to the time of a phit: 0.2 us a router on machines of 600 ports, 0.5 us on 4000.
+Each doubling adds about the same to the time of a phit: 0.2 us per router on machines of 600 ports, 0.5 us on 4000.
 """
 
 CACHED_PORTS, PORTS = 7_000, 47_000
-"""Ports of all routers with which a network's state fits into a processor's last cache, and with which little does.
+"""Ports of all routers at which the state of a network fits into the processor's last cache, and hardly fits.
 
 On tori of 1024 to 12,288 routers a phit took 1.2 to 4.8 times as long in a router as on small machines.
 """
@@ -25,8 +25,8 @@ On tori of 1024 to 12,288 routers a phit took 1.2 to 4.8 times as long in a rout
 def work(point: Point) -> WorkCounts:
     """Count phits and packets in routers, messages, and parts of the machine.
 
-    A packet that waits for another one asks again in each cycle, so phits in a crowd take longer: those of nodes that
-    send many messages at once. Those of a ring, one message after the other, hardly ever wait.
+    A waiting packet repeats its request in each cycle, so phits under contention cost more: those of nodes that send
+    many messages at once.
     """
     machine = point.machine
     phits = network_traffic(point, phit_bytes(point))

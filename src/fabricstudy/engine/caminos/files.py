@@ -1,4 +1,4 @@
-"""The files that the front end reads: configuration, machine, messages."""
+"""Input files of the front end: configuration, machine, messages."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write all that the front end reads."""
+    """Write the input of the front end."""
     units = clock(point, machine)
     traffic = f"""MessageList {{
     filename: "{MESSAGES}",
@@ -88,20 +88,20 @@ def offered_window(point: Point, machine: Machine) -> OfferedWindow:
 
 
 def write_machine(path: Path, machine: Machine, point: Point) -> None:
-    """Write the machine as our programs read it, with the routes of a table."""
+    """Write the machine for the Rust programs, with the routes of a table."""
     table, ports = table_routes(point.routing, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
-        # The front end's nodes are ports, those of a node one after the other.
+        # Nodes of the front end are ports, those of a node one after the other.
         file.write(f"nodes {machine.nodes * ports}\n".encode())
         _write_rows(file, np.repeat(machine.node_router, ports))
         file.write(f"cables {len(machine.cable_tail)}\n".encode())
         _write_rows(file, *cables)
         if machine.dimensions:
             file.write(f"dimensions {len(machine.dimensions)}\n".encode())
-            for along in machine.dimensions:
-                file.write(f"{along.length} {int(along.wrap)} {along.gap or 0}\n".encode())
+            for dimension in machine.dimensions:
+                file.write(f"{dimension.length} {int(dimension.wrap)} {dimension.gap or 0}\n".encode())
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             _write_rows(file, machine.level)
@@ -116,7 +116,7 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
 
 
 def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
-    """Write the messages of all jobs as our programs read them, in phits."""
+    """Write the messages of all jobs for the Rust programs, in phits."""
     with path.open("wb") as file:
         file.write(b"messages 1\n")
         if network.ports_per_node > 1:
@@ -139,7 +139,7 @@ def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
     from pyarrow import csv
 
     def arrow(column: npt.NDArray[Any]) -> pa.Array:
-        # pa.array would import pandas, which takes longer than all else that starts a batch.
+        # pa.array would import pandas, which is slower than the rest of a batch's start.
         data = pa.py_buffer(np.ascontiguousarray(column))
         return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, data])
 
@@ -182,22 +182,16 @@ def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> 
 
 
 def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Cycles that suffice even if the messages crossed the slowest links one after the other.
+    """Return cycles that suffice even if the messages crossed the slowest links one after the other.
 
-    Each of them may have to let messages of all ranks in the background go first.
+    Each of them may wait for messages of all background ranks.
     """
     background = sum(job.ranks for job in jobs if job.background)
     jobs = [job for job in jobs if not job.background]
     phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
     messages = sum(len(job.messages) for job in jobs)
     computing = sum(int(sum(map(np.sum, cycles_of(job.computing, units)))) for job in jobs if job.computing is not None)
-    return (1 + background) * _cycles_on_links(phits, messages, units, machine) + computing + 1000
-
-
-def _cycles_on_links(phits: int, messages: int, units: Clock, machine: Machine) -> int:
-    return phits * max(units.divisors) + messages * (_most_hops(machine) + 2) * max(units.delays)
-
-
-def _most_hops(machine: Machine) -> int:
-    """More hops than a packet can make on its way to a router, twice over."""
-    return 2 * (sum(along.length for along in machine.dimensions) or machine.routers)
+    # More than twice the hops of any route.
+    hops = 2 * (sum(dimension.length for dimension in machine.dimensions) or machine.routers)
+    on_links = phits * max(units.divisors) + messages * (hops + 2) * max(units.delays)
+    return (1 + background) * on_links + computing + 1000

@@ -1,4 +1,4 @@
-"""What the front end wrote, checked."""
+"""The output of the front end, validated."""
 
 import json
 from pathlib import Path
@@ -18,17 +18,11 @@ from .clock import Clock, clock, phits_of
 from .files import offered_window
 
 RESULT = "result.json"
-"""The file that the program writes."""
+"""Output file of the program."""
 
 
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-    """Read the result of a run that ended well.
-
-    Raises
-    ------
-    EngineFailure
-        If it is not one, does not fit the jobs and the machine, or not all that was sent has arrived.
-    """
+    """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
     units = clock(point, machine)
     try:
         result = json.loads((folder / RESULT).read_bytes())
@@ -68,7 +62,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
 def _by_rank(
     rank_cycles: npt.NDArray[np.float64], cycles: npt.NDArray[np.float64], jobs: list[PlacedJob]
 ) -> list[npt.NDArray[np.float64]]:
-    """Finish cycles of the ranks of each job, of which the last is that of the job."""
+    """Return the finish cycles of the ranks of each job; their maximum must be that of the job."""
     ends = np.cumsum([job.ranks for job in jobs])
     if rank_cycles.shape != (ends[-1],):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
@@ -80,23 +74,22 @@ def _by_rank(
 
 
 def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Bytes and phits of all messages of each job between different nodes, once."""
+    """Return bytes and phits of the messages of each job between different nodes."""
     sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
     return np.array([size.sum() for size in sizes]), np.array([phits_of(size, phit).sum() for size in sizes])
 
 
 def _by_job(rows: npt.NDArray[np.int64], link_phits: npt.NDArray[Any], jobs: list[PlacedJob]) -> npt.NDArray[np.int32]:
-    """Packets [jobs, links] from rows of job, link and packets."""
+    """Return packets [jobs, links], given rows of job, link and packets."""
     shape = (len(jobs), len(link_phits))
     if rows.min(initial=0) < 0 or np.any(rows[:, :2].max(axis=0, initial=0) >= shape):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
     packets = np.zeros(shape, dtype=np.int32)
     packets[rows[:, 0], rows[:, 1]] = rows[:, 2]
-    # Where a background is cut off, a packet's first phits may be on a link before it counts.
-    whole = not any(job.background for job in jobs)
-    if np.any((packets.sum(axis=0) > 0) & (link_phits == 0)) or (
-        whole and np.any((packets.sum(axis=0) == 0) & (link_phits > 0))
-    ):
+    used, loaded = packets.any(axis=0), link_phits > 0
+    # Of a truncated background job, first phits of an uncounted packet may be on a link.
+    truncated = any(job.background for job in jobs)
+    if np.any(used & ~loaded) or (not truncated and np.any(loaded & ~used)):
         raise EngineFailure(f"{RESULT} is not a result: links and jobs contradict each other")
     return packets
 

@@ -1,4 +1,4 @@
-"""What a study may say about CAMINOS."""
+"""Keys of CAMINOS."""
 
 from typing import Literal
 

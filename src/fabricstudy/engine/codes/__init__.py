@@ -1,17 +1,17 @@
-"""CODES on ROSS: simulated packets, for the topologies of which CODES has a model.
+"""CODES on ROSS: a packet simulator for the topologies of which CODES has a model.
 
 What a point becomes:
 
-* **Network**: `models` translates the topology and the routing; a key or name is ours to check, since CODES takes a
-  misspelt one for its default. What a model lacks is refused, and the row says so.
+* **Network**: `models` translates the topology and the routing. Keys and names are checked here, since CODES replaces
+  unknown ones by defaults; features that a model lacks are unsupported.
 * **Packets**: `network.packet` bytes, stored whole at each router (a chunk of CODES is a packet here); buffers of
-  `network.buffer` for each virtual channel, credits, and `network.injection` messages of a node that take turns.
-* **Jobs**: each rank's messages as a DUMPI trace (`trace`), since collectives move no data in CODES' replay. Messages
-  are sent at once, without asking (the eager protocol); what CODES adds to each in software is taken away.
-* **Success** is more than an exit code of 0: `result` wants all ranks finished, nothing left behind, no default in
-  the place of a setting, and the bytes of each rank and port.
-* **Jobs and links**: a dragonfly lists all hops; elsewhere, where routes are fixed, each job is run alone as well.
-  Either has to make up what all jobs together put on the links.
+  `network.buffer` for each virtual channel, credits, and `network.injection` interleaved messages of a node.
+* **Jobs**: each rank's messages as a DUMPI trace (`trace`), since collectives move no data in CODES' replay. All
+  messages are eager; CODES' software cost of a message is subtracted.
+* **Success** requires more than an exit code of 0: all ranks finished, no unmatched messages, no setting replaced by a
+  default, and the expected bytes of each rank and port (`result`).
+* **Jobs and links**: a dragonfly lists all hops; elsewhere, with fixed routes, each job is also run alone. Either must
+  sum up to the link loads of all jobs together.
 
 References
 ----------
@@ -20,8 +20,7 @@ Carothers, Bauer, Pearce: ROSS, a high-performance, low-memory, modular Time War
 doi:10.1016/S0743-7315(02)00004-7.
 """
 
-from .adapter import PROGRAM, Codes
-from .files import HOPS, OUTPUTS
+from .adapter import Codes
 from .settings import CodesSettings
 
-__all__ = ["HOPS", "OUTPUTS", "PROGRAM", "Codes", "CodesSettings"]
+__all__ = ["Codes", "CodesSettings"]

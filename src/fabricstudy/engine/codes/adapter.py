@@ -1,4 +1,4 @@
-"""The engine CODES behind our contract: find the program, prepare its input, read its result."""
+"""Adapter of CODES: find the program, prepare its input, read its result."""
 
 import re
 import shlex
@@ -20,7 +20,7 @@ from ..contract import EngineFailure, Probe, Unsupported
 from ..job_traffic import traffic_classes
 from ..outcome import EngineResult
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
+from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from . import ranks
@@ -31,10 +31,9 @@ from .files import (
     CONFIGURATION,
     JOBS,
     OUTPUTS,
-    TracedJob,
+    background_end_ns,
     isolated_job_folder,
-    jobs_to_isolate,
-    lasting_ns,
+    measured_by_job,
     traced_jobs,
     write_files,
 )  # fmt: skip
@@ -47,19 +46,19 @@ from .trace import MIN_DELAY_NS
 PROGRAM = "model-net-mpi-replay"
 
 MAX_JOBS = 63
-"""CODES has room for 64, one of which is the phantom."""
+"""CODES has room for 64, one of which is the phantom job."""
 
 MESSAGE_BYTES_END = 2**31 - 1
 
 MAX_ROLLBACK_GROUPS = 1024
 GROUP_BYTES, PROCESS_BYTES = 0.53e6, 30e6
-"""What a group of objects that are rolled back together takes beside them, and what a process does."""
+"""Memory of a group of objects that are rolled back together, without the objects, and of a process."""
 
 OPTIMISM = ["--max-opt-lookahead=50"]
-"""How far (ns) a process may run ahead of the slowest one; the farther, the more it takes back."""
+"""Time (ns) by which a process may run ahead of the slowest one; longer times cause more rollbacks."""
 
 ONE_PROCESS, SEVERAL_PROCESSES = "--sync=1", "--sync=3"
-"""Sequential, and optimistic. The conservative way needs a least delay between events, and the replay has some of 0."""
+"""Sequential, and optimistic. Conservative synchronisation needs a lookahead, and some events have a delay of 0."""
 
 FIXED_OPTIONS = [
     ONE_PROCESS,
@@ -67,14 +66,14 @@ FIXED_OPTIONS = [
     f"--workload_conf_file={JOBS}",
     f"--alloc_file={ALLOCATION}",
     f"--lp-io-dir={OUTPUTS}",
-    # No message asks before it is sent: what it asks with would be counted on the links.
+    # All messages are eager: the requests of rendezvous messages would count in the link loads.
     f"--eager_threshold={MESSAGE_BYTES_END}",
 ]
 
 _REASON = re.compile(r"\berror\b|assert|unable|mkdir\(.*failed", re.IGNORECASE)
 _END = re.compile(r"\babort|signal", re.IGNORECASE)
 
-_REMEDY = f"install CODES with ROSS and DUMPI by its own guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
+_REMEDY = f"install CODES with ROSS and DUMPI by its guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
 
 @adapter_of(CodesSettings)
@@ -87,21 +86,21 @@ class Codes(ProgramEngine):
     caveats = CAVEATS
     work = staticmethod(work)
     cost_of_sharing = 1.8
-    # That MPI was aborted says less than why.
+    # The line on MPI's abort is less specific than that of its reason.
     signs_of_failure = (_REASON, _END)
 
     def probe(self) -> Probe:
-        """Look for the program on PATH; it tells the version of ROSS, and is known by its digest."""
+        """Look for the program on PATH; it prints the version of ROSS, and is identified by its digest."""
         program = shutil.which(PROGRAM)
         if program is None:
             return Probe(self.name, False, reason=f"{PROGRAM} is not on PATH; {_REMEDY}")
         ross = _ross_version(program)
         if ross is None:
-            return Probe(self.name, False, reason=f"{program} --help did not tell its version; {_REMEDY}")
+            return Probe(self.name, False, reason=f"{program} --help did not print its version; {_REMEDY}")
         return Probe(self.name, True, version=f"CODES {_digest(program)} on ROSS {ross}")
 
     def program(self) -> str | None:
-        """Return a digest of the program and of its libraries."""
+        """Return a digest of the program and its libraries."""
         program = shutil.which(PROGRAM)
         return None if program is None else _digest(program)
 
@@ -111,16 +110,9 @@ class Codes(ProgramEngine):
         return alone if processes == 1 else alone + processes * (PROCESS_BYTES + _groups(point) * GROUP_BYTES)
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Refuse a point for which CODES lacks a model, or the model something.
-
-        Raises
-        ------
-        Unsupported
-            With the reason.
-        """
+        """Raise `Unsupported` for a point for which CODES has no model, or whose model lacks a feature."""
         network_of(point, machine)
-        check_caminos_only(point)
-        check_buffer(point, int(point.network.packet_bytes))
+        check_network(point, int(point.network.packet_bytes))
         _check_computing(point)
         _check_jobs(point)
         if point.offered is not None:
@@ -129,29 +121,31 @@ class Codes(ProgramEngine):
             _check_sharing(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
-        """Write configuration, wiring, jobs and traces; give the command, unless nothing is sent between nodes."""
+        """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
         network = network_of(point, machine)
         jobs = [repeat_background(job, machine) for job in jobs]
         traced = traced_jobs(machine, network, jobs)
-        _check_traced(jobs, traced)
-        if all(jobs[one.number].background for one in traced):
+        for number in {number for number, job in enumerate(jobs) if job.computing} - {job.number for job in traced}:
+            raise WorkloadError(
+                f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; "
+                "use the engine caminos"
+            )
+        if network.whole_packets and any(np.any(job.messages.size_bytes % network.packet) for job in traced):
+            raise WorkloadError(f"CODES needs messages of whole packets of {network.packet} B here; use another engine")
+        if all(jobs[job.number].background for job in traced):
             return None
         write_files(folder, point, machine, jobs)
-        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *_end(jobs), *_seeds(point), "--", CONFIGURATION]
-        solo = [isolated_job_folder(job) for job in jobs_to_isolate(point, network, jobs, traced)]
-        if not solo:
+        duration_ns = background_end_ns(jobs)
+        end = [] if duration_ns is None else [f"--end={duration_ns:.0f}"]
+        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *end, *_seeds(point), "--", CONFIGURATION]
+        isolated, _ = measured_by_job(point, network, jobs, traced)
+        if not isolated:
             return command
-        here = shlex.join(command)
-        return ["sh", "-c", " && ".join([here, *(f"(cd {name} && {here})" for name in solo)])]
+        text = shlex.join(command)
+        return ["sh", "-c", " && ".join([text, *(f"(cd {isolated_job_folder(job)} && {text})" for job in isolated)])]
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
-        """Let ``mpirun`` start each run of the program, with ROSS' optimistic way to keep processes together.
-
-        Raises
-        ------
-        EngineFailure
-            If there is no ``mpirun``.
-        """
+        """Start each run of the program by ``mpirun``, with ROSS' optimistic synchronisation."""
         if shutil.which("mpirun") is None:
             raise EngineFailure("mpirun is not on PATH; put that of CODES' MPI there, or leave engine.processes out")
         options = [SEVERAL_PROCESSES, f"--nkp={_groups(point)}", *OPTIMISM]
@@ -179,68 +173,47 @@ class Codes(ProgramEngine):
 
 
 def _check_computing(point: Point) -> None:
-    """Refuse what computes so shortly that CODES passes over it."""
+    """Raise `Unsupported` for computations so short that CODES ignores them."""
     for compute in (job.compute for job in point.jobs if job.compute is not None):
         parts_ns = [(1 - compute.overlap) * compute.time_ns, compute.overlap * compute.time_ns]
         if any(0 < part_ns < MIN_DELAY_NS for part_ns in parts_ns):
             raise Unsupported(
-                f"CODES passes over pauses of less than {MIN_DELAY_NS} ns, and of compute "
-                f"{min(part_ns for part_ns in parts_ns if part_ns):.3g} ns come at a time; take a longer one"
+                f"CODES ignores pauses of less than {MIN_DELAY_NS} ns, and compute has one of "
+                f"{min(part_ns for part_ns in parts_ns if part_ns):.3g} ns; use a longer time"
             )
-
-
-def _check_traced(jobs: list[PlacedJob], traced: list[TracedJob]) -> None:
-    """Refuse jobs that compute and send nothing between nodes: CODES simulates none of these."""
-    for number in {number for number, job in enumerate(jobs) if job.computing} - {job.number for job in traced}:
-        raise WorkloadError(
-            f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; take "
-            "the engine caminos"
-        )
 
 
 def _check_jobs(point: Point) -> None:
     busy = sum(not job.pattern.silent for job in point.jobs)
     if busy > MAX_JOBS:
-        raise Unsupported(f"CODES takes {MAX_JOBS} jobs that send something, and {busy} do; take another engine")
+        raise Unsupported(f"CODES simulates up to {MAX_JOBS} communicating jobs, not {busy}; use another engine")
     if max((load.message_bytes for load in traffic_classes(point)), default=0) >= MESSAGE_BYTES_END:
-        raise Unsupported("CODES takes messages below 2 GB; send several, or take another engine")
+        raise Unsupported("CODES simulates messages below 2 GB; send several, or use another engine")
 
 
 def _groups(point: Point) -> int:
-    """Groups of objects of each process that are rolled back together: an object each, where there are not many."""
+    """Return the number of rollback groups of each process: one per object, up to a maximum."""
     return min(ceil(objects(point) / point.engine.processes), MAX_ROLLBACK_GROUPS)
 
 
 def _check_sharing(point: Point) -> None:
-    """Refuse several processes where they would find other times than one.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Raise `Unsupported` where several processes would give other times than one."""
     model = model_of(point)
     if model is not None and type(point.routing) in model.one_process:
         raise Unsupported(
-            f"on several processes CODES finds other times of a {point.machine.kind} under {point.routing.kind}; leave "
+            f"on several processes CODES has other times on a {point.machine.kind} under {point.routing.kind}; leave "
             "engine.processes out"
         )
     listed = model is not None and model.job_links == "hops" and sum(not job.pattern.silent for job in point.jobs) > 1
     if listed and isinstance(point.engine, CodesSettings) and point.engine.job_links:
         raise Unsupported(
-            "on several processes CODES lists hops twice that it takes back; say engine.job_links: false, or leave "
+            "on several processes CODES lists hops twice after a rollback; set engine.job_links: false, or leave "
             "engine.processes out"
         )
 
 
-def _end(jobs: list[PlacedJob]) -> list[str]:
-    """Option that ends the run where its background has lasted long enough."""
-    lasts_ns = lasting_ns(jobs)
-    return [] if lasts_ns is None else [f"--end={lasts_ns:.0f}"]
-
-
 def _seeds(point: Point) -> list[str]:
-    """Options that seed ROSS' four generators; each takes a number from 1 to a little below 2 to the 31."""
+    """Return the options that seed ROSS' four generators, each with a number from 1 to about 2 to the 31."""
     seeds = np.random.SeedSequence(point.seed).generate_state(4) % 2_147_483_000 + 1
     return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
 

@@ -1,14 +1,16 @@
-"""What sets CODES' times apart."""
+"""Reasons why CODES' times differ."""
 
 from collections.abc import Callable
 
+from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.grid import GridConfig
+from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
 from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..point import Point
-from .models import dragonfly, model_of, slim_fly
+from .models import aries, dragonfly, model_of, slim_fly
 from .network import CodesModel
 
 
@@ -19,6 +21,12 @@ def _valiant_on(model: CodesModel) -> Callable[[Point], bool]:
 def _over_long_links(point: Point) -> bool:
     grid = point.machine.grid if isinstance(point.machine, GridConfig) else ()
     return any((dimension.gap or 0) > 1 for dimension in grid) and isinstance(point.routing, DimensionOrder)
+
+
+def _draws_global_links(point: Point) -> bool:
+    machine = point.machine
+    parallel = isinstance(machine, PercsConfig) and machine.links_per_supernode_pair > 1
+    return parallel or isinstance(machine, AriesConfig) or has_parallel_global_links(point)
 
 
 CAVEATS: tuple[Caveat, ...] = (
@@ -35,8 +43,8 @@ CAVEATS: tuple[Caveat, ...] = (
         has_offered_traffic,
     ),
     Caveat(
-        "CODES' fixed software cost of a message is subtracted; what remains is the time to copy the bytes by which a "
-        "message is longer than the shortest one of the run.",
+        "CODES' fixed software cost of a message is subtracted; the copy of bytes beyond the shortest message of the "
+        "run remains.",
         has_jobs,
     ),
     Caveat(
@@ -53,29 +61,35 @@ CAVEATS: tuple[Caveat, ...] = (
         _valiant_on(slim_fly.MODEL),
     ),
     Caveat(
-        "UGAL on a dragonfly may still leave the minimal path at other routers of the first group, through groups that "
-        "they have links to, which fills the links of an empty one; it counts the queue of a detour twice, and stays "
-        "minimal with 16 kB or less at the port. On a Slim Fly it compares several detours.",
+        "On a Cray XC Valiant leads through a random router outside the sender's group, between routers of a group "
+        "through one of it.",
+        _valiant_on(aries.MODEL),
+    ),
+    Caveat(
+        "UGAL on a dragonfly may also leave the minimal path at other routers of the first group, through groups to "
+        "which they have links; it doubles the queue of a detour, and is minimal with 16 kB or less at the port. On a "
+        "Slim Fly it compares several detours, on a Cray XC two minimal paths with two detours, whose queues count "
+        "twice.",
         uses_ugal,
     ),
     Caveat(
-        "Half-way round a ring all packets take the same of both ways, so that the links there carry up to twice as "
-        "much as where ties are split.",
+        "Half-way round a ring all packets use the same direction, so links carry up to twice as much as with split "
+        "ties.",
         has_ring_ties,
     ),
     Caveat(
-        "A packet takes the long link or the short one first, whichever has less waiting for it. Expected loads are "
-        "those of the long one first.",
+        "A packet uses first the long or the short link, by queue length. Expected loads are those of the long one "
+        "first.",
         _over_long_links,
         other_paths=True,
     ),
     Caveat(
         "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
-        has_parallel_global_links,
+        _draws_global_links,
         other_paths=True,
     ),
     Caveat(
-        "Minimal routing on a Slim Fly always takes the same one of several shortest paths.",
+        "Minimal routing on a Slim Fly always uses the same one of several shortest paths.",
         lambda point: model_of(point) is slim_fly.MODEL,
     ),
 )

@@ -1,6 +1,5 @@
-"""What CODES does for a point."""
+"""Cost of CODES."""
 
-from fabricstudy.engine.codes.settings import CodesSettings
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
@@ -11,17 +10,18 @@ from ..point import Point
 from .models import express_mesh, model_of
 from .offered import offered_work
 from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
+from .settings import CodesSettings
 
 
 def work(point: Point) -> WorkCounts:
     """Count packets in routers, messages, and parts of the machine.
 
-    Nodes have places for as many ranks as the largest has. Where the links that each job uses are told by running it
-    alone as well, all is done twice, and everything that is built once a run.
+    All nodes have as many places for ranks as the largest one. Where each job is also run alone to find its links, the
+    traffic counts twice, and the construction once per run.
     """
     if point.offered is not None:
         return offered_work(point)
-    # Where there is no model the point will be refused.
+    # A point without model is unsupported.
     model, nodes = model_of(point) or express_mesh.MODEL, float(point.machine.nodes)
     jobs, asked = len(traffic_by_job(point)), isinstance(point.engine, CodesSettings) and point.engine.job_links
     links = model.job_links if asked and jobs > 1 else None
@@ -50,9 +50,9 @@ def work(point: Point) -> WorkCounts:
 
 
 def objects(point: Point) -> int:
-    """Count what CODES simulates: nodes, places for ranks and routers."""
+    """Count the simulated objects: nodes, places for ranks and routers."""
     return point.machine.nodes * (1 + _ranks_per_node(point)) + point.machine.routers
 
 
 def _ranks_per_node(point: Point) -> int:
-    return max((job.ranks_per_node or point.machine.cores_per_node for job in point.jobs), default=1)
+    return max((job.ranks_on_node(point.machine.cores_per_node) for job in point.jobs), default=1)

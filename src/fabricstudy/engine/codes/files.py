@@ -1,11 +1,11 @@
 """The files that CODES reads: configuration, wiring or tables, jobs, allocation, traces."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.engine.codes.settings import CodesSettings
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages, PlacedJob
 
@@ -13,68 +13,62 @@ from ..point import Point
 from .models import model_of, network_of
 from .network import CodesNetwork, HopList, IntArray
 from .packet import events_per_object
+from .settings import CodesSettings
 from .trace import traces
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
 
 PHANTOM = "0 phantom 0 0"
-"""A job that never ends: where all jobs have ended, CODES calls what only one of its models has, and crashes."""
+"""A job that never ends: at the end of all jobs CODES calls a method that only one of its models has, and crashes."""
 
-# What CODES adds to a message, from its source: 2500 and 1000 ns, and 0.55 ns a byte for a copy.
+# CODES' software cost of a message, from its source: 2500 and 1000 ns, and 0.55 ns per byte for a copy.
 SOFTWARE_NS, COPY_NS_PER_BYTE = 3500.0, 0.55
 
 LARGEST_COPY_NS = 2000.0
-"""What the copy of a piece of a message may take more than that of the smallest message of the run."""
+"""Maximum time of the copy of a piece of a message, over that of the smallest message of the run."""
 
 HOPS = "hops"
 
 MAX_LISTED_PACKETS = 2_000_000
-"""A list of hops takes about 0.2 kB each on the disk while the point is simulated, so 1.5 GB at most."""
+"""A list of hops needs about 0.2 kB of disk space each during the simulation, so 1.5 GB at most."""
 
 EVENT_BYTES = 736
 
 
 @dataclass(frozen=True, eq=False)
 class TracedJob:
-    """A job that sends something between nodes, as CODES gets it.
-
-    Parameters
-    ----------
-    number : int
-        Its number among the jobs of the point.
-    place_of_rank : int array [ranks]
-        CODES' number of the place where each rank runs.
-    messages : Messages
-        The messages in its traces.
-    """
+    """A job that communicates between nodes."""
 
     number: int
+    """Index of the job in the point."""
     place_of_rank: IntArray
+    """CODES' number of the place of each rank, [ranks]."""
     messages: Messages
+    """The messages in its traces."""
 
 
 def traced_jobs(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[TracedJob]:
-    """Return the jobs that CODES has to simulate: those that send something between nodes."""
-    places = _places(machine, network, jobs)
-    smallest = _smallest_between_nodes(jobs)
+    """Return the jobs that CODES simulates: those that communicate between nodes."""
+    sizes = (job.messages.size_bytes[job.is_inter_node] for job in jobs)
+    smallest = min((int(size_bytes.min(initial=2**31)) for size_bytes in sizes), default=1)
     traced = []
-    for number, (job, place) in enumerate(zip(jobs, places, strict=True)):
+    for number, (job, places) in enumerate(zip(jobs, _places(machine, network, jobs), strict=True)):
         messages = _in_pieces(_traced(job, smallest), smallest, network.packet)
         if len(messages):
-            traced.append(TracedJob(number, place, messages))
+            traced.append(TracedJob(number, places, messages))
     return traced
 
 
-def lasting_ns(jobs: list[PlacedJob]) -> float | None:
-    """How long the jobs in the background last, which is the end of the run; None if there are none."""
+def background_end_ns(jobs: list[PlacedJob]) -> float | None:
+    """Return the duration of the background jobs, at which the run ends; None if there are none."""
     return max((job.background_duration_ns for job in jobs if job.background_duration_ns is not None), default=None)
 
 
 def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
     """Cut messages much larger than the smallest of the run into pieces of whole packets.
 
-    The copy of the smallest message is all that can be taken away from what CODES adds to each. A piece is never
-    smaller than that message: an end that would be goes with the piece before it.
+    Only the copy of the smallest message can be subtracted from CODES' software cost. No piece is smaller than that
+    message: a shorter remainder is part of the piece before it.
     """
     piece = max(1, int((smallest + LARGEST_COPY_NS / COPY_NS_PER_BYTE) / packet)) * packet
     size = messages.size_bytes
@@ -90,7 +84,7 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
 
 
 def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[IntArray]:
-    """CODES' number of the place of each rank: as many places a node as the largest number of ranks of a node.
+    """Return CODES' numbers of the places of ranks; all nodes have as many places as the largest one has ranks.
 
     Places of a repetition belong to its nodes in turn.
     """
@@ -105,19 +99,15 @@ def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> l
 
 
 def ranks_per_node(machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Ranks on the node with most ranks."""
+    """Return the number of ranks on the node with most ranks."""
     return int(np.bincount(np.concatenate([job.node_of_rank for job in jobs]), minlength=machine.nodes).max())
 
 
-def _smallest_between_nodes(jobs: list[PlacedJob]) -> int:
-    return min((int(job.messages.size_bytes[job.is_inter_node].min(initial=2**31)) for job in jobs), default=1)
-
-
 def _traced(job: PlacedJob, smallest: int) -> Messages:
-    """The messages of a job that have an effect.
+    """Return the messages of a job that affect times.
 
-    One within a node takes no time. If there are several phases it keeps its ranks in step, and stands as one of the
-    smallest size, which CODES copies at the bandwidth of a node.
+    Messages within a node are free. In a job of several phases they synchronise ranks, and remain with the smallest
+    size, since CODES copies them at the bandwidth of a node.
     """
     messages, between = job.messages, job.is_inter_node
     if not between.any() or messages.phase.min() == messages.phase.max():
@@ -128,12 +118,12 @@ def _traced(job: PlacedJob, smallest: int) -> Messages:
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write all that CODES reads; jobs that are run alone as well get a folder each, which refers to these."""
+    """Write the input of CODES, and for each job that is also run alone a folder with links to these files."""
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
-    hops = network.hops if lists_hops(point, network, jobs, traced) else None
+    isolated, hops = measured_by_job(point, network, jobs, traced)
     model = model_of(point)
-    assert model is not None  # there is a network
+    assert model is not None
     events = events_per_object(point, model.burst_bytes(point), network.packet)
     ranks, injected = ranks_per_node(machine, jobs), point.network.injected_messages
     (folder / CONFIGURATION).write_text(configuration(network, ranks, traced, events, hops, injected))
@@ -141,15 +131,15 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     (folder / TRACES).mkdir()
+    # Ranks of a node share its interface. A single message under way is up to CODES' scheduler.
+    under_way = None if injected == 1 else max(1, injected // ranks)
     for job in traced:
-        # Ranks of a node share its interface. One after the other needs no waiting: the scheduler sees to it.
-        under_way = None if injected == 1 else max(1, injected // ranks)
         computing = jobs[job.number].computing
         for rank, data in enumerate(traces(len(job.place_of_rank), job.messages, under_way, computing)):
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced)
-    for job in jobs_to_isolate(point, network, jobs, traced):
+    for job in isolated:
         run_folder = folder / isolated_job_folder(job)
         run_folder.mkdir()
         for name in shared:
@@ -167,32 +157,27 @@ def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
     (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
 
 
-def jobs_to_isolate(
+def measured_by_job(
     point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]
-) -> list[TracedJob]:
-    """Return the jobs that are run alone as well, to tell the links they use: all, where routes are fixed, or none."""
-    able = network.fixed_routes and network.traffic is not None and network.hops is None
-    return traced if able and _links_by_job(point, jobs, traced) else []
+) -> tuple[list[TracedJob], HopList | None]:
+    """Return the jobs that are also run alone, and the list of all hops, if the links of each job are found by these.
 
-
-def lists_hops(point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
-    """Return whether a list of the hops of all packets is written, to tell the links that each job uses."""
-    packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
-    able = network.hops is not None and packets <= MAX_LISTED_PACKETS
-    return able and _links_by_job(point, jobs, traced)
-
-
-def _links_by_job(point: Point, jobs: list[PlacedJob], traced: list[TracedJob]) -> bool:
-    """Return whether it is asked which links each job uses: several send something, and no two share a node."""
+    They are if the study asks for them, several jobs communicate, none in the background, and no two share a node.
+    """
     asked = isinstance(point.engine, CodesSettings) and point.engine.job_links
+    if not asked or len(traced) < 2 or background_end_ns(jobs) is not None:
+        return [], None
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
-    # Where a background is cut off, what jobs do alone is not what they do together.
-    asked &= lasting_ns(jobs) is None
-    return asked and len(traced) > 1 and len(np.unique(nodes)) == len(nodes)
+    if len(np.unique(nodes)) < len(nodes):
+        return [], None
+    if network.hops is None:
+        return traced if network.fixed_routes and network.traffic is not None else [], None
+    packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
+    return [], network.hops if packets <= MAX_LISTED_PACKETS else None
 
 
 def isolated_job_folder(job: TracedJob) -> str:
-    """Return the folder in which a job is run alone."""
+    """Return the name of the folder in which a job is run alone."""
     return f"alone-{job.number}"
 
 
@@ -204,7 +189,7 @@ def configuration(
     hops: HopList | None = None,
     injected: int = 16,
 ) -> str:
-    """Give CODES' configuration, as text."""
+    """Return CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)
     parameters = {
         "modelnet_order": list(network.methods),
@@ -212,14 +197,14 @@ def configuration(
         "chunk_size": network.packet,
         "message_size": EVENT_BYTES,
         "pe_mem_factor": events,
-        # Of the messages that a node has been given: one after the other, or packet by packet in turn.
+        # Messages of a node: one after the other, or interleaved packet by packet.
         "modelnet_scheduler": "fcfs" if injected == 1 else "round-robin",
-        # Messages within a node are copied at once, whatever their number.
+        # Messages within a node are copied at the same time.
         "node_eager_limit": 2**31 - 1,
         "node_copy_queues": 1,
         "num_injection_queues": 1,
         "nic_seq_delay": 0,
-        # Takes away what CODES adds to each message, but the copy of larger ones than the smallest.
+        # Subtracts the software cost, except for the copy of bytes beyond the smallest message.
         "self_msg_overhead": -(SOFTWARE_NS + COPY_NS_PER_BYTE * smallest),
     } | network.parameters
     if hops is not None:
@@ -236,13 +221,7 @@ def configuration(
             "      lps:",
             *(f"        {name}: {count}" for name, count in objects.items()),
             "  params:",
-            *(f"    {name}: {_written(value)}" for name, value in parameters.items()),
+            *(f"    {name}: {json.dumps(value)}" for name, value in parameters.items()),
             "",
         ]
     )
-
-
-def _written(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
-    return f'"{value}"' if isinstance(value, str) else repr(value)

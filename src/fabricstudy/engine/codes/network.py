@@ -1,4 +1,4 @@
-"""What a topology becomes in CODES: its model, the values of that model's keys, and the ports' links."""
+"""A topology in CODES: its model, the values of the model's keys, and the links of its ports."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,168 +16,107 @@ from ..point import Point
 IntArray = npt.NDArray[np.integer]
 
 HOST = -1
-"""Stands for a port that leads to a node, or nowhere."""
+"""Marks a port to a node, and an unused one."""
 
 
 @dataclass(frozen=True, eq=False)
 class PortCounters:
-    """Where a model writes the bytes that left each port of each router.
-
-    Parameters
-    ----------
-    file : str
-        Name in the folder of CODES' outputs.
-    router : callable
-        Gives our number of a router for the numbers that stand before the ports' bytes, int array [rows, columns].
-    columns : int
-        How many numbers stand before them.
-    link_of_port : int array [routers, ports]
-        The directed link that a port feeds, or `HOST`.
-    bits : int, optional
-        Bits of a number as the model writes it; larger ones come out modulo a power of two.
-    """
+    """A model's output of the bytes that left each port of each router."""
 
     file: str
+    """Name in the folder of CODES' outputs."""
     router: Callable[[IntArray], IntArray]
+    """Returns the machine's number of a router, given the rows, int array [rows, columns]."""
     columns: int
+    """Numbers in a row before those of the ports."""
     link_of_port: IntArray
+    """Directed link from each port, or `HOST`, [routers, ports]."""
     bits: int = 63
+    """Bits of a number in the output; larger numbers appear modulo a power of two."""
 
 
 @dataclass(frozen=True)
 class HopList:
-    """A list of the hops of all packets, as a model writes it if asked: numbers with commas, a hop a line.
-
-    Parameters
-    ----------
-    key : str
-        Key of the configuration that asks for it; its value is a folder.
-    file : str
-        Where it stands in that folder.
-    columns : int
-        Numbers of a line.
-    router, port, source, packet : int
-        Columns of the router, its port, the node that sent the packet, and the bytes of the packet.
-    """
+    """A model's optional output of the hops of all packets, as CSV; the last four fields are columns."""
 
     key: str
+    """Key of the configuration that enables it; its value is a folder."""
     file: str
+    """Name in that folder."""
     columns: int
+    """Number of columns."""
     router: int
     port: int
     source: int
+    """Node that sent the packet."""
     packet: int
+    """Bytes of the packet."""
 
 
 @dataclass(frozen=True, eq=False)
 class CodesNetwork:
-    """A machine with its routing, in CODES' words.
-
-    Parameters
-    ----------
-    terminal : str
-        CODES' name of its nodes; ranks are attached to them in turn.
-    others : dict of str to int
-        Further simulated objects (routers) of a repetition, by name.
-    repetitions, terminals : int
-        How often the layout is repeated, and the nodes in one; nodes are numbered through.
-    methods : tuple of str
-        CODES' names of the models, nodes first.
-    packet : int
-        Bytes of a packet.
-    parameters : dict
-        Keys that this model reads, and their values.
-    files : dict of str to bytes
-        What the model reads beside them.
-    traffic : PortCounters, optional
-        Where it tells the bytes on links, if it does.
-    fixed_routes : bool, optional
-        Whether all packets between two nodes take one path, whatever else is under way.
-    hops : HopList, optional
-        How to get a list of the hops of all packets, if the model can write one.
-    """
+    """A machine with its routing in a model of CODES."""
 
     terminal: str
+    """CODES' name of nodes; ranks are attached to them in turn."""
     others: dict[str, int]
+    """Further simulated objects (routers) of a repetition, by name."""
     repetitions: int
     terminals: int
+    """Nodes of a repetition; nodes are numbered through."""
     methods: tuple[str, ...]
+    """CODES' names of the models, nodes first."""
     packet: int
+    """Bytes of a packet."""
     parameters: dict[str, object]
+    """Keys of the model, and their values."""
     files: dict[str, bytes] = field(default_factory=dict)
+    """Further input files of the model, by name."""
     traffic: PortCounters | None = None
+    """Output of the bytes on links, if any."""
     fixed_routes: bool = False
+    """Whether all packets between two nodes follow one path, whatever the traffic."""
     hops: HopList | None = None
-
-
-def _nothing(point: Point) -> float:
-    return 0.0
-
-
-def _as_in_the_study(point: Point) -> int:
-    return int(point.network.packet_bytes)
+    """Output of the hops of all packets, if any."""
+    whole_packets: bool = False
+    """Whether messages must be multiples of the packet."""
 
 
 @dataclass(frozen=True)
 class CodesModel:
-    """One of CODES' models of topologies, and what is known of it before a machine is built.
-
-    Parameters
-    ----------
-    name : str
-        Of the model, for the law of its cost.
-    network : callable
-        Translates a machine and its routing; raises `Unsupported` where the model lacks something.
-    burst_bytes : callable, optional
-        Gives what a node hands over at once, each packet an event; the others need few events, with any buffer.
-    packet_bytes : callable, optional
-        Gives the packets that are sent, where these are not those of the study.
-    job_links : {"hops", "alone"}, optional
-        How it tells the links that each job uses: by a list of all hops, or by running each job alone as well.
-    one_process : frozenset of routing classes, optional
-        Routings under which several processes find other times than one.
-    """
+    """A topology model of CODES, and its properties that need no machine."""
 
     name: str
+    """Name in the cost model."""
     network: Callable[[Point, Machine], CodesNetwork]
-    burst_bytes: Callable[[Point], float] = _nothing
-    packet_bytes: Callable[[Point], int] = _as_in_the_study
+    """Translates a machine and its routing; raises `Unsupported` where the model lacks a feature."""
+    burst_bytes: Callable[[Point], float] = lambda point: 0.0
+    """Returns the bytes that a node injects at once, each packet an event; 0 if the model needs few events."""
+    packet_bytes: Callable[[Point], int] = lambda point: int(point.network.packet_bytes)
+    """Returns the size of packets, if it differs from that of the study."""
     job_links: Literal["hops", "alone"] | None = "alone"
+    """How the links of each job are found: by a list of all hops, or by running each job alone."""
     one_process: frozenset[type[Routing]] = frozenset()
+    """Routings under which several processes give other times than one."""
 
 
 def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:
-    """Return the directed link from each router to the neighbour; `HOST` where there is none.
-
-    Parameters
-    ----------
-    router, neighbour : int arrays of one shape
-        A neighbour below 0 is none.
-    """
+    """Return the directed link from each router to the neighbour; `HOST` where there is none, or it is negative."""
     key = machine.link_tail.astype(np.int64) * machine.routers + machine.link_head
     order = np.argsort(key)
     wanted = np.asarray(router, dtype=np.int64) * machine.routers + neighbour
-    at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
-    there = (key[order][at] == wanted) & (np.asarray(neighbour) >= 0)
-    return np.where(there, order[at], HOST)
-
-
-GIBI = float(1 << 30)
+    row = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+    exists = (key[order][row] == wanted) & (np.asarray(neighbour) >= 0)
+    return np.where(exists, order[row], HOST)
 
 
 def gib_per_s(bandwidth_Bps: float) -> float:
     """Return a bandwidth in the unit of all models but the fat tree's."""
-    return bandwidth_Bps / GIBI
+    return bandwidth_Bps / 2**30
 
 
-def one_of(values: list[float], what: str, model: str) -> float:
-    """Return the value that all `values` have.
-
-    Raises
-    ------
-    Unsupported
-        If they differ.
-    """
+def one_of(values: list[float], what: str, model: str, links: str = "links between routers") -> float:
+    """Return the common value of all `values`; raise `Unsupported` if they differ."""
     if len(set(values)) > 1:
-        raise Unsupported(f"CODES' {model} has one {what} for all links between routers; give the same for all classes")
+        raise Unsupported(f"CODES' {model} has one {what} for all {links}; give the same for all classes")
     return values[0]

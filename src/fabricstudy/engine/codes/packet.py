@@ -1,4 +1,4 @@
-"""The packets of a point, and the buffers that have to hold some."""
+"""Packets and events of a point."""
 
 from math import ceil
 
@@ -8,27 +8,27 @@ from ..point import Point
 
 LARGEST_GROWTH = 0.01
 LARGEST_START = 0.02
-"""On a torus: how much larger messages may get, and how much of a phase its first packet may wait."""
+"""On a torus: maximum growth of messages, and maximum delay of a phase's first packet, relative to the phase."""
 
 TORUS_START_NS_PER_BYTE = 10.0
-"""What the first packet waits that a node of CODES' torus sends after a pause."""
+"""Delay of the first packet that a node of CODES' torus sends after a pause."""
 
 TORUS_HOP_NS = 51.5
-"""What a packet keeps a link of the torus busy beside its own time: 50 ns, and a random time of 1.5 ns on average."""
+"""Time that a packet occupies a link of the torus in addition: 50 ns, and a random time of 1.5 ns on average."""
 
 TORUS_AT_ONCE_BYTES = 32_000.0
-"""What a node of a torus hands over at once: about 20 kB, each packet an event."""
+"""Bytes that a node of a torus injects at once: about 20 kB, each packet an event."""
 
 MIN_EVENTS_PER_OBJECT, SPARE_EVENTS = 48, 1.5
 
 
 def events_per_object(point: Point, at_once_bytes: float, packet: int) -> int:
-    """Return the events of the simulation to have room for, for each simulated object; CODES breaks off without room.
+    """Return the events to allocate for each simulated object; CODES aborts when none is free.
 
     Parameters
     ----------
     at_once_bytes : float
-        What a node hands over at once, at most: that of `CodesModel.burst_bytes`.
+        Maximum of bytes that a node injects at once; see `CodesModel.burst_bytes`.
     packet : int
         Bytes of a packet.
     """
@@ -37,21 +37,12 @@ def events_per_object(point: Point, at_once_bytes: float, packet: int) -> int:
 
 
 def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
-    """Return the size of packets on a torus: a part of the messages that suits it.
+    """Return the size of packets on a torus, given the bandwidth of links between routers.
 
-    A packet's end takes the time of a whole packet, and the first packet of a phase waits 10 ns a byte. So the
-    longest message is cut into equal pieces, and these into 2, 4, 8 or 16: the largest by which what is sent grows by
-    1 % at most, and whose wait is 2 % of what a node sends in a phase; if none waits so little, the smallest.
-
-    Parameters
-    ----------
-    bandwidth_Bps : float
-        Of a link between routers.
-
-    Raises
-    ------
-    Unsupported
-        If no such size will do.
+    The last packet of a message costs as much time as a full one, and the first packet of a phase is delayed by 10 ns
+    per byte. So the longest message is cut into equal pieces, and these into 2, 4, 8 or 16: the largest by which
+    traffic grows by at most 1 %, and whose delay is at most 2 % of a phase of a node; if no delay is so short, the
+    smallest. Raises `Unsupported` if there is no suitable size.
     """
     largest, loads = int(point.network.packet_bytes), traffic_classes(point)
     if not loads:
@@ -62,21 +53,21 @@ def packet_bytes(point: Point, bandwidth_Bps: float) -> int:
     sizes = [size for size in (ceil(piece / divisor) for divisor in (1, 2, 4, 8, 16)) if size >= least]
     if not sizes:
         raise Unsupported(
-            f"CODES' torus keeps a link busy {TORUS_HOP_NS:g} ns a packet beside its own time; choose a network.packet "
+            f"on CODES' torus a packet occupies a link for {TORUS_HOP_NS:g} ns in addition; choose a network.packet "
             f"and messages of {least:.0f} B or more"
         )
     even = [size for size in sizes if _growth(loads, size) <= LARGEST_GROWTH]
     if not even:
         raise Unsupported(
-            "CODES' torus gives a packet's end the time of a whole packet, and these messages have no common packet; "
-            "choose sizes that are multiples of one another, or another engine"
+            "on CODES' torus the last packet costs as much time as a full one, and these messages have no common "
+            "packet size; choose sizes that are multiples of one another, or another engine"
         )
     longest_start = min(load.burst_bytes for load in loads) / bandwidth_Bps * 1e9 * LARGEST_START
     return next((size for size in even if size * TORUS_START_NS_PER_BYTE <= longest_start), even[-1])
 
 
 def _growth(loads: list[TrafficClass], packet: int) -> float:
-    """How much larger the messages get by filling their last packets."""
+    """Return the relative growth of messages whose last packets are filled."""
     sent = sum(load.messages * load.message_bytes for load in loads)
     filled = sum(load.messages * ceil(load.message_bytes / packet) * packet for load in loads)
     return filled / sent - 1

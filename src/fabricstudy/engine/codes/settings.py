@@ -1,4 +1,4 @@
-"""What a study may say about CODES."""
+"""Keys of CODES."""
 
 from typing import Literal
 

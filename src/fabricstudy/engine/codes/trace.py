@@ -1,9 +1,10 @@
 """Traces of MPI calls in DUMPI's binary format: only the five calls that a message list needs.
 
-A file holds a stream of records, then header, footer and an index of where these stand; all numbers are
-big-endian. A record is a label, a mask that says which times follow, those times, and the call's arguments.
+A file has a stream of records, header, footer and an index of their offsets; all numbers are big-endian. A record is a
+label, a mask of the times that follow, those times, and the call's arguments.
 
-CODES computes where a call starts later than the one before it ended, so that all calls after a computation are later.
+A rank computes in CODES where a call starts later than the previous one ended, so all calls after a computation are
+shifted.
 
 References
 ----------
@@ -24,9 +25,9 @@ IntArray = npt.NDArray[np.int64]
 ISEND, IRECV, WAITALL, INIT, FINALIZE = 8, 12, 18, 124, 125
 
 MIN_DELAY_NS = 101
-"""CODES takes a pause between two calls for computing if it is longer than 100 ns."""
+"""CODES interprets pauses between two calls as computation if they are longer than 100 ns."""
 
-# CODES holds fewer than 2048 requests in one wait.
+# CODES supports fewer than 2048 requests in one wait.
 REQUESTS_OF_A_WAIT = 1000
 
 HEAD, FOOT, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
@@ -46,33 +47,30 @@ def traces(
 ) -> Iterator[bytes]:
     """Return the trace of each rank of a job, in order.
 
-    In each phase a rank posts its receives, then its sends in their order, and waits for all of them. With `under_way`
-    a send is posted when the one that stands so many before it has left: where messages take turns, they leave in the
-    order in which they were posted. The sends of a phase are 101 ns apart: CODES adds up to 1 ns at random to each, so
-    that messages posted at the same time would leave in another order than the one they were posted in.
+    In each phase a rank posts its receives, then its sends in their order, and waits for all of them. The sends of a
+    phase are 101 ns apart: CODES adds a random time of up to 1 ns to each, so messages posted at the same time could
+    leave in another order.
 
     Parameters
     ----------
-    ranks : int
-        Ranks of the job.
     messages : Messages
-        What they send; bytes fit in 31 bits.
+        Their sizes fit in 31 bits.
     under_way : int, optional
-        Sends of a rank that are under way at once; left out: all of a phase.
+        Sends of a rank that are pending at the same time, in the order of posting; left out: all of a phase.
     computing : Computing, optional
-        What the ranks compute, in whole ns.
+        Computation of the ranks, in whole ns.
 
     Raises
     ------
     WorkloadError
-        If a rank would compute beside messages of which it cannot post all at once.
+        If a rank would compute during a phase of which it cannot post all sends at once.
     """
     calls, rank, phase = _transfers(messages)
     starts = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(phase, prepend=-1))
     ends = np.append(starts[1:], len(calls))[: len(starts)]
     times = _times(calls, rank, starts)
     apart_ns = times[ends - 1] - times[starts]
-    late_ns, beside_ns, after_ns = _pauses(rank[starts], phase[starts], apart_ns, computing, ranks)
+    late_ns, overlapped_ns, after_ns = _pauses(rank[starts], phase[starts], apart_ns, computing, ranks)
     times += np.repeat(late_ns, ends - starts)
     calls["start_s"], calls["start_ns"] = calls["stop_s"], calls["stop_ns"] = np.divmod(times, 10**9)
     calls["request"] = np.arange(len(calls)) - np.repeat(starts, ends - starts)
@@ -81,16 +79,16 @@ def traces(
     for of_rank, (first, last) in enumerate(pairwise(groups)):
         stream: list[bytes | memoryview] = [_call(INIT, 0), struct.pack(">I", 0)]
         now_ns = 0
-        parts = (part[first:last].tolist() for part in (starts, ends, beside_ns))
+        parts = (part[first:last].tolist() for part in (starts, ends, overlapped_ns))
         for start, end, computes_ns in zip(*parts, strict=True):
-            # Between its sends it has computed a little.
+            # Pauses between the sends are part of the computation.
             now_ns = int(max(times[end - 1], times[start] + computes_ns))
             requests, receives = np.arange(end - start), int(np.count_nonzero(calls["label"][start:end] == IRECV))
             at_once = min(receives + (under_way or end), end - start)
             if computes_ns and at_once < end - start:
                 raise WorkloadError(
-                    "a rank computes beside more messages than it has under way in CODES; raise network.injection, "
-                    "leave overlap out, or take the engine caminos"
+                    "a rank computes during more messages than it has under way in CODES; raise network.injection, "
+                    "leave overlap out, or use the engine caminos"
                 )
             stream.append(data[start * size : (start + at_once) * size])
             for number in range(at_once, end - start):
@@ -104,7 +102,7 @@ def traces(
 
 
 def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], IntArray, IntArray]:
-    """Receives and sends in the order in which the ranks post them, with the rank and phase of each."""
+    """Return receives and sends in the order of posting, and the rank and phase of each."""
     sent = np.repeat([False, True], len(messages))
     rank = np.concatenate([messages.destination, messages.source]).astype(np.int64)
     phase = np.tile(messages.phase, 2).astype(np.int64)
@@ -118,7 +116,7 @@ def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], IntArray, IntA
 
 
 def _times(calls: npt.NDArray[np.void], rank: IntArray, starts: IntArray) -> IntArray:
-    """Time of each call: a send after another one of its phase comes later than that one."""
+    """Return the time of each call: a send is later than the previous one of its phase."""
     send = calls["label"] == ISEND
     pause = send & np.append(False, send[:-1])
     pause[starts] = False
@@ -132,16 +130,13 @@ def _times(calls: npt.NDArray[np.void], rank: IntArray, starts: IntArray) -> Int
 def _pauses(
     rank: IntArray, phase: IntArray, apart_ns: IntArray, computing: Computing | None, ranks: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return how much later the calls of each rank and phase are, and what is computed beside them and behind all.
+    """Return shift and overlapped computation of each group [groups], and computation after the last one [ranks].
 
-    Parameters
-    ----------
-    rank, phase, apart_ns : int64 arrays [groups]
-        Calls by rank and phase, and the time from the first to the last of them.
+    A group is the calls of a rank and phase; `apart_ns` is the time from its first to its last call.
     """
-    late_ns, beside_ns, after_ns = np.zeros_like(rank), np.zeros_like(rank), np.zeros(ranks, dtype=np.int64)
+    late_ns, overlapped_ns, after_ns = np.zeros_like(rank), np.zeros_like(rank), np.zeros(ranks, dtype=np.int64)
     if computing is None:
-        return late_ns, beside_ns, after_ns
+        return late_ns, overlapped_ns, after_ns
     group_of = {pair: group for group, pair in enumerate(zip(rank.tolist(), phase.tolist(), strict=True))}
     parts_ns = (np.rint(part).astype(np.int64).tolist() for part in (computing.before_ns, computing.overlapped_ns))
     pairs = zip(computing.rank.tolist(), computing.phase.tolist(), strict=True)
@@ -149,16 +144,16 @@ def _pauses(
     late_of = [0] * ranks
     for pair in sorted(group_of.keys() | pause_of.keys()):
         of_rank, group = pair[0], group_of.get(pair)
-        before, beside = pause_of.get(pair, (0, 0))
+        before, overlapped = pause_of.get(pair, (0, 0))
         late_of[of_rank] += before
         if group is None:  # all its messages are within nodes
-            late_of[of_rank] += beside
-            after_ns[of_rank] += before + beside
+            late_of[of_rank] += overlapped
+            after_ns[of_rank] += before + overlapped
         else:
-            late_ns[group], beside_ns[group] = late_of[of_rank], beside
-            late_of[of_rank] += max(0, beside - int(apart_ns[group]))
+            late_ns[group], overlapped_ns[group] = late_of[of_rank], overlapped
+            late_of[of_rank] += max(0, overlapped - int(apart_ns[group]))
             after_ns[of_rank] = 0
-    return late_ns, beside_ns, after_ns
+    return late_ns, overlapped_ns, after_ns
 
 
 def _call(label: int, now_ns: int) -> bytes:
@@ -168,15 +163,12 @@ def _call(label: int, now_ns: int) -> bytes:
 def _waits(now_ns: int, requests: IntArray) -> Iterator[bytes]:
     for first in range(0, len(requests), REQUESTS_OF_A_WAIT):
         numbers = requests[first : first + REQUESTS_OF_A_WAIT].astype(">u4")
-        count = len(numbers)
-        yield _call(WAITALL, now_ns) + struct.pack(">II", count, count) + numbers.tobytes()
+        yield _call(WAITALL, now_ns) + struct.pack(">II", len(numbers), len(numbers)) + numbers.tobytes()
 
 
 def _file(stream: bytes) -> bytes:
     body = struct.pack(">Q", HEAD) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
     header = bytes(_VERSION) + struct.pack(">QHHII", 0, 0, 0, 0, 0)
     footer = struct.pack(">Q", FOOT) + bytes(2 * 4 * _FUNCTIONS)
-    header_at = len(body)
-    footer_at = header_at + len(header)
-    index = struct.pack(">8Q", HEAD, 0, 0, 0, header_at, 8, footer_at, 0)
+    index = struct.pack(">8Q", HEAD, 0, 0, 0, len(body), 8, len(body) + len(header), 0)
     return body + header + footer + index

@@ -1,8 +1,7 @@
-"""The flow engine behind our contract: find the program, prepare its input, read its result."""
+"""Adapter of the flow engine: prepare its input, read its result."""
 
 from pathlib import Path
 
-from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
@@ -15,6 +14,7 @@ from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import BundledEngine
 from ..contract import Unsupported
+from ..detours import check_routing
 from ..job_traffic import traffic_classes
 from ..outcome import EngineResult
 from ..point import Point
@@ -26,10 +26,10 @@ from .result import RESULT, read_result
 from .settings import FlowSettings
 
 MIN_PACKETS = 4
-"""Packets of a message from which on times were compared with those of packets."""
+"""Shortest messages, in packets, whose times were compared with those of packet simulations."""
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
-"""What our program has."""
+"""Routings of the program."""
 
 
 @adapter_of(FlowSettings)
@@ -43,24 +43,16 @@ class Flow(BundledEngine):
     work = staticmethod(work)
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Refuse what the engine cannot tell: its routing, several jobs, short messages.
-
-        Raises
-        ------
-        Unsupported
-            With the reason.
-        """
-        if type(point.routing) not in ROUTINGS:
-            names = ", ".join(map(kind_of, ROUTINGS))
-            raise Unsupported(f"the flow engine has no {point.routing.kind} routing; take {names}")
+        """Raise `Unsupported` for other routings, several jobs, and short messages."""
+        check_routing(point.routing, ROUTINGS, "the flow engine")
         if sum(not job.pattern.silent for job in point.jobs) > 1 or any(job.background for job in point.jobs):
             raise Unsupported(
-                "flows tell too little of what jobs do to each other: they share full links, and not the buffers that "
-                "packets of one job fill for another; take an engine with packets, such as caminos"
+                "flows model interference of jobs by shared links only, without buffers that fill with packets of "
+                "other jobs; use an engine with packets, such as caminos"
             )
         if point.network.ports_per_node > 1 or any(job.compute is not None for job in point.jobs):
             raise Unsupported(
-                "the flow engine has neither nodes with several ports nor jobs that compute; take another engine"
+                "the flow engine has neither nodes with several ports nor jobs that compute; use another engine"
             )
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
@@ -68,15 +60,15 @@ class Flow(BundledEngine):
         short = sum(load.messages * load.message_bytes for load in loads if load.message_bytes < least)
         if 2 * short > sum(load.messages * load.message_bytes for load in loads):
             raise Unsupported(
-                f"most bytes are in messages below {least:,} B, {MIN_PACKETS} packets, which flows take too fast; "
-                "take an engine with packets, such as caminos, or a smaller network.packet"
+                f"most bytes are in messages below {least:,} B, {MIN_PACKETS} packets, which are too fast as flows; "
+                "use an engine with packets, such as caminos, or a smaller network.packet"
             )
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        """Write settings, machine and messages; give the command."""
+        """Write settings, machine and messages; return the command."""
         write_files(folder, point, machine, jobs)
         return self.command(SETTINGS, MACHINE, MESSAGES, RESULT)
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read the result; it must fit the jobs and the machine, and all that was sent must have arrived."""
+        """Read and validate the result."""
         return read_result(folder, machine, jobs)

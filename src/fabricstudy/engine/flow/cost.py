@@ -1,4 +1,4 @@
-"""What the flow engine does for a point."""
+"""Cost of the flow engine."""
 
 from math import inf
 
@@ -10,7 +10,7 @@ from ..point import Point
 
 
 def work(point: Point) -> WorkCounts:
-    """Count messages, those that choose among paths as they go, and parts of the machine; bytes cost nothing."""
+    """Count messages, those that choose among paths, and parts of the machine; bytes are free."""
     machine = point.machine
     messages, in_routers, _ = network_traffic(point, inf)
     counts = {"run": 1.0, "message": messages}

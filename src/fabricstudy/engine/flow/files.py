@@ -1,4 +1,4 @@
-"""The files that the program reads: settings, machine, messages."""
+"""Input files of the program: settings, machine, messages."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.workload.messages import PlacedJob
 
-# The same files as those of the front end for CAMINOS, with bytes in the place of phits.
+# The files of the front end for CAMINOS, with bytes instead of phits.
 from ..caminos.channels import channels as caminos_channels
 from ..caminos.channels import hop_classes
 from ..caminos.clock import Clock
@@ -18,14 +18,14 @@ from .settings import FlowSettings
 SETTINGS, MACHINE, MESSAGES = "flow.settings", "machine.graph", "jobs.messages"
 
 _BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
-"""Units in which a message has its bytes."""
+"""Units with phits of one byte."""
 
 MAX_WINDOW_BYTES = 64_000
-"""Beyond 64 to 100 kB a larger buffer changes the times of CAMINOS no more."""
+"""Buffers above 64 to 100 kB do not change the times of CAMINOS."""
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
-    """Write all that the program reads."""
+    """Write the input of the program."""
     (folder / SETTINGS).write_text(settings(point, machine))
     write_machine(folder / MACHINE, machine, point)
     write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
@@ -53,9 +53,6 @@ def settings(point: Point, machine: Machine) -> str:
 
 
 def window_bytes(point: Point, machine: Machine) -> int:
-    """Bytes of a node that the network holds: the first router's buffer, for each channel that a new packet may take.
-
-    A new packet has the channels of the first class of hops, as in CAMINOS.
-    """
+    """Return the bytes of a node in the network: the first router's buffers of the channels of a packet's first hop."""
     channels = caminos_channels(point, machine) // hop_classes(point.routing, machine)
     return min(int(point.network.buffer_bytes) * channels, MAX_WINDOW_BYTES)

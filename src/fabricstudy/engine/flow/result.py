@@ -1,4 +1,4 @@
-"""What the program wrote, checked."""
+"""The output of the program, validated."""
 
 import json
 from pathlib import Path
@@ -12,20 +12,14 @@ from ..contract import EngineFailure
 from ..outcome import EngineResult
 
 RESULT = "result.json"
-"""The file that the program writes."""
+"""Output file of the program."""
 
 ROUNDING = 1e-6
-"""By how much sums of bytes may be off."""
+"""Relative tolerance of sums of bytes."""
 
 
 def read_result(folder: Path, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-    """Read the result of a run that ended well.
-
-    Raises
-    ------
-    EngineFailure
-        If it is not one, does not fit the jobs and the machine, or not all that was sent has arrived.
-    """
+    """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
     names = ("job_finish_ns", "job_sent_bytes", "job_arrived_bytes", "link_bytes")
     try:
         result = json.loads((folder / RESULT).read_bytes())
@@ -36,7 +30,7 @@ def read_result(folder: Path, machine: Machine, jobs: list[PlacedJob]) -> Engine
     if not finish_ns.shape == sent.shape == arrived.shape == of_job or link_bytes.shape != (machine.links,):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
     if not all(np.all(np.isfinite(values) & (values >= 0)) for values in (finish_ns, link_bytes)):
-        raise EngineFailure(f"{RESULT} is not a result: it has times or bytes that are none")
+        raise EngineFailure(f"{RESULT} is not a result: it has invalid times or bytes")
     wanted = np.array([job.messages.size_bytes[job.is_inter_node].sum() for job in jobs])
     if not (np.allclose(sent, wanted, ROUNDING, 0) and np.allclose(arrived, wanted, ROUNDING, 0)):
         raise EngineFailure(f"{wanted.sum()} B were to be sent, {sent.sum():.0f} were, and {arrived.sum():.0f} arrived")

@@ -1,4 +1,4 @@
-"""What a study may say about the flow engine."""
+"""Keys of the flow engine."""
 
 from typing import ClassVar, Literal
 

@@ -2,15 +2,14 @@
 
 What a point becomes:
 
-* **Machine**: `wiring` gives Merlin's topology element, the ports of its routers, and which port each cable and node
-  takes. Machines and routings that SST has go to its own elements; others to anytopo, with our routes.
-* **Jobs**: `traces` writes the message list that every engine gets as files for Ember's SIRIUSTrace, one a rank;
-  `motifs` names Ember's own motif instead where the study asks for it.
-* **Run file**: `system` writes all of it, with bandwidths, latencies, buffers and the costs of MPI, as JSON for
-  ``engines/sst/model.py``, which knows no topology.
-* **Result**: `result` applies the success test and takes job times from Ember's motif logs; `links` takes bytes,
-  packets and stalls of links from the statistics of the ports, and tells whose packets they were where that is sure.
-* **Cost**: `cost` predicts processor time and memory.
+* **Machine**: `wiring` selects Merlin's topology element, and the ports of its routers for cables and nodes. Machines
+  and routings without such an element use anytopo, with routes computed here.
+* **Jobs**: `traces` writes the message list of all engines as traces for Ember's SIRIUSTrace, one per rank; `motifs`
+  selects Ember's own motif instead if the study asks for it.
+* **Run file**: `system` writes all of this, with bandwidths, latencies, buffers and the costs of MPI, as JSON for
+  ``engines/sst/model.py``, which is independent of the topology.
+* **Result**: `result` applies the success test and reads job times from Ember's motif logs; `links` reads bytes,
+  packets and stalls of links from the statistics of the ports, and assigns packets to jobs where that is certain.
 
 References
 ----------

@@ -1,9 +1,8 @@
-"""The engine SST behind our contract: find the program, prepare its input, read its result."""
+"""Adapter of SST: find the program, prepare its input, read its result."""
 
 import re
+from math import ceil
 from pathlib import Path
-
-import numpy as np
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
@@ -12,9 +11,9 @@ from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import Probe, Unsupported
 from ..job_traffic import traffic_classes
-from ..outcome import EngineResult, mean_of_senders_ns
+from ..outcome import EngineResult, idle_times_ns
 from ..point import Point
-from ..program_engine import ProgramEngine, check_buffer, check_caminos_only
+from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
@@ -24,15 +23,7 @@ from .offered import check_offered, read_offered_result, write_offered
 from .program import MODEL, SstNotFound, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import (
-    RUN,
-    check_that_ugal_can_choose,
-    flit_bytes,
-    has_no_foreground_traffic,
-    padded_packet_bytes,
-    settings,
-    write_run,
-)
+from .system import RUN, check_ugal, flit_bytes, has_no_foreground_traffic, settings, write_run
 from .traces import MAX_MESSAGE_BYTES
 from .wiring import dragonfly, wire
 
@@ -50,53 +41,46 @@ class Sst(ProgramEngine):
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
 
     def probe(self) -> Probe:
-        """Look for the program: SST_CORE_HOME, or PATH."""
+        """Look for the program in SST_CORE_HOME, or on PATH."""
         try:
             return Probe(self.name, True, version=find())
         except SstNotFound as missing:
             return Probe(self.name, False, reason=str(missing))
 
     def program(self) -> str | None:
-        """Digest of the program."""
+        """Return the digest of the program."""
         return program_digest()
 
     def sources(self) -> str:
-        """Digest of the model script."""
+        """Return the digest of the model script."""
         return model_digest()
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Refuse what SST cannot simulate: machine, routing, bandwidths, messages or motifs.
-
-        Raises
-        ------
-        Unsupported
-            With the reason.
-        """
+        """Raise `Unsupported` for machine, routing, bandwidths, messages or motifs that SST cannot simulate."""
         wiring = wire(point, machine)
         if settings(point).motifs == "native":
             check_native(point)
         elif settings(point).mpi != "none" and any(job.compute and job.compute.overlap for job in point.jobs):
             raise Unsupported(
-                "with engine.mpi: default a rank cannot compute before its sends have been taken; leave overlap or mpi "
-                "out"
+                "with engine.mpi: default a rank cannot compute while its sends are pending; leave overlap or mpi out"
             )
-        check_caminos_only(point)
-        check_buffer(point, padded_packet_bytes(point))
+        flit = flit_bytes(point)
+        check_network(point, ceil(int(point.network.packet_bytes) / flit) * flit)
         if isinstance(point.routing, Ugal) and wiring.component == dragonfly.COMPONENT:
-            check_that_ugal_can_choose(point)
+            check_ugal(point)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
             raise Unsupported(
-                f"in SST the links of a {machine.kind}'s nodes are at most as fast as the others; lower bandwidth.host"
+                f"in SST node links of a {machine.kind} are at most as fast as other links; lower bandwidth.host"
             )
         longest = max((load.message_bytes for load in traffic_classes(point)), default=0)
         if longest > MAX_MESSAGE_BYTES:
-            raise Unsupported(f"SST's traces hold messages up to {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
+            raise Unsupported(f"messages in SST's traces have at most {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
         if point.offered is not None:
             check_offered(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
-        """Write run file and traces; give the command, if any job sends something."""
+        """Write run file and traces; return the command, if a foreground job communicates."""
         if has_no_foreground_traffic(jobs):
             return None
         jobs = [repeat_background(job, machine) for job in jobs]
@@ -104,16 +88,15 @@ class Sst(ProgramEngine):
         return _command()
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
-        """Let SST use threads; a model that was built on one rank is no model for MPI's several."""
+        """Add SST's option for threads; the model is built on one MPI rank, so MPI is no alternative."""
         program, *rest = command
         return [program, f"--num-threads={point.engine.processes}", *rest]
 
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply SST's test of success, and read job times and link statistics."""
         if has_no_foreground_traffic(jobs):
-            ended_ns = tuple(None if job.background else 0.0 for job in jobs)
-            means_ns = tuple(mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs)
-            return EngineResult(ended_ns, job_rank_mean_ns=means_ns)
+            runtime_ns, rank_mean_ns = idle_times_ns(jobs)
+            return EngineResult(tuple(runtime_ns), job_rank_mean_ns=tuple(rank_mean_ns))
         return read_result(folder, point, machine, jobs)
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:

@@ -1,4 +1,4 @@
-"""What sets SST's times apart."""
+"""Reasons why SST's times differ."""
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
 
@@ -14,33 +14,32 @@ def _detours_through_groups(point: Point) -> bool:
 
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
-        "`network.injection` does not apply: Firefly, SST's network interface, decides how the messages of a node take "
-        "turns.",
+        "`network.injection` does not apply: Firefly, SST's network interface, schedules the messages of a node.",
         has_jobs,
     ),
     Caveat(
         "Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads.",
         has_jobs,
     ),
-    Caveat("The seed sets allocations, mappings and send orders only; SST's routers draw the same numbers each time."),
     Caveat(
         "Sources of offered traffic are periodic and all in step, and draw the same destinations with each seed. A "
         "batch has the messages that arrive in it. Under saturation a source drops its queue at the end of each batch.",
         has_offered_traffic,
     ),
+    Caveat("The seed sets allocations, mappings and send orders only; SST's routers draw the same numbers each time."),
     Caveat(
-        "A send is complete when the node's interface has taken it; the messages of a phase then wait there in the "
-        "order in which they were sent.",
+        "A send is complete when it is in the queue of the node's interface; the messages of a phase wait there in "
+        "send order.",
         lambda point: has_jobs(point) and settings(point).mpi == "none",
     ),
     Caveat(
-        "Firefly's costs of MPI and of the network interface are included. A message above 12 kB asks before it is "
-        "sent, and its sender waits until it has arrived.",
+        "Firefly's costs of MPI and of the network interface are included. Messages above 12 kB use the rendezvous "
+        "protocol, and their senders wait until they have arrived.",
         lambda point: has_jobs(point) and settings(point).mpi == "default",
     ),
     Caveat(
-        "Ember's own motifs send in their own order and wait for each message: Alltoall goes round the ranks, and "
-        "Halo3D finishes one dimension before the next.",
+        "Ember's native motifs have a fixed send order and wait for each message: Alltoall sends to one rank after the "
+        "other, and Halo3D finishes one dimension before the next.",
         lambda point: settings(point).motifs == "native",
     ),
     Caveat(
@@ -55,19 +54,19 @@ CAVEATS: tuple[Caveat, ...] = (
         other_paths=True,
     ),
     Caveat(
-        "UGAL compares the queues of two ports, that of the detour counted twice and 50 flits more, and not queues "
-        "times hops; it sees the queues for one virtual channel only.",
+        "UGAL compares the queues of two ports, that of the detour doubled plus 50 flits, instead of queues times "
+        "hops; it considers the queues of one virtual channel only.",
         lambda point: uses_ugal(point) and _detours_through_groups(point),
     ),
     Caveat(
         "UGAL compares the shortest paths with three detours: queue times hops, for a detour twice the hops to its "
-        "middle. Where all these queues are empty it draws one of them all, so most packets take a detour when there "
-        "is little traffic.",
+        "middle. If all these queues are empty it draws one of all candidates, so under light traffic most packets "
+        "make a detour.",
         lambda point: uses_ugal(point) and not _detours_through_groups(point),
     ),
     Caveat(
-        "Half-way round a ring a packet's source draws one of both ways (SST's own torus, which runs `tie: positive`, "
-        "always goes up); on CAMINOS each packet takes the one that has room.",
+        "Half-way round a ring the source of a packet draws one of both directions (SST's native torus, used for "
+        "`tie: positive`, always goes up); on CAMINOS each packet uses the one that has room.",
         has_ring_ties,
     ),
 )

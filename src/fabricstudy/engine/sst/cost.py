@@ -1,4 +1,4 @@
-"""What SST does for a point."""
+"""Cost of SST."""
 
 from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import JobTraffic, traffic_by_job
@@ -9,15 +9,14 @@ from .system import SPARE_BUFFERS, settings
 LEAST_BUFFERS = 5
 """Buffers that Firefly posts before any receive."""
 LONGEST_BUFFER_BYTES = 12_000
-"""Firefly's own limit of messages that are sent without asking; with ``mpi: none`` it is the longest message."""
+"""Firefly's default limit of eager messages; with ``mpi: none`` it is the longest message."""
 
 
 def work(point: Point) -> WorkCounts:
     """Count packets in routers, messages, matches, buffers, and parts of the machine.
 
-    A message that has come is looked for among the posted receives. Each rank has a buffer, as long as the longest
-    message of all jobs, for every receive that it has posted. Routes that are handed to anytopo take memory, too, where
-    they are many; they are not known before the machine is built.
+    Each message is matched with the posted receives. Each rank has a buffer, as long as the longest message of all
+    jobs, for every posted receive. The memory of anytopo's routes is not included: planning builds no machine.
     """
     if point.offered is not None:
         return offered_work(point)
@@ -27,7 +26,8 @@ def work(point: Point) -> WorkCounts:
     longest = max((part.message_bytes for job in jobs for part in job.classes), default=0)
     if settings(point).mpi == "default":
         longest = min(longest, LONGEST_BUFFER_BYTES)
-    matches = sum(part.messages * at_once for job, at_once in zip(jobs, posted, strict=True) for part in job.classes)
+    matches = sum(part.messages * count for job, count in zip(jobs, posted, strict=True) for part in job.classes)
+    buffers = sum(job.ranks * (LEAST_BUFFERS + count) for job, count in zip(jobs, posted, strict=True))
     return WorkCounts(
         cpu={
             "run": 1.0,
@@ -39,15 +39,14 @@ def work(point: Point) -> WorkCounts:
         memory={
             "run": 1.0,
             "router, node or rank": float(machine.nodes + machine.routers + ranks),
-            "message of a phase": sum(job.ranks * at_once for job, at_once in zip(jobs, posted, strict=True)),
-            "byte of a buffer": longest
-            * sum(job.ranks * (LEAST_BUFFERS + at_once) for job, at_once in zip(jobs, posted, strict=True)),
+            "message of a phase": sum(job.ranks * count for job, count in zip(jobs, posted, strict=True)),
+            "byte of a buffer": longest * buffers,
         },
     )
 
 
 def _posted(job: JobTraffic, point: Point) -> float:
-    """Return the receives that a rank has posted at a time: the parts of a pattern are separate phases."""
+    """Return the receives that a rank posts at a time: the parts of a pattern are separate phases."""
     posted = max((part.messages_in_phase for part in job.classes), default=0.0)
     if settings(point).motifs == "native":
         posted = min(posted, 1.0)  # a message or two are outstanding

@@ -1,8 +1,8 @@
-"""What the ports of SST's routers counted, on the links of the machine, and whose packets these were.
+"""Counts of the ports of SST's routers, by link and by job.
 
-SST's statistics do not say to which job a packet belongs. Where each pair of nodes has one route, packets of a job on
-each link follow from its messages; they are believed only if, together with the barrier that ends each job, they are
-on every link exactly as many packets, and as many bytes, as SST has counted.
+SST's statistics do not distinguish jobs. Where each pair of nodes has one route, packets of a job on each link follow
+from its messages; they are valid only if they and those of the barriers that end the jobs sum up, on every link, to the
+packets and bytes counted by SST.
 """
 
 import csv
@@ -24,47 +24,32 @@ from ..point import Point
 from .system import PS_OF_A_NS, communicating
 from .traces import rank_layout
 from .wiring import wire
-from .wiring.base import cable_ends, link_of_cable
+from .wiring.base import Ints, cable_ends, link_of_cable
 
 BITS, PACKETS, STALLS = "send_bit_count", "send_packet_count", "output_port_stalls"
 
 HEADER_BYTES = 45
-"""What Firefly puts before the bytes of each message."""
+"""Header that Firefly adds to each message."""
 
-# Firefly's collectives go up and down a tree in which each rank has two children.
+# Firefly's collectives use a tree in which each rank has two children.
 _CHILDREN = 2
 
 Ports = dict[tuple[int, int], int]
-Ends = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Ends = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
 class LinkCounts:
-    """What SST counted on each directed link; parallel cables are one link.
-
-    Parameters
-    ----------
-    link_bytes : float64 array [links]
-        Headers of messages and the barrier's messages included.
-    packets : int64 array [links]
-        As Firefly cuts messages with their headers, the barrier's included.
-    stall_ns : float64 array [links]
-        Time in which packets stood at the output and no room was known at the other end; the mean of parallel cables.
-    """
+    """Counts of each directed link, arrays [links], with headers and barriers; parallel cables are one link."""
 
     link_bytes: npt.NDArray[np.float64]
     packets: npt.NDArray[np.int64]
     stall_ns: npt.NDArray[np.float64]
+    """Time in which packets waited at the output for credits; the mean of parallel cables."""
 
 
 def read_links(path: Path, point: Point, machine: Machine) -> LinkCounts:
-    """Read the statistics of the ports.
-
-    Raises
-    ------
-    EngineFailure
-        If they are not those of this machine.
-    """
+    """Read the statistics of the ports; raise `EngineFailure` if they are not those of this machine."""
     sums = port_sums(path)
     tail, head = cable_ends(machine)
     ports, row = wire(point, machine).cable_ports, link_of_cable(machine)
@@ -72,8 +57,8 @@ def read_links(path: Path, point: Point, machine: Machine) -> LinkCounts:
     def of_links(statistic: str) -> npt.NDArray[np.int64]:
         counts = np.zeros(machine.links, dtype=np.int64)
         for side, routers in ((0, tail), (1, head)):
-            at = zip(routers.tolist(), ports[:, side].tolist(), strict=True)
-            np.add.at(counts, 2 * row + side, np.array([sums[statistic][place] for place in at], dtype=np.int64))
+            keys = zip(routers.tolist(), ports[:, side].tolist(), strict=True)
+            np.add.at(counts, 2 * row + side, np.array([sums[statistic][key] for key in keys], dtype=np.int64))
         return counts
 
     try:
@@ -84,13 +69,7 @@ def read_links(path: Path, point: Point, machine: Machine) -> LinkCounts:
 
 
 def port_sums(path: Path) -> dict[str, Ports]:
-    """Sums of each statistic by router and port.
-
-    Raises
-    ------
-    EngineFailure
-        If the file is none of SST's statistics.
-    """
+    """Return the sums of each statistic by router and port; raise `EngineFailure` if it is another file."""
     by_statistic: dict[str, Ports] = defaultdict(dict)
     try:
         with path.open(newline="") as file:
@@ -108,44 +87,36 @@ def port_sums(path: Path) -> dict[str, Ports]:
 def packets_of_jobs(
     point: Point, machine: Machine, jobs: Sequence[PlacedJob], counted: LinkCounts
 ) -> npt.NDArray[np.int32] | None:
-    """Packets of each job's messages on each link, int32 [jobs, links], where they are certain.
-
-    The barrier's packets, which follow when a job has ended, are left out.
+    """Return the packets of each job's messages on each link, without those of its barrier, where they are certain.
 
     Returns
     -------
-    int32 array or None
+    int32 array [jobs, links] or None
         None where fewer than two jobs communicate, one is in the background, a message or the barrier has more than
-        one route, or what follows from the routes is not what SST has counted.
+        one route, or packets and bytes by the routes differ from SST's counts.
     """
     busy = communicating(list(jobs))
     if len(busy) < 2 or any(job.background for _, job in busy):
         return None
-    sent = {number: _messages(job) for number, job in busy}
-    barrier = {number: _barrier(job) for number, job in busy}
-    everything = [*sent.values(), *barrier.values()]
-    if not all(_have_one_route(point, machine, ends) for ends in everything):
-        return None
-    packet_bytes = int(point.network.packet_bytes)
-    per_job = np.zeros((len(jobs), machine.links), dtype=np.int32)
-    packets, size_bytes = np.zeros(machine.links), np.zeros(machine.links)
-    for ends in everything:
-        size_bytes += _on_links(point, machine, ends, ends[2])
-        packets += _on_links(point, machine, ends, -(-ends[2] // packet_bytes))
-    for number, ends in sent.items():
-        per_job[number] = np.rint(_on_links(point, machine, ends, -(-ends[2] // packet_bytes)))
-    agree = np.array_equal(packets, counted.packets) and np.array_equal(size_bytes, counted.link_bytes)
-    return per_job if agree else None
+    by_job, total = np.zeros((len(jobs), machine.links), dtype=np.int32), np.zeros((2, machine.links))
+    for number, job in busy:
+        traffic = _messages(job), _barrier(job)
+        if not all(_have_one_route(point, machine, ends) for ends in traffic):
+            return None
+        sent, barrier = (_on_links(point, machine, *ends) for ends in traffic)
+        by_job[number] = np.rint(sent[1])
+        total += sent + barrier
+    return by_job if np.array_equal(total, [counted.link_bytes, counted.packets]) else None
 
 
 def _messages(job: PlacedJob) -> Ends:
-    """Source node, destination node, and bytes with the header, of a job's messages."""
+    """Return source node, destination node, and bytes with the header, of a job's messages."""
     node, messages = job.node_of_rank.astype(np.int64), job.messages
     return node[messages.source], node[messages.destination], messages.size_bytes + HEADER_BYTES
 
 
 def _barrier(job: PlacedJob) -> Ends:
-    """The same of the barrier: a header from each of SST's ranks to its parent, and one back."""
+    """Return the same of the barrier: a header from each of SST's ranks to its parent, and one back."""
     seats = rank_layout(job)
     child = np.arange(1, seats.seats)
     child_node, parent_node = (seats.nodes[rank // seats.cores] for rank in (child, (child - 1) // _CHILDREN))
@@ -154,20 +125,24 @@ def _barrier(job: PlacedJob) -> Ends:
 
 
 def _have_one_route(point: Point, machine: Machine, ends: Ends) -> bool:
-    way = cached_routes(machine, point.routing)
-    if not (way.oblivious and isinstance(way, MemorylessRoutes)):
+    routes = cached_routes(machine, point.routing)
+    if not (routes.oblivious and isinstance(routes, MemorylessRoutes)):
         return False
     source, destination, _ = ends
-    router = machine.node_router.astype(np.int64)
-    goal = destination if way.by_destination_node else router[destination]
-    at, goal = np.unique(np.stack([router[source], goal])[:, source != destination], axis=1)
-    while len(at):
-        hops = way.next_hops(at, goal)
+    router_of_node = machine.node_router.astype(np.int64)
+    goal = destination if routes.by_destination_node else router_of_node[destination]
+    router, goal = np.unique(np.stack([router_of_node[source], goal])[:, source != destination], axis=1)
+    while len(router):
+        hops = routes.next_hops(router, goal)
         if np.any(hops.share < 1):
             return False
-        at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]
+        router, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]
     return True
 
 
-def _on_links(point: Point, machine: Machine, ends: Ends, amount: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    return link_loads(machine, ends[0], ends[1], amount, point.routing).link_bytes
+def _on_links(
+    point: Point, machine: Machine, source: Ints, destination: Ints, size_bytes: Ints
+) -> npt.NDArray[np.float64]:
+    """Return bytes and packets of messages on each link, [2, links]."""
+    amounts = size_bytes, -(-size_bytes // int(point.network.packet_bytes))
+    return np.stack([link_loads(machine, source, destination, amount, point.routing).link_bytes for amount in amounts])

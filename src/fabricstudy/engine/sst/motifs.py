@@ -1,4 +1,4 @@
-"""Patterns that Ember has motifs of its own for."""
+"""Patterns with a native motif of Ember."""
 
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.pattern.all_to_all import AllToAll
@@ -10,13 +10,7 @@ from .traces import RankLayout
 
 
 def check_native(point: Point) -> None:
-    """Refuse jobs for whose pattern there is no motif, in the background, or that compute.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Raise `Unsupported` for patterns without motif, background jobs, and jobs that compute."""
     for job in point.jobs:
         if not job.pattern.silent:
             native_motif(job, job.rank_count(point.machine.nodes, point.machine.cores_per_node))
@@ -27,10 +21,10 @@ def check_native(point: Point) -> None:
 
 
 def native_motif(job: Job, ranks: int) -> str:
-    """Return the motif that does a job's pattern.
+    """Return the motif of a job's pattern; raise `Unsupported` if there is none.
 
-    Ember's Alltoall goes round the ranks with one message outstanding, whatever the order that the study names; its
-    Halo3D finishes one dimension before the next.
+    Ember's Alltoall sends to one rank after the other, in whatever order the study asks for; its Halo3D finishes one
+    dimension before the next.
 
     Examples
     --------
@@ -39,22 +33,20 @@ def native_motif(job: Job, ranks: int) -> str:
     True
     """
     pattern = job.pattern
-    if isinstance(pattern, AllToAll):
+    if isinstance(pattern, AllToAll) and pattern.sizes is None:
         return f"Alltoall bytes={int(pattern.message_bytes)} iterations={pattern.iterations} compute=0"
     if isinstance(pattern, Stencil) and not pattern.periodic and len(pattern.grid(ranks)) <= 3:
-        # Ember's x goes fastest, as our last dimension does.
+        # Ember's first dimension varies fastest, as the last one of the pattern does.
         z, y, x = (1, 1, 1, *pattern.grid(ranks))[-3:]
         return (
             f"Halo3D pex={x} pey={y} pez={z} nx=1 ny=1 nz=1 fields_per_cell={int(pattern.message_bytes)} "
             f"datatype_width=1 computetime=0 iterations={pattern.iterations} doreduce=0"
         )
-    what = f"{pattern.kind} with these settings" if isinstance(pattern, Stencil) else pattern.kind
-    raise Unsupported(
-        f"Ember has no motif of its own for {what}; leave engine.motifs out to run it from the message list"
-    )
+    what = f"{pattern.kind} with these settings" if isinstance(pattern, Stencil | AllToAll) else pattern.kind
+    raise Unsupported(f"Ember has no motif for {what}; leave engine.motifs out to run it from the message list")
 
 
 def map_file(number: int, seats: RankLayout) -> str:
-    """Write at which of SST's ranks each task of job `number` stands, as Ember's CustomMap reads it."""
+    """Return SST's rank of each task of job `number`, in the format of Ember's CustomMap."""
     tasks = "\n".join(map(str, seats.sst_rank_of_rank.tolist()))
     return f"[JOB {number} START]\n{tasks}\n[JOB {number} END]\n"

@@ -1,16 +1,15 @@
-"""Looking for SST: the program, its version, and the elements that the model needs."""
+"""Find SST: the program, its version, and the elements of the model."""
 
 import os
 import re
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
 from fabricstudy.core import bundled_files
 from fabricstudy.core.source import file_digest
 
-from ..content import content_digest
+from ..content import content_digest, output_of
 
 MODEL = bundled_files.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
@@ -18,19 +17,18 @@ MODEL = bundled_files.HOME / "engines" / "sst" / "model.py"
 ELEMENTS = ("merlin", "firefly", "hermes", "ember")
 HOME = "SST_CORE_HOME"
 
-_TRIES_S = 30
-_HOW = (
-    f"it is looked for on PATH and in ${HOME}/bin; load your site's module or container (config envmodules or "
-    "container), or install it by the guide on sst-simulator.org; see docs/engines/sst.md"
+_REMEDY = (
+    f"put it on PATH or in ${HOME}/bin by your site's module or container (config envmodules or container), or by the "
+    "guide on sst-simulator.org; see docs/engines/sst.md"
 )
 
 
 class SstNotFound(Exception):
-    """SST cannot be run; the message says why."""
+    """SST cannot be run, for the reason in the message."""
 
 
 def program_path() -> Path | None:
-    """Return the program that would be run: that of ``SST_CORE_HOME``, or the first on PATH."""
+    """Return the path of the program: that of ``SST_CORE_HOME``, or the first on PATH."""
     home = os.environ.get(HOME)
     if home:
         at_home = Path(home) / "bin" / "sst"
@@ -40,62 +38,34 @@ def program_path() -> Path | None:
 
 
 def find() -> str:
-    """Give SST's version if all is there.
-
-    Raises
-    ------
-    SstNotFound
-        With the reason and what to do.
-    """
+    """Return SST's version; raise `SstNotFound` if anything is missing."""
     program = program_path()
     if program is None:
-        where = (
-            f"${HOME} is {os.environ[HOME]}, and has no bin/sst" if os.environ.get(HOME) else "there is no program sst"
-        )
-        raise SstNotFound(f"{where}; {_HOW}")
+        home = os.environ.get(HOME)
+        problem = f"${HOME} is {home}, and has no bin/sst" if home else "there is no program sst"
+        raise SstNotFound(f"{problem}; {_REMEDY}")
     if not MODEL.is_file():
-        raise SstNotFound(f"{MODEL} is not there; install the project again")
-    version = _version(program)
+        raise SstNotFound(f"{MODEL} is missing; install the project again")
+    version = output_of(program, "--version")
     if version is None:
-        raise SstNotFound(f"{program} --version failed; {_HOW}")
+        raise SstNotFound(f"{program} --version failed; {_REMEDY}")
     lacking = [name for name in ELEMENTS if _library(program, name) is None]
     if lacking:
         raise SstNotFound(
             f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}"
         )
-    return version
+    # "SST-Core Version (14.1.0)", or "(-dev)" for a development build.
+    number = re.search(r"\((.*?)\)", version)
+    return f"SST {number[1] if number else version.strip()}"
 
 
-@cache
-def _version(program: Path) -> str | None:
-    output = _output(program, "--version")
-    return None if output is None else version_of(output)
-
-
-def version_of(output: str) -> str:
-    """Return the version in what ``sst --version`` prints; a development build says no number.
-
-    Examples
-    --------
-    >>> version_of("SST-Core Version (14.1.0)"), version_of("SST-Core Version (-dev)")
-    ('SST 14.1.0', 'SST -dev')
-    """
-    version = re.search(r"\((.*?)\)", output)
-    return f"SST {version[1] if version else output.strip()}"
-
-
-@cache
 def _library(program: Path, name: str) -> Path | None:
     """Return the element's library, in SST's folder of elements or where it was registered."""
-    output = _output(program.with_name("sst-config"), "SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR")
-    places = [program.parents[1] / "lib" / "sst-elements-library"]
-    if output is not None and output.strip():
-        places.append(Path(output.strip().splitlines()[-1]))
-    element_output = _output(program.with_name("sst-config"), name, f"{name}_LIBDIR")
-    if element_output is not None and element_output.strip():
-        places.append(Path(element_output.strip().splitlines()[-1]))
-    candidates = (place / f"lib{name}.so" for place in places)
-    return next((library for library in candidates if library.is_file()), None)
+    folders = [program.parents[1] / "lib" / "sst-elements-library"]
+    for section, key in (("SST_ELEMENT_LIBRARY", "SST_ELEMENT_LIBRARY_LIBDIR"), (name, f"{name}_LIBDIR")):
+        lines = (output_of(program.with_name("sst-config"), section, key) or "").strip().splitlines()
+        folders += map(Path, lines[-1:])
+    return next((library for folder in folders if (library := folder / f"lib{name}.so").is_file()), None)
 
 
 def program_digest() -> str | None:
@@ -108,16 +78,7 @@ def program_digest() -> str | None:
     return content_digest([program, *(file for file in simulators if file.is_file()), *libraries])
 
 
-def _output(*command: str | Path) -> str | None:
-    """Return the standard output of a command, or None if it fails."""
-    try:
-        run = subprocess.run(command, capture_output=True, text=True, timeout=_TRIES_S)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return run.stdout if run.returncode == 0 else None
-
-
 @cache
 def model_digest() -> str:
-    """Digest of the model script; comments and docstrings do not count."""
+    """Return the digest of the model script; comments and docstrings do not count."""
     return file_digest(MODEL) if MODEL.is_file() else "none"

@@ -1,8 +1,8 @@
-"""What SST wrote, checked: an exit code of 0 proves nothing.
+"""The output of SST, validated: an exit code of 0 proves nothing.
 
-SST ends with 0 also when its event queue runs dry in a deadlock, or at a limit of its own. So a run counts only if it
-says that it is complete, none of the texts below stands in its output, its simulated time can be true, and each rank of
-each job has logged the end of the motif Fini, which no rank leaves before all others have come.
+SST also ends with 0 when its event queue runs dry in a deadlock, or at one of its limits. A run is successful only if
+its output says that the simulation is complete and has none of the messages below, its simulated time is plausible, and
+each rank of each job has logged the end of the motif Fini, a barrier.
 """
 
 import math
@@ -17,7 +17,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
 from ..contract import BackgroundMismatch, EngineFailure
-from ..outcome import EngineResult, mean_of_senders_ns
+from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .links import packets_of_jobs, read_links
 from .system import STATISTICS, communicating, log_name
@@ -31,15 +31,15 @@ FAILURE_MESSAGES = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "sto
 _TIME = re.compile(r"simulated time: *([0-9.eE+-]+) *(\w+)")
 SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
 
-AMPLE = 2.0
-"""How long a background lasts that is run again, over the time that the others took."""
+BACKGROUND_FACTOR = 2.0
+"""Duration of the background in a repeated run, over the runtime of the other jobs."""
 
 INIT, FINI = "Init", "Fini"
 
 
 @dataclass(frozen=True)
 class MotifEnd:
-    """A line of a motif log: a rank has ended a motif."""
+    """A line of a motif log: the end of a motif on one rank."""
 
     job: int
     rank: int
@@ -50,16 +50,17 @@ class MotifEnd:
 
 
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-    """Read the result of a run that ended with 0.
+    """Read the result of a run with exit code 0.
 
     Raises
     ------
     EngineFailure
-        If it did not finish, or what it wrote is not of these jobs and this machine.
+        If it did not finish, or its output is not of these jobs and this machine.
+    BackgroundMismatch
+        If a background job may have ended before the others.
     """
     check_output((folder / "stdout").read_text(errors="replace"), (folder / "stderr").read_text(errors="replace"))
-    runtime_ns: list[float | None] = [None if job.background else 0.0 for job in jobs]
-    rank_mean_ns = [mean_of_senders_ns(job, np.zeros(job.ranks)) for job in jobs]
+    runtime_ns, rank_mean_ns = idle_times_ns(jobs)
     end_ns = 0.0
     for number, job in communicating(jobs):
         if not job.background:
@@ -82,30 +83,18 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
 
 
 def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> None:
-    """See to it that no rank in the background that sends something had nothing more to send before the end.
-
-    Raises
-    ------
-    BackgroundMismatch
-        If one may have.
-    """
+    """Raise `BackgroundMismatch` if a sending rank of a background job may have finished before the end."""
     for number, job in communicating(jobs):
         if job.background_duration_ns is None or job.background_duration_ns >= end_ns:
             continue
         sending = set(rank_layout(job).sst_rank_of_rank[job.messages.source[job.is_inter_node]].tolist())
         log = motif_log(folder / f"{log_name(number)}.log")
         if any(line.rank in sending and line.motif not in (INIT, FINI) for line in log):
-            raise BackgroundMismatch(AMPLE * end_ns)
+            raise BackgroundMismatch(BACKGROUND_FACTOR * end_ns)
 
 
 def check_output(stdout: str, stderr: str) -> None:
-    """Look for what tells that a run did not finish.
-
-    Raises
-    ------
-    EngineFailure
-        With the reason.
-    """
+    """Raise `EngineFailure` if the output shows that a run did not finish."""
     for sign in FAILURE_MESSAGES:
         for line in (*stdout.splitlines(), *stderr.splitlines()):
             if sign in line:
@@ -126,41 +115,35 @@ def motif_log(path: Path) -> list[MotifEnd]:
     Raises
     ------
     EngineFailure
-        If there is none, or it is another file.
+        If it is missing, or another file.
     """
     try:
-        rows = [line.split() for line in path.read_text().splitlines()]
-        return [
-            MotifEnd(int(row[0]), int(row[1]), int(row[2]), row[3], _ns(row[4], row[5]), _ns(row[6], row[7]))
-            for row in rows
-        ]
-    except (OSError, ValueError, IndexError, KeyError) as error:
+        log = []
+        for line in path.read_text().splitlines():
+            job, rank, number, motif, start, start_unit, end, end_unit = line.split()[:8]
+            start_ns, end_ns = float(start) * SECONDS[start_unit] * 1e9, float(end) * SECONDS[end_unit] * 1e9
+            log.append(MotifEnd(int(job), int(rank), int(number), motif, start_ns, end_ns))
+        return log
+    except (OSError, ValueError, KeyError) as error:
         raise EngineFailure(f"{path.name} is not a motif log ({type(error).__name__})") from None
 
 
-def _ns(number: str, unit: str) -> float:
-    return float(number) * SECONDS[unit] * 1e9
-
-
 def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.float64]:
-    """Return the times (ns) at which the ranks of a job end what they do between Init and Fini, from the first start.
+    """Return the finish times (ns) of a job's ranks, before Fini and from the first start after Init.
 
     Raises
     ------
     EngineFailure
-        If not every rank has come to the end.
+        If not every rank has finished.
     """
-    everyone = set(range(ranks))
+    expected = set(range(ranks))
     finished = {line.rank for line in log if line.motif == FINI and line.job == job}
-    if finished != everyone:
-        raise EngineFailure(f"of the {ranks} ranks of job {job} {len(finished & everyone)} have finished")
+    if finished != expected:
+        raise EngineFailure(f"of the {ranks} ranks of job {job} {len(finished & expected)} have finished")
     traffic = [line for line in log if line.motif not in (INIT, FINI)]
-    if {line.rank for line in traffic} != everyone or len(log) != 3 * ranks or not all(_sound(line) for line in log):
+    valid = all(0 <= line.start_ns <= line.end_ns < math.inf for line in log)
+    if {line.rank for line in traffic} != expected or len(log) != 3 * ranks or not valid:
         raise EngineFailure(f"the motif log of job {job} is of another workload")
     ended_ns = np.empty(ranks)
     ended_ns[[line.rank for line in traffic]] = [line.end_ns for line in traffic]
     return ended_ns - min(line.start_ns for line in traffic)
-
-
-def _sound(line: MotifEnd) -> bool:
-    return 0 <= line.start_ns <= line.end_ns and math.isfinite(line.end_ns)

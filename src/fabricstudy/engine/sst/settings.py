@@ -1,4 +1,4 @@
-"""What a study may say about SST."""
+"""Keys of SST."""
 
 from typing import Literal
 

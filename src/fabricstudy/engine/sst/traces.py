@@ -1,8 +1,8 @@
 """A job's messages as traces that Ember's motif SIRIUSTrace reads: one binary file a rank.
 
-In each phase a rank posts its receives, sends one message after the other, and waits for its receives. A send of the
-trace blocks; the trace's own non-blocking one does not work in SST (2026). A rank of SST's computes where a call starts
-later than any call before it has ended: calls end at 0, and the start of one is how long its rank computes before it.
+In each phase a rank posts its receives, sends one message after the other, and waits for its receives. Sends are
+blocking; the non-blocking ones of SIRIUSTrace do not work in SST (2026). A rank computes where a call starts later than
+any call before it has ended: calls end at 0, and the start of a call is the time that its rank computes before it.
 """
 
 from dataclasses import dataclass
@@ -32,30 +32,22 @@ _WAIT_END = np.dtype(_END)
 
 @dataclass(frozen=True, eq=False)
 class RankLayout:
-    """Where SST has the ranks of a job: `cores` on each node, in the order of the nodes.
-
-    Parameters
-    ----------
-    nodes : int64 array
-        Nodes of the job, ascending.
-    cores : int
-        Ranks that SST gives each of them.
-    sst_rank_of_rank : int64 array [ranks]
-        SST's number of each rank.
-    """
+    """Numbering of a job's ranks in SST: `cores` on each node, in the order of the nodes."""
 
     nodes: npt.NDArray[np.int64]
+    """Nodes of the job, ascending."""
     cores: int
     sst_rank_of_rank: npt.NDArray[np.int64]
+    """SST's number of each rank, [ranks]."""
 
     @property
     def seats(self) -> int:
-        """SST's ranks; some do nothing where a node has fewer ranks than others."""
+        """Return the number of SST's ranks; some are idle where a node has fewer ranks than others."""
         return len(self.nodes) * self.cores
 
 
 def rank_layout(job: PlacedJob) -> RankLayout:
-    """Give SST's numbers of a job's ranks.
+    """Return SST's numbering of a job's ranks.
 
     Examples
     --------
@@ -64,31 +56,36 @@ def rank_layout(job: PlacedJob) -> RankLayout:
     >>> rank_layout(PlacedJob("app", np.array([7, 3, 7, 3], dtype=np.int32), nothing)).sst_rank_of_rank.tolist()
     [2, 0, 3, 1]
     """
-    nodes, place, ranks = np.unique(job.node_of_rank, return_inverse=True, return_counts=True)
-    order = np.argsort(place, kind="stable")
+    nodes, node, ranks = np.unique(job.node_of_rank, return_inverse=True, return_counts=True)
+    order = np.argsort(node, kind="stable")
     core = np.empty(job.ranks, dtype=np.int64)
     core[order] = np.arange(job.ranks) - np.repeat(np.cumsum(ranks) - ranks, ranks)
     cores = int(ranks.max(initial=1))
-    return RankLayout(nodes.astype(np.int64), cores, place * cores + core)
+    return RankLayout(nodes.astype(np.int64), cores, node * cores + core)
 
 
 def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
-    """Write one trace a rank, in an existing folder: ``<prefix>.<rank>``, by SST's numbers.
+    """Write one trace per rank, in an existing folder: ``<prefix>.<rank>``, by SST's numbers.
 
     A rank computes before the first call of a phase, and before it waits for the messages of the phase; in whole ns.
 
     Raises
     ------
     WorkloadError
-        If a rank computes beside messages of its last phase that it does not wait for.
+        If a message is too long, or a rank computes while it sends messages of its last phase, without waiting for any.
     """
     messages = job.messages
+    longest = int(messages.size_bytes.max(initial=0))
+    if longest > MAX_MESSAGE_BYTES:  # forecasts have the mean of some patterns only
+        raise WorkloadError(
+            f"SST's traces hold messages up to {MAX_MESSAGE_BYTES:,} B, not {longest:,} B; send several"
+        )
     source, destination = seats.sst_rank_of_rank[messages.source], seats.sst_rank_of_rank[messages.destination]
     tag = messages.phase % _TAGS
     sends = _calls(_SEND_CALL, _SEND, messages.size_bytes, destination, tag)
     receives = _calls(_RECEIVE_CALL, _RECEIVE, messages.size_bytes, source, tag)
     receives["request"] = np.arange(1, len(messages) + 1)
-    # Rows of a rank and phase stay in send order, in which messages between two ranks are matched.
+    # Rows of a rank and phase keep the send order, in which messages between two ranks are matched.
     sent, received = (_by_rank_and_phase(rank, messages.phase, seats.seats) for rank in (source, destination))
     pauses = _pauses(job, seats)
     for rank in range(seats.seats):
@@ -96,27 +93,27 @@ def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
             file.write(_empty_call(_INIT))
             pause_ns = 0.0
             for phase in sorted(sent[rank].keys() | received[rank].keys()):
-                before_ns, beside_ns = pauses.get((rank, phase), (0.0, 0.0))
+                before_ns, overlapped_ns = pauses.get((rank, phase), (0.0, 0.0))
                 posted, to_send = receives[received[rank].get(phase, [])], sends[sent[rank].get(phase, [])]
                 first = posted if len(posted) else to_send
                 first["start"][0] = _start_s(pause_ns + before_ns)
                 file.write(posted.tobytes())
                 file.write(to_send.tobytes())
-                # Where a phase only sends there is nothing to wait for, and the next one begins at the same call.
-                pause_ns = beside_ns
+                # A phase without receives has no wait: the pause is added to the next phase.
+                pause_ns = overlapped_ns
                 if len(posted):
                     file.write(_wait(posted["request"], _start_s(pause_ns)))
                     pause_ns = 0.0
             if pause_ns:
                 raise WorkloadError(
-                    f"a rank of job {job.name} computes beside messages that it sends last and does not wait for, "
-                    "which SST's traces cannot say; leave overlap out, or take the engine caminos"
+                    f"a rank of job {job.name} computes while it sends its last messages and waits for none, which "
+                    "SST's traces cannot express; leave overlap out, or use the engine caminos"
                 )
             file.write(_empty_call(_FINALIZE))
 
 
 def _pauses(job: PlacedJob, seats: RankLayout) -> dict[tuple[int, int], tuple[float, float]]:
-    """Time (ns) that each of SST's ranks computes before and beside the messages of a phase."""
+    """Return the time (ns) that each of SST's ranks computes before and during the messages of a phase."""
     if job.computing is None:
         return {}
     phase, rank, *parts_ns = job.computing.columns
@@ -125,7 +122,7 @@ def _pauses(job: PlacedJob, seats: RankLayout) -> dict[tuple[int, int], tuple[fl
 
 
 def _start_s(pause_ns: float) -> float:
-    """Start of a call after a pause: half a ns later, since SST cuts off what is behind the point."""
+    """Return the start of a call after a pause: half a ns later, since SST truncates to whole ns."""
     return (pause_ns + 0.5) * 1e-9 if pause_ns else 0.0
 
 
@@ -145,7 +142,7 @@ def _calls(
 def _by_rank_and_phase(
     rank: npt.NDArray[np.int64], phase: npt.NDArray[np.int32], ranks: int
 ) -> list[dict[int, npt.NDArray[np.int64]]]:
-    """Rows of each rank, by phase."""
+    """Return the rows of each rank, by phase."""
     rows_of: list[dict[int, npt.NDArray[np.int64]]] = [{} for _ in range(ranks)]
     order = np.lexsort((phase, rank)).astype(np.int64)
     if len(order):

@@ -40,8 +40,8 @@ def lay_out(machine: Machine) -> Layout:
             problem = f"a graph of {machine.routers:,} routers without groups, levels or coordinates cannot be drawn"
             raise ConfigError(problem, f"stay at or below {graph.MAX_ROUTERS:,}", code="out-of-range")
         layout = graph.lay_out(machine)
-    if len(layout.place) > MAX_SPOTS or len(layout.paths) > MAX_LINES:
-        problem = f"a picture of {len(layout.place):,} spots and {len(layout.paths):,} lines cannot be read"
+    if len(layout.positions) > MAX_SPOTS or len(layout.paths) > MAX_LINES:
+        problem = f"a picture of {len(layout.positions):,} spots and {len(layout.paths):,} lines cannot be read"
         limits = f"at most {MAX_SPOTS:,} spots and {MAX_LINES:,} lines are drawn"
         raise ConfigError(problem, f"{_SMALLER}; {limits}", code="out-of-range")
     return layout

@@ -25,7 +25,7 @@ class Layout:
     ----------
     spot : str
         Meaning of a spot.
-    place : float64 array [spots, 2]
+    positions : float64 array [spots, 2]
         Centre of each spot, without unit.
     radius : float
         Radius of a spot.
@@ -35,22 +35,22 @@ class Layout:
         Line of each row of cables of the machine; `WITHIN` if both ends are in one spot.
     paths : tuple of (int, float64 array [points, 2])
         Strokes, each with its line; a line of two strokes shows only the ends of a cable.
-    words : tuple of (float, float, str)
+    labels : tuple of (float, float, str)
         Names of parts with their centres.
-    says : str
-        Footnote.
+    footnote : str
+        Explanation of the symbols.
     crosses : bool
         Whether lines cross each other.
     """
 
     spot: str
-    place: Floats
+    positions: Floats
     radius: float
     spot_of_router: Ints
     line_of_row: Ints
     paths: tuple[tuple[int, Floats], ...]
-    words: tuple[tuple[float, float, str], ...] = ()
-    says: str = ""
+    labels: tuple[tuple[float, float, str], ...] = ()
+    footnote: str = ""
     crosses: bool = True
 
     @property
@@ -59,7 +59,7 @@ class Layout:
         return int(self.line_of_row.max(initial=WITHIN)) + 1
 
 
-def straight(machine: Machine, place: Floats, spot_of_router: Ints) -> tuple[Ints, tuple[tuple[int, Floats], ...]]:
+def straight(machine: Machine, positions: Floats, spot_of_router: Ints) -> tuple[Ints, tuple[tuple[int, Floats], ...]]:
     """Return `line_of_row` and `paths`: one straight line for all cables of a class between two spots."""
     ends = np.sort(np.stack([spot_of_router[machine.cable_tail], spot_of_router[machine.cable_head]], axis=1), axis=1)
     line_of_row = np.full(len(ends), WITHIN, dtype=np.int64)
@@ -67,7 +67,7 @@ def straight(machine: Machine, place: Floats, spot_of_router: Ints) -> tuple[Int
     keys = np.column_stack([ends, machine.cable_class])[apart]
     joined, line = np.unique(keys, axis=0, return_inverse=True)
     line_of_row[apart] = line.reshape(-1)
-    return line_of_row, tuple((number, place[pair[:2]]) for number, pair in enumerate(joined))
+    return line_of_row, tuple((number, positions[pair[:2]]) for number, pair in enumerate(joined))
 
 
 def on_circle(count: int, radius: float = 1.0, start: float = np.pi / 2) -> Floats:

@@ -20,26 +20,26 @@ def lay_out(machine: Machine) -> Layout:
     ----------
     Gansner, Koren, North: Graph drawing by stress majorization. Graph Drawing 2004, LNCS 3383.
     """
-    place = _spread(distances(machine).astype(np.float64))
-    place -= place.mean(axis=0)
-    place /= max(float(np.abs(place).max()), 1e-9)
+    positions = _spread(distances(machine).astype(np.float64))
+    positions -= positions.mean(axis=0)
+    positions /= max(float(np.abs(positions).max()), 1e-9)
     routers = np.arange(machine.routers)
     radius = 0.25 / max(np.sqrt(machine.routers), 5.0)
-    return Layout("router", place, radius, routers, *straight(machine, place, routers))
+    return Layout("router", positions, radius, routers, *straight(machine, positions, routers))
 
 
 def _spread(hops: Floats) -> Floats:
-    """Return places whose distances approximate `hops`, short ones most closely."""
+    """Return positions whose distances approximate `hops`, short ones most closely."""
     count = len(hops)
-    place = on_circle(count, radius=max(float(hops.max()), 1.0) / 2)
+    positions = on_circle(count, radius=max(float(hops.max()), 1.0) / 2)
     if count < 3:
-        return place
+        return positions
     weight = np.where(hops > 0, 1 / np.maximum(hops, 1.0) ** 2, 0.0)
     laplacian = np.diag(weight.sum(axis=1)) - weight
-    # A constant sum of all places makes the equations regular.
+    # A constant sum of all positions makes the equations regular.
     solve = np.linalg.inv(laplacian + 1 / count)
     for _ in range(_STEPS):
-        apart = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
+        apart = np.hypot(*(positions[:, None] - positions[None]).transpose(2, 0, 1))
         pull = np.divide(weight * hops, apart, out=np.zeros_like(apart), where=apart > 1e-9)
-        place = solve @ ((np.diag(pull.sum(axis=1)) - pull) @ place)
-    return place
+        positions = solve @ ((np.diag(pull.sum(axis=1)) - pull) @ positions)
+    return positions

@@ -5,6 +5,7 @@ Cables that leave a slice or close a ring are drawn as a stub at each end; expre
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, prod
 
 import numpy as np
@@ -35,20 +36,22 @@ def lay_out(machine: Machine) -> Layout | None:
         return None
     routers = np.arange(machine.routers)
     if len(machine.dimensions) == 1 and (machine.dimensions[0].is_closed or machine.dimensions[0].gap == 1):
-        place = on_circle(machine.routers)
+        positions = on_circle(machine.routers)
         radius = min(0.05, 0.8 / machine.routers)
-        return Layout("router", place, radius, routers, *straight(machine, place, routers))
+        return Layout("router", positions, radius, routers, *straight(machine, positions, routers))
     slices = _Slices(tuple(dimension.length for dimension in machine.dimensions))
     coordinates = machine.coordinates.astype(np.int64)
-    place = slices.places(coordinates)
-    line_of_row, paths = _lines(machine, coordinates, place)
+    positions = slices.positions(coordinates)
+    line_of_row, paths = _lines(machine, coordinates, positions)
     closes = any(dimension.is_closed for dimension in machine.dimensions[:2])
     why = " or ".join(["close a ring"] * closes + ["lead to another slice"] * (len(machine.dimensions) > 2))
     notes = [f"stubs: the two ends of cables that {why}"] if why else []
     above = ", ".join(link.name for link in machine.classes[2:])
     notes += [f"above a slice: its {above}"] * (len(machine.dimensions) > 3)
-    words = tuple(slices.words(machine))
-    return Layout("router", place, 0.17, routers, line_of_row, tuple(paths), words, "; ".join(notes), crosses=False)
+    labels = tuple(slices.labels(machine))
+    return Layout(
+        "router", positions, 0.17, routers, line_of_row, tuple(paths), labels, "; ".join(notes), crosses=False
+    )
 
 
 @dataclass(frozen=True)
@@ -62,24 +65,24 @@ class _Slices:
         """Return the routers of a slice along both axes."""
         return self.lengths[0], self.lengths[1] if len(self.lengths) > 1 else 1
 
-    @property
+    @cached_property
     def across(self) -> int:
         """Return the slices in a row that give the best shape."""
         wide, high = (length + GAP for length in self.size)
         slices = prod(self.lengths[2:])
 
-        def badness(across: int) -> float:
+        def penalty(across: int) -> float:
             shape = across * wide / (ceil(slices / across) * high)
             return float(abs(np.log(shape / SHAPE))) + _NOT_FULL * (slices % across > 0)
 
-        return min(range(1, slices + 1), key=badness)
+        return min(range(1, slices + 1), key=penalty)
 
     def _corner(self, number: Ints) -> Floats:
         """Return the lower left corner of slices."""
         down, right = np.divmod(number, self.across)
         return np.stack([right * (self.size[0] + GAP), -down * (self.size[1] + GAP)], axis=-1)
 
-    def places(self, coordinates: Ints) -> Floats:
+    def positions(self, coordinates: Ints) -> Floats:
         """Return the centre of each router."""
         weights = np.cumprod([1, *self.lengths[2:]])[: len(self.lengths[2:])]
         number = coordinates[:, 2:] @ weights if len(weights) else np.zeros(len(coordinates), dtype=np.int64)
@@ -87,32 +90,32 @@ class _Slices:
         flat[:, : min(2, coordinates.shape[1])] = coordinates[:, :2]
         return flat + self._corner(number)
 
-    def words(self, machine: Machine) -> Iterator[tuple[float, float, str]]:
+    def labels(self, machine: Machine) -> Iterator[tuple[float, float, str]]:
         """Yield the name of each slice, such as "z 3", above it."""
         others = self.lengths[2:]
         for number in range(prod(others) if others else 0):
             x, y = self._corner(np.array(number))
-            at = np.unravel_index(number, others[::-1])[::-1]
-            name = f"{machine.classes[2].name} {at[0]}" if len(at) == 1 else ", ".join(map(str, at))
+            position = np.unravel_index(number, others[::-1])[::-1]
+            name = f"{machine.classes[2].name} {position[0]}" if len(others) == 1 else ", ".join(map(str, position))
             yield float(x) + (self.size[0] - 1) / 2, float(y) + self.size[1] - 1 + 0.62, name
 
 
-def _lines(machine: Machine, coordinates: Ints, place: Floats) -> tuple[Ints, list[tuple[int, Floats]]]:
+def _lines(machine: Machine, coordinates: Ints, positions: Floats) -> tuple[Ints, list[tuple[int, Floats]]]:
     """Return the line of each row and the strokes of all lines."""
     tail, head = machine.cable_tail, machine.cable_head
     step = coordinates[head] - coordinates[tail]
-    along = machine.cable_class.astype(np.int64)
+    along = np.argmax(step != 0, axis=1)
     span = step[np.arange(len(step)), along]
     paths: list[tuple[int, Floats]] = []
-    for row, (one, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
-        dimension = machine.dimensions[one]
+    for row, (axis, hops) in enumerate(zip(along.tolist(), span.tolist(), strict=True)):
+        dimension = machine.dimensions[axis]
         closes = dimension.is_closed and abs(hops) == dimension.length - 1
-        ends = place[[tail[row], head[row]]]
-        if one > 1 or closes:
-            # On a ring, upwards from the last router leads to the first.
+        ends = positions[[tail[row], head[row]]]
+        if axis > 1 or closes:
+            # On a ring, the next router after the last is the first.
             sign = np.sign(hops) * (-1 if closes else 1)
-            towards = sign * STUB * _direction(one)
-            paths += [(row, np.stack([end, end + way])) for end, way in zip(ends, (towards, -towards), strict=True)]
+            towards = sign * STUB * _direction(axis)
+            paths += [(row, np.stack([end, end + stub])) for end, stub in zip(ends, (towards, -towards), strict=True)]
         elif abs(hops) > 1:
             paths.append((row, _arc(ends, abs(hops), dimension.length)))
         else:
@@ -130,8 +133,8 @@ def _direction(dimension: int) -> Floats:
 def _arc(ends: Floats, span: int, length: int) -> Floats:
     """Return a flat arc, higher for longer spans, below the next row."""
     height = 0.16 + 0.56 * (span - 2) / max(length - 2, 1)
-    at = np.linspace(0, 1, 13)[:, None]
-    straight_line = ends[0] + at * (ends[1] - ends[0])
-    beside = np.array([0.0, 1.0]) if ends[0][1] == ends[1][1] else np.array([1.0, 0.0])
-    bow: Floats = straight_line + height * (4 * at * (1 - at)) ** 0.5 * beside
-    return bow
+    share = np.linspace(0, 1, 13)[:, None]
+    line = ends[0] + share * (ends[1] - ends[0])
+    across = np.array([0.0, 1.0]) if ends[0][1] == ends[1][1] else np.array([1.0, 0.0])
+    arc: Floats = line + height * (4 * share * (1 - share)) ** 0.5 * across
+    return arc

@@ -38,8 +38,8 @@ def lay_out(machine: Machine) -> Layout | None:
     step = HEIGHT * widest / max(len(rows) - 1, 1)
     heights = zip(rows, count, strict=True)
     levelled = [np.column_stack([(np.arange(n) + 0.5) * widest / n, np.full(n, row * step)]) for row, n in heights]
-    place = np.concatenate(levelled)
-    words = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in rows)
-    lines = straight(machine, place, spot_of_router)
+    positions = np.concatenate(levelled)
+    labels = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in rows)
+    lines = straight(machine, positions, spot_of_router)
     spot = "router" if single else "level of a subtree"
-    return Layout(spot, place, min(0.36, 0.012 * widest), spot_of_router, *lines, words)
+    return Layout(spot, positions, min(0.36, 0.012 * widest), spot_of_router, *lines, labels)

@@ -1,6 +1,6 @@
-"""Which later jobs may start while an earlier one has to wait: one module a rule.
+"""Backfilling: which later jobs may start while an earlier one waits; one module for each rule.
 
-In: what the event loop works on.
+In: the state of a schedule.
 Out: start and partition of each job.
 """
 

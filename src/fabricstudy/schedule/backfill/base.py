@@ -1,4 +1,4 @@
-"""What every backfilling rule has."""
+"""Base class of the backfilling rules."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 
 
 class Backfill(Kind):
-    """Which later jobs may start while an earlier one has to wait."""
+    """Which later jobs may start while an earlier one waits."""
 
     FAMILY: ClassVar[Family] = Family("backfill")
 
     follows_order: ClassVar[bool] = True
-    """Whether the order of the queue matters; otherwise jobs stand in it by submission."""
+    """Whether the order of the queue matters; otherwise it is that of submission."""
 
     needs_above: ClassVar[bool] = False
-    """Whether it asks for the larger partitions above each."""
+    """Whether it uses the larger partitions above each."""
 
     rule: ClassVar[int]
     """Its number in `fabricstudy.schedule.state`."""
 
     on_nodes: ClassVar[bool] = False
-    """Whether it can do with nodes without a topology."""
+    """Whether it works on nodes without a topology."""
 
     def schedule(self, task: ScheduleState, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop with this rule; it writes the jobs' starts and ends into the task.
+        """Run the event loop with this rule; write the starts and ends of jobs into the task.
 
         Returns
         -------
         times_s, counts : float64 array [instants], int64 array [instants, 6]
-            When something ended, came or was due, and from then on: midplanes that are busy, empty, idle for want of
-            cables, held and scattered, and jobs that wait.
+            Instants, and from each on the midplanes that are busy, empty, idle for lack of cables, held and scattered,
+            and the waiting jobs, as in `UtilisationSeries`.
         """
         from ..kernel import run_in_order
 
@@ -57,8 +57,8 @@ class Backfill(Kind):
         Raises ConfigError if this rule needs partitions.
         """
         if not self.on_nodes:
-            problem = "this rule of backfilling needs partitions"
-            remedy = "take none, easy or conservative, or a list of partitions"
+            problem = "this backfilling rule needs partitions"
+            remedy = "use none, easy or conservative, or a list of partitions"
             raise ConfigError(problem, remedy, code="conflicting-keys")
         from ..kernel import run_nodes
 

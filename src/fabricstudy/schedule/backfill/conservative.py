@@ -1,4 +1,4 @@
-"""Backfilling with a reservation for everybody."""
+"""Backfilling with a reservation for every job."""
 
 from typing import Any, ClassVar, Literal
 
@@ -13,9 +13,9 @@ from .base import Backfill
 class Conservative(Backfill):
     """Conservative: every waiting job has a slot, a partition (or a number of nodes) and a time; no job delays another.
 
-    A new job takes the earliest slot that delays none. At each end, in order of arrival, each job gives up its slot
-    and takes the earliest one; so the order of the queue decides nothing here (Mu'alem and Feitelson, IEEE TPDS 12,
-    2001).
+    A new job has the earliest slot that delays no other one. When a job ends, the slot of each waiting job is replaced
+    by the earliest one, in order of arrival; so the order of the queue has no effect (Mu'alem and Feitelson, IEEE TPDS
+    12, 2001).
     """
 
     follows_order: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Cobalt's way."""
+"""Backfilling of Cobalt."""
 
 from typing import ClassVar, Literal
 
@@ -10,11 +10,11 @@ from .base import Backfill
 
 @register
 class Drain(Backfill):
-    """Drain, as Cobalt on Argonne's Blue Genes: each job that cannot start keeps the soonest partition from later ones.
+    """Drain, as Cobalt on Argonne's Blue Genes: each job that cannot start blocks the soonest partition for later ones.
 
     In the order of the queue, a job that cannot start drains the partition that is free soonest by requested times, and
-    later jobs may not touch what conflicts with it. If nothing started, a job may start on a partition if it ends
-    before the first larger partition above it becomes free. Read from Cobalt's source; not checked against a run of it.
+    later jobs do not start on partitions that conflict with it. If none started, a job may start on a partition if it
+    ends before the first larger partition above it becomes free. From Cobalt's source; not compared with a run of it.
     """
 
     rule: ClassVar[int] = DRAIN

@@ -10,12 +10,12 @@ from .base import Backfill
 
 @register
 class Easy(Backfill):
-    """EASY: later jobs may start if they do not delay the first one that has to wait.
+    """EASY: later jobs may start if they do not delay the first one that must wait.
 
-    That job, the head, is promised the partition that is free soonest by requested times. Later jobs start, in the
-    order of the queue, if their partition does not conflict with it, or if they end by their request before that time.
-    The promise is made again at each pass (Lifka: The ANL/IBM SP scheduling system, JSSPP 1995; Mu'alem and Feitelson,
-    IEEE TPDS 12, 2001).
+    That job, the head, has a reservation of the partition that is free soonest by requested times. Later jobs start, in
+    the order of the queue, if their partition does not conflict with it, or if they end by their request before that
+    time. The reservation is renewed at each pass (Lifka: The ANL/IBM SP scheduling system, JSSPP 1995; Mu'alem and
+    Feitelson, IEEE TPDS 12, 2001).
     """
 
     rule: ClassVar[int] = EASY

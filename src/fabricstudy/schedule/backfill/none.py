@@ -10,7 +10,7 @@ from .base import Backfill
 
 @register
 class NoBackfill(Backfill):
-    """None: jobs start in the order of the queue, and the first one that cannot start holds up all behind it."""
+    """None: jobs start in the order of the queue, and the first one that cannot start blocks all behind it."""
 
     rule: ClassVar[int] = NONE
     on_nodes: ClassVar[bool] = True

@@ -1,7 +1,7 @@
-"""The event loop, compiled by numba on first use and kept beside these files.
+"""The event loop, compiled by numba on first use and then cached.
 
-At each instant all that ends and all that comes is taken in first; then a *pass* starts what may start, and the use of
-the machine is noted. `fabricstudy.schedule.state.ScheduleState` says what the arrays are.
+At each instant, jobs end and arrive first; then a *pass* starts jobs, and the use of the machine is recorded.
+`fabricstudy.schedule.state.ScheduleState` describes the arrays.
 """
 
 from typing import Any
@@ -13,10 +13,7 @@ from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, j
 from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
 from .drain import pass_drain
 from .easy import pass_easy, pass_none
-from .node_conservative import empty_profile
-from .node_conservative import end_due_node_jobs as end_all_on_nodes
-from .node_conservative import reserve_node_slots as take_slots_on_nodes
-from .node_conservative import start_due_node_jobs as start_due_on_nodes
+from .node_conservative import empty_profile, end_due_node_jobs, reserve_node_slots, start_due_node_jobs
 from .nodes import pass_nodes, room_for_pass
 from .queue import enqueue_arrivals
 from .running import end_next_job
@@ -30,10 +27,8 @@ DoneOnNodes = tuple[Array, Array, Array]
 
 @jit_inner
 def next_instant(task: ScheduleState, arrived: int) -> float:
-    """When the next job ends or comes."""
-    now = np.inf
-    if task.counter[RUNNING] > 0:
-        now = task.jobs[task.running[0]].end_s
+    """Return when the next job ends or arrives."""
+    now = task.jobs[task.running[0]].end_s if task.counter[RUNNING] > 0 else np.inf
     if arrived < len(task.jobs):
         now = min(now, task.jobs[arrived].submit_s)
     return now
@@ -41,7 +36,7 @@ def next_instant(task: ScheduleState, arrived: int) -> float:
 
 @jit_cached
 def run_in_order(task: ScheduleState, score: Any, rule: int) -> Done:
-    """Schedule by passes over the queue: without backfilling, with EASY's or with Cobalt's."""
+    """Schedule by passes over the queue: without backfilling, with that of EASY or of Cobalt."""
     times, counts = tables(task)
     size, arrived = 0, 0
     while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
@@ -63,7 +58,7 @@ def run_in_order(task: ScheduleState, score: Any, rule: int) -> Done:
 
 @jit_cached
 def run_conservative(task: ScheduleState) -> Done:
-    """Schedule with a slot for each job, whatever the order of the queue."""
+    """Schedule with a slot for each job, in order of arrival."""
     times, counts = tables(task)
     shape = len(task.parts), ROOM
     profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
@@ -89,12 +84,12 @@ def run_nodes(task: ScheduleState, score: Any, nodes: int, rule: int, counts_onl
     size, arrived, next_s = 0, 0, np.inf
     while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
         now = min(next_instant(task, arrived), next_s)
-        ended = end_all_on_nodes(task, profile, now, holder, rule == CONSERVATIVE)
+        ended = end_due_node_jobs(task, profile, now, holder, rule == CONSERVATIVE)
         arrived = enqueue_arrivals(task, now, arrived)
         spans = room_for_pass(task, spans, nodes)
         if rule == CONSERVATIVE:
-            take_slots_on_nodes(task, profile, now, ended, nodes)
-            next_s = start_due_on_nodes(task, profile, now, holder, spans, masks[0])
+            reserve_node_slots(task, profile, now, ended, nodes)
+            next_s = start_due_node_jobs(task, profile, now, holder, spans, masks[0])
         else:
             pass_nodes(task, now, score, holder, masks, spans, rule == EASY, counts_only)
         times, counts = grow_tables(times, counts, size)

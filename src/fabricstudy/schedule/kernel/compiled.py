@@ -1,7 +1,7 @@
-"""How the kernel is compiled, and what its modules share.
+"""Compilation of the kernel, and constants of its modules.
 
-What numba has compiled it keeps for as long as the file of the function stays as it is; files of functions that are
-called do not count. So it keeps what is ours in a folder whose name has a digest of all the sources.
+numba keeps a compiled function as long as the file of that function is unchanged, whatever it calls. So the functions
+are cached in a folder named by a digest of all sources.
 """
 
 import os
@@ -25,35 +25,30 @@ FIRST, LAST, RUNNING, STAMP, SPANS = range(5)
 """Indices into `ScheduleState.counter`."""
 
 GONE = -1
-"""Stands in the queue where a job has left it."""
+"""Marks the position of a job that has left the queue."""
 
 _FLOATS = types.Array(types.float64, 1, "C")
 SCORE = types.void(types.float64, _FLOATS, _FLOATS, _FLOATS, _FLOATS)
 """Type of an order's `score`."""
 
 
-def jit_inner(function: F) -> F:
-    """Compile what only compiled code calls, and what makes no arrays: none of them are counted as used then."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    compiled: F = njit(**options)(function)
-    return compiled
+_config: Any = numba.config
+_njit: Any = njit
+_options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
+jit_allocating: Callable[[F], F] = _njit(**_options)
+"""Compile a function that only compiled code calls."""
 
-def jit_allocating(function: F) -> F:
-    """Compile what only compiled code calls, and what may make arrays."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: F = njit(**options)(function)
-    return compiled
-
+jit_inner: Callable[[F], F] = _njit(**_options, _nrt=False)
+"""Compile a function that only compiled code calls, and that allocates no arrays, without counting references."""
 
 _SCHEDULE = Path(__file__).parents[1]
-_config: Any = numba.config
 SOURCES = (*_SCHEDULE.glob("kernel/*.py"), *_SCHEDULE.glob("order/*.py"), _SCHEDULE / "state.py")
-"""All files whose code is compiled."""
+"""All files with compiled code."""
 
 
 def cache_folder(sources: Iterable[Path] = SOURCES) -> Path:
-    """Return the folder of what is compiled of these sources: below that of numba's own, if it may write there."""
+    """Return the cache folder of these sources: below numba's, this package's or, where read-only, the user's."""
     digest = sha256(b"".join(path.read_bytes() for path in sorted(sources))).hexdigest()[:12]
     of_user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fabricstudy")
     usual = _SCHEDULE / "__pycache__" if os.access(_SCHEDULE, os.W_OK) else of_user
@@ -62,7 +57,7 @@ def cache_folder(sources: Iterable[Path] = SOURCES) -> Path:
 
 @contextmanager
 def _caching() -> Iterator[None]:
-    """Let numba keep the functions that are decorated meanwhile in our folder."""
+    """Cache the functions that are decorated within this context in `cache_folder`."""
     before, _config.CACHE_DIR = _config.CACHE_DIR, str(cache_folder())
     try:
         yield
@@ -71,15 +66,31 @@ def _caching() -> Iterator[None]:
 
 
 def jit_cached(function: F) -> F:
-    """Compile what Python calls, once for the sources as they are."""
-    options: dict[str, Any] = {"cache": True}
+    """Compile a function that Python calls, once for these sources."""
     with _caching():
-        compiled: F = njit(**options)(function)
+        compiled: F = _njit(cache=True)(function)
     return compiled
+
+
+@jit_inner
+def sift(task: Any, heap: Any, position: int, size: int, comes_first: Any) -> None:
+    """Move the entry of a heap down to its position; `comes_first` compares two entries."""
+    moved = heap[position]
+    while True:
+        child = 2 * position + 1
+        if child >= size:
+            break
+        if child + 1 < size and comes_first(task, heap[child + 1], heap[child]):
+            child += 1
+        if not comes_first(task, heap[child], moved):
+            break
+        heap[position] = heap[child]
+        position = child
+    heap[position] = moved
 
 
 @cache
 def compiled_score(order: type[Order]) -> Any:
-    """Compile the score of an order for the loops; that of an extension again in each process."""
+    """Compile the score of an order for the event loop; that of an extension in each process."""
     with _caching():
         return cfunc(SCORE, cache=not extension_package(order.__module__))(order.score)

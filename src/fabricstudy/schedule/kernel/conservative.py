@@ -1,10 +1,8 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
-"""Slots for everybody: conservative backfilling.
+"""Conservative backfilling: a slot for every job.
 
-The *profile* has for each partition the slots that keep it from use, of running and of waiting jobs, by their begin:
-`job`, `begin` and `end_next_job` [partitions, room]; `filled` of a partition says how many. The stamp counts what is
-given up: only a partition that was `freed` after a job `tried` can give it an earlier slot.
+The *profile* has for each partition the slots, of running and of waiting jobs, that block it, by their begin: `job`,
+`begin` and `end` [partitions, room]; `filled` of a partition is their number. The stamp counts freed slots: only a
+partition that was `freed` after a job `tried` can give it an earlier slot.
 """
 
 import numpy as np
@@ -18,51 +16,47 @@ from .running import end_next_job, requested_on_s, start_job
 Profile = tuple[Array, Array, Array]
 
 ROOM = 16
-"""Slots of a partition that a profile has room for at first."""
+"""Initial number of slots of a partition in a profile."""
 
 
 @jit_allocating
 def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profile:
     """Return the profile with room for one more slot of a partition."""
     job, begin, end = profile
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        if task.parts[task.conflicts[at].other].filled == job.shape[1]:
-            return (
-                np.concatenate((job, np.empty_like(job)), axis=1),
-                np.concatenate((begin, np.empty_like(begin)), axis=1),
-                np.concatenate((end, np.empty_like(end)), axis=1),
-            )
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        if task.parts[task.conflicts[index].other].filled == job.shape[1]:
+            return np.hstack((job, job)), np.hstack((begin, begin)), np.hstack((end, end))
     return profile
 
 
 @jit_inner
 def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
-    """Enter a slot in the rows of all that conflicts with a partition."""
+    """Insert a slot in the rows of all partitions that conflict with a partition."""
     job, begin, end = profile
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        row = task.conflicts[at].other
-        place = task.parts[row].filled
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        row = task.conflicts[index].other
+        position = task.parts[row].filled
         task.parts[row].filled += 1
-        while place > 0 and begin[row, place - 1] > begin_s:
-            job[row, place] = job[row, place - 1]
-            begin[row, place] = begin[row, place - 1]
-            end[row, place] = end[row, place - 1]
-            place -= 1
-        job[row, place], begin[row, place], end[row, place] = owner, begin_s, end_s
+        while position > 0 and begin[row, position - 1] > begin_s:
+            job[row, position] = job[row, position - 1]
+            begin[row, position] = begin[row, position - 1]
+            end[row, position] = end[row, position - 1]
+            position -= 1
+        job[row, position], begin[row, position], end[row, position] = owner, begin_s, end_s
 
 
 @jit_inner
 def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
-    """Take the slot of a job out again."""
+    """Remove the slot of a job."""
     job, begin, end = profile
     partition = task.jobs[owner].slot
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        row = task.conflicts[at].other
-        place = 0
-        while job[row, place] != owner:
-            place += 1
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        row = task.conflicts[index].other
+        position = 0
+        while job[row, position] != owner:
+            position += 1
         task.parts[row].filled -= 1
-        for later in range(place, task.parts[row].filled):
+        for later in range(position, task.parts[row].filled):
             job[row, later] = job[row, later + 1]
             begin[row, later] = begin[row, later + 1]
             end[row, later] = end[row, later + 1]
@@ -70,10 +64,10 @@ def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
 
 @jit_inner
 def note_freed(task: ScheduleState, partition: int) -> None:
-    """Note that a slot on a partition was given up, for all that conflicts with it."""
+    """Record for all conflicting partitions that a slot on a partition was freed."""
     task.counter[STAMP] += 1
-    for at in range(task.parts[partition].first, task.parts[partition].last):
-        other = task.conflicts[at].other
+    for index in range(task.parts[partition].first, task.parts[partition].last):
+        other = task.conflicts[index].other
         task.parts[other].freed = task.counter[STAMP]
         for of in range(task.parts[other].groups_first, task.parts[other].groups_last):
             task.groups[task.groups_of[of]].freed = task.counter[STAMP]
@@ -83,15 +77,15 @@ def note_freed(task: ScheduleState, partition: int) -> None:
 def earliest_gap_s(
     task: ScheduleState, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float
 ) -> float:
-    """When nobody but a job itself uses a partition for so long at the earliest, if it is no later than `before`."""
+    """Return the earliest time from which no other job uses a partition for so long, if it is by `before`."""
     job, begin, end = profile
     at_s = now
-    for place in range(task.parts[partition].filled):
-        if end[partition, place] <= at_s or job[partition, place] == owner:
+    for position in range(task.parts[partition].filled):
+        if end[partition, position] <= at_s or job[partition, position] == owner:
             continue
-        if begin[partition, place] >= at_s + requested:
+        if begin[partition, position] >= at_s + requested:
             break
-        at_s = end[partition, place]
+        at_s = end[partition, position]
         if at_s > before:
             break
     return at_s
@@ -99,13 +93,13 @@ def earliest_gap_s(
 
 @jit_inner
 def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tuple[int, float]:
-    """Return the earliest slot of a job: the one that it has, unless a partition that was freed since is better."""
+    """Return the earliest slot of a job: its slot, unless a partition that was freed since then is better."""
     group = task.jobs[job].group
     best, best_s, since = task.jobs[job].slot, task.jobs[job].slot_s, task.jobs[job].tried
     if best < 0:
         best_s, since = np.inf, -1
-    for at in range(task.groups[group].first, task.groups[group].last):
-        partition = task.members[at]
+    for index in range(task.groups[group].first, task.groups[group].last):
+        partition = task.members[index]
         if task.parts[partition].freed > since:
             requested = requested_on_s(task, job, task.parts[partition].variant)
             at_s = earliest_gap_s(task, profile, job, partition, now, requested, best_s)
@@ -116,12 +110,12 @@ def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tup
 
 @jit_allocating
 def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool) -> Profile:
-    """Let each waiting job, in order of arrival, take the earliest slot; give the profile.
+    """Reserve the earliest slot of each waiting job, in order of arrival; return the profile.
 
-    Those that have one give it up for that only if a job has ended.
+    A slot is replaced only if a job has ended.
     """
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.queue_job[place]
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        job = task.queue_job[position]
         old = task.jobs[job].slot
         if old >= 0 and not (ended and task.groups[task.jobs[job].group].freed > task.jobs[job].tried):
             continue
@@ -142,37 +136,37 @@ def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool
 
 @jit_inner
 def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
-    """Start jobs whose slot has come; where one runs longer than it asked for, the slot is lost.
+    """Start jobs whose slot has begun; return when the next slot begins.
 
-    Gives when the next slot begins.
+    A slot is lost if a job still runs there after its requested time.
     """
     next_s = np.inf
     passed = False
-    place = task.counter[FIRST]
-    while place < task.counter[LAST]:
-        job = task.queue_job[place]
+    position = task.counter[FIRST]
+    while position < task.counter[LAST]:
+        job = task.queue_job[position]
         slot = task.jobs[job].slot
         last = task.counter[LAST]
         if task.jobs[job].slot_s > now:
             next_s = min(next_s, task.jobs[job].slot_s)
         elif task.parts[slot].blockers == 0:
             start_job(task, now, job, slot, passed)
-            remove(task, place)
-            # Either those behind it have moved up, or those before it have moved back.
-            place += last == task.counter[LAST]
+            remove(task, position)
+            # Either the jobs behind it moved forward, or those before it moved back.
+            position += last == task.counter[LAST]
             continue
         else:
             remove_slot(task, profile, job)
             note_freed(task, slot)
             task.jobs[job].slot = -1
         passed = True
-        place += 1
+        position += 1
     return next_s
 
 
 @jit_inner
 def end_due_jobs(task: ScheduleState, profile: Profile, now: float) -> bool:
-    """End all that ends now, and say whether anything did."""
+    """End all jobs that end now; return whether there were any."""
     ended = False
     while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
         job = end_next_job(task)

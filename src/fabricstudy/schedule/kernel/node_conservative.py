@@ -1,10 +1,8 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
 """Conservative backfilling on nodes without a topology.
 
-Nodes are alike and a job keeps those it started on, so a slot is a time and a number of nodes: that many are free when
-it begins. The *profile* has the nodes in use by slots of running and of waiting jobs, as steps: from time `at_s[k]` to
-the next one `used[k]` [steps]; the number of steps is `steps[0]`.
+Nodes are alike and a job keeps its nodes, so a slot is a time and a number of nodes: that many are free when it begins.
+The *profile* is the number of nodes in slots of running and waiting jobs, in steps: `used[k]` from time `at_s[k]` to
+the next one [steps]; the number of steps is `steps[0]`.
 """
 
 import numpy as np
@@ -28,34 +26,34 @@ def empty_profile(task: ScheduleState) -> Profile:
 
 @jit_inner
 def step_at(profile: Profile, then: float) -> int:
-    """Return the step that begins at a time; the step that holds the time is cut in two if there is none."""
+    """Return the step that begins at a time, after splitting the step that contains it if there is none."""
     at_s, used, steps = profile
-    place = steps[0]
-    while at_s[place - 1] > then:
-        place -= 1
-    if at_s[place - 1] == then:
-        return place - 1
-    for later in range(steps[0], place, -1):
+    position = steps[0]
+    while at_s[position - 1] > then:
+        position -= 1
+    if at_s[position - 1] == then:
+        return position - 1
+    for later in range(steps[0], position, -1):
         at_s[later], used[later] = at_s[later - 1], used[later - 1]
-    at_s[place], used[place] = then, used[place - 1]
+    at_s[position], used[position] = then, used[position - 1]
     steps[0] += 1
-    return place
+    return position
 
 
 @jit_inner
 def add(profile: Profile, now: float, begin_s: float, end_s: float, nodes: int) -> None:
-    """Add nodes to the use from one time to another, forget what is past, and join steps of equal use."""
+    """Add nodes to the use from one time to another, drop past steps, and join steps of equal use."""
     at_s, used, steps = profile
     if end_s <= now:
         return
     first = step_at(profile, max(begin_s, now))
-    for place in range(first, step_at(profile, end_s)):
-        used[place] += nodes
+    for position in range(first, step_at(profile, end_s)):
+        used[position] += nodes
     size = 0
-    for place in range(steps[0]):
-        is_past = place + 1 < steps[0] and at_s[place + 1] <= now
-        if not is_past and (size == 0 or used[place] != used[size - 1]):
-            at_s[size], used[size] = at_s[place], used[place]
+    for position in range(steps[0]):
+        is_past = position + 1 < steps[0] and at_s[position + 1] <= now
+        if not is_past and (size == 0 or used[position] != used[size - 1]):
+            at_s[size], used[size] = at_s[position], used[position]
             size += 1
     at_s[0] = -np.inf
     steps[0] = size
@@ -66,19 +64,19 @@ def earliest_s(profile: Profile, now: float, requested: float, most: int) -> flo
     """Return the earliest time from which no more than `most` nodes are in use for so long."""
     at_s, used, steps = profile
     then = now
-    for place in range(steps[0]):
-        if place + 1 < steps[0] and at_s[place + 1] <= then:
+    for position in range(steps[0]):
+        if position + 1 < steps[0] and at_s[position + 1] <= then:
             continue
-        if at_s[place] >= then + requested:
+        if at_s[position] >= then + requested:
             break
-        if used[place] > most:
-            then = at_s[place + 1]
+        if used[position] > most:
+            then = at_s[position + 1]
     return then
 
 
 @jit_inner
 def end_due_node_jobs(task: ScheduleState, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
-    """End all that ends now, with what is left of slots if there are any; return whether anything did."""
+    """End all jobs that end now, and the rest of their slots if they have any; return whether any ended."""
     ended = False
     while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
         job = pop(task)
@@ -93,9 +91,9 @@ def end_due_node_jobs(task: ScheduleState, profile: Profile, now: float, holder:
 
 @jit_inner
 def reserve_node_slots(task: ScheduleState, profile: Profile, now: float, ended: bool, nodes: int) -> None:
-    """Let each waiting job, in order of arrival, take the earliest slot; those that have one only if a job ended."""
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.queue_job[place]
+    """Reserve the earliest slot of each waiting job, in order of arrival; replace a slot only if a job ended."""
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        job = task.queue_job[position]
         has_slot = task.jobs[job].slot >= 0
         if has_slot and not ended:
             continue
@@ -111,31 +109,31 @@ def reserve_node_slots(task: ScheduleState, profile: Profile, now: float, ended:
 
 @jit_inner
 def start_due_node_jobs(
-    task: ScheduleState, profile: Profile, now: float, holder: Array, spans: Array, nobody: Array
+    task: ScheduleState, profile: Profile, now: float, holder: Array, spans: Array, no_nodes: Array
 ) -> float:
-    """Start jobs whose slot has come; where too few nodes are free, since jobs overrun, the slot is lost.
+    """Start jobs whose slot has begun; return when the next slot begins.
 
-    Returns when the next slot begins.
+    A slot is lost if too few nodes are free, since jobs overran their requests.
     """
     next_s, passed = np.inf, False
-    free = count_free_nodes(holder, nobody)
-    place = task.counter[FIRST]
-    while place < task.counter[LAST]:
-        job = task.queue_job[place]
+    free = count_free_nodes(holder, no_nodes)
+    position = task.counter[FIRST]
+    while position < task.counter[LAST]:
+        job = task.queue_job[position]
         wanted, last = int(task.jobs[job].nodes), task.counter[LAST]
         if task.jobs[job].slot_s > now:
             next_s = min(next_s, task.jobs[job].slot_s)
         elif free >= wanted:
-            allocate_nodes(task, job, holder, nobody, spans)
+            allocate_nodes(task, job, holder, no_nodes, spans)
             begin(task, now, job, 0, 0, passed)
             free -= wanted
-            remove(task, place)
-            # Either those behind it have moved up, or those before it have moved back.
-            place += last == task.counter[LAST]
+            remove(task, position)
+            # Either the jobs behind it moved forward, or those before it moved back.
+            position += last == task.counter[LAST]
             continue
         else:
             add(profile, now, now, now + requested_on_s(task, job, 0), -wanted)
             task.jobs[job].slot = -1
         passed = True
-        place += 1
+        position += 1
     return next_s

@@ -1,9 +1,7 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
-"""Nodes without a topology.
+"""Scheduling passes on nodes without a topology.
 
-`holder` [nodes] has the job on each node or -1. Of `masks` [2, nodes] the second row is what is reserved for the head
-of the queue, and the first is nothing. `spans` [room, 3] has the nodes of each job: job, first node, last node.
+`holder` [nodes] has the job on each node or -1. Of `masks` [2, nodes] the second row marks the nodes reserved for the
+head of the queue, and the first none. `spans` [room, 3] has the nodes of each job: job, first node, last node.
 """
 
 from typing import Any
@@ -12,13 +10,13 @@ import numpy as np
 
 from ..state import Array, ScheduleState
 from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, jit_allocating, jit_inner
-from .queue import all_places, compact_queue, next_place, update_scores
+from .queue import all_positions, compact_queue, next_position, update_scores
 from .running import begin, shortest
 
 
 @jit_allocating
 def room_for_pass(task: ScheduleState, spans: Array, nodes: int) -> Array:
-    """Return the spans with room for a pass: each node is given away once at most."""
+    """Return the spans with room for a pass, which allocates each node at most once."""
     while task.counter[SPANS] + nodes > len(spans):
         spans = np.concatenate((spans, np.empty_like(spans)))
     return spans
@@ -26,7 +24,7 @@ def room_for_pass(task: ScheduleState, spans: Array, nodes: int) -> Array:
 
 @jit_inner
 def allocate_nodes(task: ScheduleState, job: int, holder: Array, reserved: Array, spans: Array) -> None:
-    """Return a job the free nodes of the lowest numbers that are not reserved."""
+    """Allocate to a job the free nodes of the lowest numbers that are not reserved."""
     left = task.jobs[job].nodes
     for node in range(len(holder)):
         if left > 0 and holder[node] < 0 and not reserved[node]:
@@ -51,15 +49,15 @@ def count_free_nodes(holder: Array, reserved: Array) -> int:
 
 @jit_inner
 def expected_s(task: ScheduleState, now: float, job: int) -> float:
-    """When a running job ends by its request; now if it is beyond it."""
+    """Return when a running job ends by its request; now if that time is past."""
     return max(now, task.jobs[job].expected_s)
 
 
 @jit_inner
 def count_by(task: ScheduleState, now: float, then: float, free: int) -> int:
     """Count the nodes that are free at a time by the requests of running jobs."""
-    for place in range(task.counter[RUNNING]):
-        job = task.running[place]
+    for position in range(task.counter[RUNNING]):
+        job = task.running[position]
         if expected_s(task, now, job) <= then:
             free += int(task.jobs[job].nodes)
     return free
@@ -69,11 +67,11 @@ def count_by(task: ScheduleState, now: float, then: float, free: int) -> int:
 def reserve_nodes(
     task: ScheduleState, now: float, head: int, free: int, holder: Array, reserved: Array
 ) -> tuple[float, int]:
-    """Reserve the lowest nodes that are free as soon as there are enough; give when, and how many are left then."""
+    """Reserve the lowest nodes as soon as enough are free; return when, and how many others are free then."""
     wanted = int(task.jobs[head].nodes)
     then = np.inf
-    for place in range(task.counter[RUNNING]):
-        at_s = expected_s(task, now, task.running[place])
+    for position in range(task.counter[RUNNING]):
+        at_s = expected_s(task, now, task.running[position])
         if at_s < then and count_by(task, now, at_s, free) >= wanted:
             then = at_s
     left = wanted
@@ -95,27 +93,27 @@ def pass_nodes(
     is_easy: bool,
     counts_only: bool,
 ) -> None:
-    """Start jobs in order; with EASY, later ones too that do not delay the first that has to wait."""
+    """Start jobs in order; with EASY, also later ones that do not delay the first that must wait."""
     update_scores(task, now, score)
-    size = all_places(task)
+    size = all_positions(task)
     low, high = task.counter[LAST], -1
     spare, then, has_head = 0, now, False
     free = count_free_nodes(holder, masks[0])
-    for taken in range(size):
-        at = next_place(task, taken, size)
-        job = task.queue_job[at]
+    for visited in range(size):
+        position = next_position(task, visited, size)
+        job = task.queue_job[position]
         wanted = int(task.jobs[job].nodes)
-        # Only a job that runs on into the reserved time has to leave alone what is reserved.
-        runs_on = has_head and now + shortest(task, job) > then
-        keeps_off = masks[1] if runs_on and not counts_only else masks[0]
-        fits = free >= wanted and not (runs_on and counts_only and spare < wanted)
-        if fits and count_free_nodes(holder, keeps_off) >= wanted:
-            allocate_nodes(task, job, holder, keeps_off, spans)
+        # Only a job that runs into the reserved time must avoid the reserved nodes.
+        overlaps = has_head and now + shortest(task, job) > then
+        avoided = masks[1] if overlaps and not counts_only else masks[0]
+        fits = free >= wanted and not (overlaps and counts_only and spare < wanted)
+        if fits and count_free_nodes(holder, avoided) >= wanted:
+            allocate_nodes(task, job, holder, avoided, spans)
             begin(task, now, job, 0, 0, has_head)
-            spare -= wanted if runs_on else 0
+            spare -= wanted if overlaps else 0
             free -= wanted
-            task.queue_job[at] = GONE
-            low, high = min(low, at), max(high, at)
+            task.queue_job[position] = GONE
+            low, high = min(low, position), max(high, position)
         elif not is_easy:
             break
         elif not has_head:
@@ -129,8 +127,8 @@ def pass_nodes(
 
 @jit_inner
 def smallest_request_nodes(task: ScheduleState) -> float:
-    """Nodes of the smallest job that waits."""
+    """Return the nodes of the smallest waiting job."""
     least = np.inf
-    for place in range(task.counter[FIRST], task.counter[LAST]):
-        least = min(least, task.queue_nodes[place])
+    for position in range(task.counter[FIRST], task.counter[LAST]):
+        least = min(least, task.queue_nodes[position])
     return least

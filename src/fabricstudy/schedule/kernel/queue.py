@@ -1,16 +1,14 @@
-# Values of records are of any type to mypy.
-# mypy: disable-error-code="no-any-return"
-"""Jobs that wait, and which of them comes first."""
+"""The queue of waiting jobs and its order."""
 
 from typing import Any
 
 from ..state import ScheduleState
-from .compiled import FIRST, GONE, LAST, jit_inner
+from .compiled import FIRST, GONE, LAST, jit_inner, sift
 
 
 @jit_inner
 def move(task: ScheduleState, source: int, target: int) -> None:
-    """Let what stands at one place stand at another one."""
+    """Copy an entry of the queue to another position."""
     task.queue_job[target] = task.queue_job[source]
     task.queue_submit_s[target] = task.queue_submit_s[source]
     task.queue_request_s[target] = task.queue_request_s[source]
@@ -20,23 +18,23 @@ def move(task: ScheduleState, source: int, target: int) -> None:
 
 @jit_inner
 def insert(task: ScheduleState, job: int) -> None:
-    """Put a job into the queue: where it belongs if the order never changes, else at the end."""
-    place = task.counter[LAST]
+    """Insert a job into the queue: at its position if the order never changes, else at the end."""
+    position = task.counter[LAST]
     task.counter[LAST] += 1
     if not task.changes:
-        while place > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[place - 1]].place:
-            move(task, place - 1, place)
-            place -= 1
-    task.queue_job[place] = job
-    task.queue_submit_s[place] = task.jobs[job].submit_s
-    task.queue_request_s[place] = task.jobs[job].request_s
-    task.queue_nodes[place] = task.jobs[job].nodes
+        while position > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[position - 1]].place:
+            move(task, position - 1, position)
+            position -= 1
+    task.queue_job[position] = job
+    task.queue_submit_s[position] = task.jobs[job].submit_s
+    task.queue_request_s[position] = task.jobs[job].request_s
+    task.queue_nodes[position] = task.jobs[job].nodes
     task.groups[task.jobs[job].group].waiting += 1
 
 
 @jit_inner
 def enqueue_arrivals(task: ScheduleState, now: float, arrived: int) -> int:
-    """Queue all that comes now; give how many have come so far."""
+    """Queue the jobs submitted by now; return the number of jobs submitted so far."""
     while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
         insert(task, arrived)
         arrived += 1
@@ -45,40 +43,40 @@ def enqueue_arrivals(task: ScheduleState, now: float, arrived: int) -> int:
 
 @jit_inner
 def compact_queue(task: ScheduleState, low: int, high: int) -> None:
-    """Take out the jobs that are gone, all of which stand from one place to another; the others keep their order."""
+    """Remove the gone jobs, all at positions `low` to `high`; the others keep their order."""
     first, last = task.counter[FIRST], task.counter[LAST]
     if high - first < last - low:
-        place = high
-        for at in range(high, first - 1, -1):
-            if task.queue_job[at] != GONE:
-                if at != place:
-                    move(task, at, place)
-                place -= 1
-        task.counter[FIRST] = place + 1
+        target = high
+        for source in range(high, first - 1, -1):
+            if task.queue_job[source] != GONE:
+                if source != target:
+                    move(task, source, target)
+                target -= 1
+        task.counter[FIRST] = target + 1
     else:
-        place = low
-        for at in range(low, last):
-            if task.queue_job[at] != GONE:
-                if at != place:
-                    move(task, at, place)
-                place += 1
-        task.counter[LAST] = place
+        target = low
+        for source in range(low, last):
+            if task.queue_job[source] != GONE:
+                if source != target:
+                    move(task, source, target)
+                target += 1
+        task.counter[LAST] = target
 
 
 @jit_inner
-def remove(task: ScheduleState, at: int) -> None:
-    """Take a job out of the queue; places behind it change, or those before it."""
+def remove(task: ScheduleState, position: int) -> None:
+    """Remove a job from the queue; the positions behind it change, or those before it."""
     if task.changes:
-        move(task, task.counter[FIRST], at)
+        move(task, task.counter[FIRST], position)
         task.counter[FIRST] += 1
     else:
-        task.queue_job[at] = GONE
-        compact_queue(task, at, at)
+        task.queue_job[position] = GONE
+        compact_queue(task, position, position)
 
 
 @jit_inner
 def update_scores(task: ScheduleState, now: float, score: Any) -> None:
-    """Compute the scores of all that wait, if they change."""
+    """Compute the scores of all waiting jobs, if they change."""
     if task.changes:
         first, last = task.counter[FIRST], task.counter[LAST]
         score(
@@ -91,67 +89,48 @@ def update_scores(task: ScheduleState, now: float, score: Any) -> None:
 
 
 @jit_inner
-def comes_before(task: ScheduleState, one: int, other: int) -> bool:
-    """Return whether the job at one place comes before that at another one, where the order changes."""
-    first, second = task.queue_score[one], task.queue_score[other]
-    return first > second or (first == second and task.queue_job[one] < task.queue_job[other])
+def comes_before(task: ScheduleState, a: int, b: int) -> bool:
+    """Return whether the job at position `a` of the queue comes before that at `b`, in an order that changes."""
+    first, second = task.queue_score[a], task.queue_score[b]
+    return first > second or (first == second and task.queue_job[a] < task.queue_job[b])
 
 
 @jit_inner
 def head(task: ScheduleState) -> int:
-    """Place of the first job in the queue's order."""
+    """Return the position of the first job in the queue's order."""
     best = task.counter[FIRST]
     if task.changes:
-        score = task.queue_score
-        for place in range(best + 1, task.counter[LAST]):
-            if score[place] >= score[best] and comes_before(task, place, best):
-                best = place
+        for position in range(best + 1, task.counter[LAST]):
+            if comes_before(task, position, best):
+                best = position
     return best
 
 
 @jit_inner
-def sift(task: ScheduleState, place: int, size: int) -> None:
-    """Let a place of the heap sink to where it belongs."""
-    heap = task.heap
-    moved = heap[place]
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and comes_before(task, heap[child + 1], heap[child]):
-            child += 1
-        if not comes_before(task, heap[child], moved):
-            break
-        heap[place] = heap[child]
-        place = child
-    heap[place] = moved
-
-
-@jit_inner
 def make_heap(task: ScheduleState, size: int) -> None:
-    """Order the first `size` places in `heap`, so that the one that comes first in the queue's order is on top."""
-    for place in range(size // 2 - 1, -1, -1):
-        sift(task, place, size)
+    """Make a heap of the first `size` positions in `heap`, with the first in the queue's order on top."""
+    for position in range(size // 2 - 1, -1, -1):
+        sift(task, task.heap, position, size, comes_before)
 
 
 @jit_inner
-def all_places(task: ScheduleState) -> int:
-    """Make ready all places of the queue for `next_place`; give how many there are."""
+def all_positions(task: ScheduleState) -> int:
+    """Prepare all positions of the queue for `next_position`; return their number."""
     size = task.counter[LAST] - task.counter[FIRST]
     if task.changes:
-        for place in range(size):
-            task.heap[place] = task.counter[FIRST] + place
+        for position in range(size):
+            task.heap[position] = task.counter[FIRST] + position
         make_heap(task, size)
     return size
 
 
 @jit_inner
-def next_place(task: ScheduleState, taken: int, size: int) -> int:
-    """Return the place that comes next in the queue's order, after so many were taken of `size`."""
+def next_position(task: ScheduleState, visited: int, size: int) -> int:
+    """Return the next position in the queue's order, after `visited` of `size` positions."""
     if not task.changes:
-        return task.counter[FIRST] + taken
-    left = size - taken - 1
+        return task.counter[FIRST] + visited
+    left = size - visited - 1
     top = task.heap[0]
     task.heap[0] = task.heap[left]
-    sift(task, 0, left)
+    sift(task, task.heap, 0, left, comes_before)
     return top

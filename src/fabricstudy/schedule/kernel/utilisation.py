@@ -1,4 +1,4 @@
-"""How the machine is used at an instant, and why the rest of it is idle."""
+"""Use of the machine at an instant, and the causes of idle midplanes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from .nodes import count_free_nodes, smallest_request_nodes
 
 @jit_allocating
 def tables(task: ScheduleState) -> tuple[Array, Array]:
-    """Make room for the time of each instant, and for what is counted then."""
+    """Return empty tables of the time of each instant, and of its counts."""
     size = 2 * len(task.jobs)
     return np.empty(size), np.empty((size, 6), np.int64)
 
@@ -35,7 +35,7 @@ def popcount(bits: Any) -> int:
 
 @jit_inner
 def causes(task: ScheduleState) -> tuple[int, int]:
-    """Count idle midplanes that are so for want of cables, and those that are held."""
+    """Count the midplanes that are idle for lack of cables, and those that are held."""
     cables, held = 0, 0
     for word in range(len(task.used)):
         lacks, has = np.uint64(0), np.uint64(0)
@@ -43,8 +43,8 @@ def causes(task: ScheduleState) -> tuple[int, int]:
             if task.groups[group].waiting == 0:
                 continue
             seats, free = np.uint64(0), np.uint64(0)
-            for at in range(task.groups[group].first, task.groups[group].last):
-                partition = task.members[at]
+            for index in range(task.groups[group].first, task.groups[group].last):
+                partition = task.members[index]
                 if task.parts[partition].seats == 0:
                     seats |= task.words[partition, word]
                     if task.parts[partition].blockers == 0:
@@ -57,43 +57,36 @@ def causes(task: ScheduleState) -> tuple[int, int]:
 
 
 @jit_inner
-def note(task: ScheduleState, now: float, times: Array, counts: Array, at: int, busy: int, idle: int) -> int:
-    """Note what is known whatever the cause: `scattered` is what is left over; give how many jobs wait."""
+def note(
+    task: ScheduleState, now: float, times: Array, counts: Array, row: int, busy: int, idle: int, cables: int, held: int
+) -> None:
+    """Record the counts of an instant; idle midplanes without a cause are empty if no job waits, else scattered."""
     queue = task.counter[LAST] - task.counter[FIRST]
-    times[at] = now
-    counts[at, 0] = busy
-    counts[at, 1] = idle if queue == 0 else 0
-    counts[at, 2] = 0
-    counts[at, 3] = 0
-    counts[at, 4] = 0 if queue == 0 else idle
-    counts[at, 5] = queue
-    return int(queue)
+    times[row] = now
+    counts[row, 0] = busy
+    counts[row, 1] = 0 if queue else idle
+    counts[row, 2] = cables
+    counts[row, 3] = held
+    counts[row, 4] = idle - cables - held if queue else 0
+    counts[row, 5] = queue
 
 
 @jit_inner
-def note_cause(counts: Array, at: int, cause: int, count: int) -> None:
-    """Count idle midplanes, or nodes, for a cause instead of as `scattered`."""
-    counts[at, cause] = count
-    counts[at, 4] -= count
-
-
-@jit_inner
-def record(task: ScheduleState, now: float, times: Array, counts: Array, at: int) -> None:
-    """Note how the machine is used from now on: busy, empty, cables, held, scattered, queue."""
-    busy = 0
+def record(task: ScheduleState, now: float, times: Array, counts: Array, row: int) -> None:
+    """Record the use of the machine from now on: busy, empty, cables, held, scattered, queue."""
+    busy, cables, held = 0, 0, 0
     for word in range(len(task.used)):
         busy += popcount(task.used[word])
-    if note(task, now, times, counts, at, busy, task.midplanes - busy) > 0 and busy < task.midplanes:
+    if busy < task.midplanes and task.counter[FIRST] < task.counter[LAST]:
         cables, held = causes(task)
-        note_cause(counts, at, 2, cables)
-        note_cause(counts, at, 3, held)
+    note(task, now, times, counts, row, busy, task.midplanes - busy, cables, held)
 
 
 @jit_inner
 def record_nodes(
-    task: ScheduleState, now: float, times: Array, counts: Array, at: int, holder: Array, nobody: Array
+    task: ScheduleState, now: float, times: Array, counts: Array, row: int, holder: Array, no_nodes: Array
 ) -> None:
-    """Note how the nodes are used from now on; idle ones are held if a job that waits would find enough."""
-    idle = count_free_nodes(holder, nobody)
-    if note(task, now, times, counts, at, len(holder) - idle, idle) > 0 and smallest_request_nodes(task) <= idle:
-        note_cause(counts, at, 3, idle)
+    """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
+    idle = count_free_nodes(holder, no_nodes)
+    held = idle if smallest_request_nodes(task) <= idle else 0
+    note(task, now, times, counts, row, len(holder) - idle, idle, 0, held)

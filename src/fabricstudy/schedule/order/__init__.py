@@ -1,7 +1,7 @@
-"""Which waiting job comes first: one module an order.
+"""Order of the queue: which waiting job comes first; one module for each order.
 
-In: when waiting jobs were submitted, what they asked for.
-Out: a score for each; the highest comes first.
+In: times of submission and requests of the waiting jobs.
+Out: the score of each; the highest comes first.
 """
 
 from .base import Order

@@ -1,4 +1,4 @@
-"""What every order of the queue has."""
+"""Base class of the orders of the queue."""
 
 from typing import ClassVar
 
@@ -16,13 +16,13 @@ class Order(Kind):
     FAMILY: ClassVar[Family] = Family("order")
 
     changes: ClassVar[bool] = False
-    """Whether the order of two jobs may change while they wait; then scores are computed again at each pass."""
+    """Whether the order of two jobs may change while they wait; then scores are computed at each pass."""
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
         """Write the score of each job into `score`; all arrays are float64 [jobs].
 
-        It is compiled by numba, so plain loops and what numpy functions numba knows will do. Without `changes` it
+        It is compiled by numba: use plain loops and the functions of numpy that numba supports. Without `changes` it
         must not read `now_s`.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The largest first."""
+"""Largest job first."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from .base import Floats, Order
 
 @register
 class LargestFirst(Order):
-    """The job that asked for most nodes first."""
+    """Largest job first, by requested nodes."""
 
     kind: Literal["largest-first"] = "largest-first"
 

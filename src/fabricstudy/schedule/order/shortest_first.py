@@ -1,4 +1,4 @@
-"""The shortest first."""
+"""Shortest job first."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from .base import Floats, Order
 
 @register
 class ShortestFirst(Order):
-    """The job that asked for the shortest time first."""
+    """Shortest job first, by requested time."""
 
     kind: Literal["shortest-first"] = "shortest-first"
 

@@ -9,9 +9,9 @@ from .base import Floats, Order
 
 @register
 class Wfp(Order):
-    """Highest (wait / requested time)^3 x nodes first, again at each pass: Cobalt's utility function WFP.
+    """Highest (wait / requested time)^3 x nodes first, computed at each pass: Cobalt's utility function WFP.
 
-    It favours large jobs, and those that have waited long for what they asked (Tang, Lan, Desai and Buettner:
+    It favours large jobs, and those with long waits relative to their requests (Tang, Lan, Desai and Buettner:
     Fault-aware, utility-based job scheduling on Blue Gene/P systems, CLUSTER 2009).
     """
 

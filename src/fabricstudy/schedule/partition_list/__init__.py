@@ -1,6 +1,6 @@
-"""Which partitions a machine's scheduler has: one module a kind of list.
+"""Lists of partitions of a machine's scheduler: one module for each kind.
 
-In: what a study says of it, and the machine.
+In: the keys of a study, and the machine.
 Out: `Partitions`, with their midplanes and cables, or a `NodePool`.
 """
 

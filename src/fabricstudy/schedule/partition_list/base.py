@@ -1,4 +1,4 @@
-"""What every list of partitions has."""
+"""Base class of the lists of partitions."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -19,14 +19,14 @@ Loops = dict[str, tuple[Loop, ...]]
 
 
 class PartitionList(Kind):
-    """The partitions that a scheduler may give to jobs."""
+    """The partitions that a scheduler allocates to jobs."""
 
     FAMILY: ClassVar[Family] = Family("partition list")
     words: ClassVar[str] = "name of a published list, list of shapes, or mapping of kind"
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:
-        """Let a name stand for a published list, and a list for the shapes in it."""
+        """Expand the name of a published list, and a list of shapes."""
         if isinstance(value, list | tuple):
             return {"kind": "shapes", "shapes": list(value)}
         if isinstance(value, str) and value in LISTS:
@@ -35,45 +35,32 @@ class PartitionList(Kind):
 
     @classmethod
     def check_written(cls, value: Any) -> None:
-        """Refuse the name of a list that is not published."""
+        """Refuse an unknown name."""
         if isinstance(value, str) and value not in LISTS and cls.FAMILY.find(value) is None:
             remedy = suggestion(value, [*LISTS, *cls.FAMILY.kinds])
-            raise ConfigError("no list of this name", remedy, code="unknown-value")
+            raise ConfigError("no such list of partitions", remedy, code="unknown-value")
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Describe a published list's name, and a list of shapes, beside the members."""
+        """Describe the names of published lists, and lists of shapes, in addition to the members."""
         described = super().__get_pydantic_json_schema__(schema, handler)
         if cls.is_family():
             shapes = {"type": "array", "minItems": 1, "items": {"type": "object"}}
             described = {"anyOf": [{"enum": sorted(LISTS)}, shapes, described]}
         return described
 
-    def check(self, machine: Topology) -> None:
-        """Refuse a machine that has no such partitions, as `partitions` does.
-
-        Raises ConfigError with the path below the list.
-        """
-        self.partitions(machine)
-
     def partitions(self, machine: Topology) -> Partitions | NodePool:
         """Return the partitions of a machine, in the order of the list.
 
-        Raises ConfigError with the path below the list, if one does not fit or is listed twice, or the machine is no
-        grid.
+        Raises ConfigError with the path below the list, if a partition does not fit or is listed twice, or the machine
+        is not a grid.
         """
         raise NotImplementedError
 
 
 def grid_of(machine: Topology) -> GridConfig:
-    """Return a machine that has cuboids.
-
-    Raises
-    ------
-    ConfigError
-        If it has none.
-    """
+    """Return the machine, which has cuboids. Raises ConfigError if it is not a grid."""
     if not isinstance(machine, GridConfig):
         problem = f"a machine of kind {machine.kind} has no cuboids"
-        raise ConfigError(problem, "take `kind: nodes`, or a machine that is a grid", code="unsupported")
+        raise ConfigError(problem, "use `kind: nodes`, or a grid", code="unsupported")
     return machine

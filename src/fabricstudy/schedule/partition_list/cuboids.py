@@ -1,4 +1,4 @@
-"""All cuboids that fit."""
+"""All cuboids that fit into a machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
@@ -24,10 +25,10 @@ MAX_PARTITIONS = 20_000
 
 @register
 class Cuboids(PartitionList):
-    """Every cuboid that fits, in every orientation: what a scheduler may give out that has no list.
+    """Every cuboid that fits, in every orientation, for a scheduler without a list; sorted from small to large.
 
-    `prefer` says which of equal size is tried first: those with the largest bisection, those that block the fewest
-    free ones, or those of a published list. The list goes from small to large.
+    Of partitions of equal size, `prefer` selects those that are tried first: those with the largest bisection, those
+    that block the fewest free partitions, or those of a published list.
     """
 
     kind: Literal["cuboids"] = "cuboids"
@@ -51,18 +52,14 @@ class Cuboids(PartitionList):
     @model_validator(mode="after")
     def _has_its_list(self) -> Cuboids:
         if (self.prefer == "production") != (self.production is not None):
-            problem = "`production` belongs to `prefer: production`, and goes with it"
+            problem = "`production` and `prefer: production` need each other"
             raise ConfigError(problem, "give both, or neither", ("production",), code="conflicting-keys")
         return self
 
     def partitions(self, machine: Topology) -> Partitions:
-        """Return all partitions, from small to large."""
         grid = grid_of(machine)
         space = partition_space(grid)
-        try:
-            lines = lines_of(space, self.loops, grid.axis_names)
-        except ConfigError as error:
-            raise error.below("loops") from None
+        lines = lines_of(space, self.loops, grid.axis_names)
         shapes = self._shapes(space)
         listed = [
             Partition(corner, shape, lines.rings(shape))
@@ -71,7 +68,7 @@ class Cuboids(PartitionList):
         ]
         if len(listed) > MAX_PARTITIONS:
             problem = f"{len(listed):,} partitions are too many; at most {MAX_PARTITIONS:,} are scheduled"
-            raise ConfigError(problem, "give `sizes`, or `at: aligned`", code="out-of-range")
+            raise ConfigError(problem, "write `sizes`, or `at: aligned`", code="out-of-range")
         return build_partitions(space, lines, listed, self._ranks(space, shapes))
 
     def _shapes(self, space: PartitionSpace) -> list[Geometry]:
@@ -89,7 +86,7 @@ class Cuboids(PartitionList):
             and (self.sizes is None or math.prod(shape) in self.sizes)
         ]
         if not shapes:
-            raise ConfigError("no cuboid is left", "take other sizes or geometries", code="does-not-fit")
+            raise ConfigError("no cuboid is left", "use other sizes or geometries", code="does-not-fit")
         return sorted(shapes, key=lambda shape: (math.prod(shape), shape))
 
     def _ranks(self, space: PartitionSpace, shapes: list[Geometry]) -> dict[Geometry, int]:
@@ -98,20 +95,18 @@ class Cuboids(PartitionList):
         if self.production is not None:
             listed = canonical(space, self.production, "production")
             return {shape: int(space.canonical(shape) not in listed) for shape in shapes}
-        # The bisection does not depend on where the cuboid stands.
-        capacity = {shape: space.bisection_Bps(shape) for shape in shapes}
-        ranks = {Bps: rank for rank, Bps in enumerate(sorted(set(capacity.values()), reverse=True))}
-        return {shape: ranks[capacity[shape]] for shape in shapes}
+        capacity_Bps = [space.bisection_Bps(shape) for shape in shapes]
+        ranks = np.unique(np.negative(capacity_Bps), return_inverse=True)[1]
+        return dict(zip(shapes, ranks.tolist(), strict=True))
 
 
-def canonical(space: PartitionSpace, geometries: tuple[Geometry, ...], key: str) -> set[Geometry]:
-    """Write geometries as the space does. Raises ConfigError if one does not fit."""
+def canonical(space: PartitionSpace, geometries: tuple[Geometry, ...], *path: str) -> set[Geometry]:
+    """Return geometries in canonical form. Raises ConfigError below `path` if one does not fit."""
     written = set()
-    for place, geometry in enumerate(geometries):
+    for number, geometry in enumerate(geometries):
         try:
             written.add(space.canonical(geometry))
         except FabricstudyError as error:
             problem, remedy = str(error).split("; ", 1)
-            path = (key, str(place))
-            raise ConfigError(problem, remedy, path, list(geometry), "unsupported") from None
+            raise ConfigError(problem, remedy, (*path, str(number)), list(geometry), "unsupported") from None
     return written

@@ -13,20 +13,17 @@ from .base import PartitionList
 
 @register
 class Nodes(PartitionList):
-    """No partitions: a job takes any free nodes, those with the lowest numbers. So do the schedulers of most clusters.
+    """No partitions: a job runs on any free nodes, those with the lowest numbers, as on most clusters.
 
-    It shows what partitions cost, and compares with simulators that know no topology.
+    A baseline for the cost of partitions, and for simulators without a topology.
     """
 
     kind: Literal["nodes"] = "nodes"
     reserve: Literal["set", "count"] = Field(
         "set",
-        description="what `easy` promises a job that has to wait: the nodes of the lowest numbers that are free then, "
-        "or only how many; `conservative` promises how many",
+        description="reservation of `easy` for a waiting job: the nodes of the lowest numbers that are free then, or "
+        "only their number; `conservative` reserves a number",
     )
-
-    def check(self, machine: Topology) -> None:
-        """Accept every machine."""
 
     def partitions(self, machine: Topology) -> NodePool:
         return NodePool(machine.nodes, self.reserve == "count")

@@ -1,15 +1,14 @@
-"""Partitions by their shapes."""
+"""Partitions by shape."""
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Model, Whole
+from fabricstudy.core.model import ConfigError, Model, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import Wrap, spread
-from fabricstudy.structure.partitions import PartitionSpace, partition_space
+from fabricstudy.structure.partitions import partition_space
 from fabricstudy.structure.production import Sides
 
 from ..cables import Lines, Partition, lines_of
@@ -36,7 +35,7 @@ class Shape(Model):
 
 @register
 class Shapes(PartitionList):
-    """Partitions by their shapes, in the order of the list.
+    """Partitions by shape, in the order of the list.
 
     Building blocks are midplanes of a Blue Gene, else routers. Where a machine's cables do not lead past other
     partitions, a ring is possible only in a dimension that the partition spans.
@@ -53,45 +52,36 @@ class Shapes(PartitionList):
     def partitions(self, machine: Topology) -> Partitions:
         grid = grid_of(machine)
         space = partition_space(grid)
-        try:
-            lines = lines_of(space, self.loops, grid.axis_names)
-        except ConfigError as error:
-            raise error.below("loops") from None
+        lines = lines_of(space, self.loops, grid.axis_names)
         listed: list[Partition] = []
-        for place, shape in enumerate(self.shapes):
-            try:
-                listed += _placed(space, lines, shape)
-            except ConfigError as error:
-                raise error.below("shapes", str(place)) from None
-        try:
-            return build_partitions(space, lines, listed)
-        except ConfigError as error:
-            raise error.below("shapes") from None
+        for number, shape in enumerate(self.shapes):
+            with at_path("shapes", str(number)):
+                listed += _placed(lines, shape)
+        with at_path("shapes"):
+            partitions = build_partitions(space, lines, listed)
+        return partitions
 
 
-def _placed(space: PartitionSpace, lines: Lines, shape: Shape) -> Iterator[Partition]:
+def _placed(lines: Lines, shape: Shape) -> list[Partition]:
+    """Return the partitions of a shape."""
     blocks = "x".join(map(str, lines.lengths))
     if len(shape.shape) != len(lines.lengths):
-        problem, remedy = (
-            f"{len(shape.shape)} sides for {len(lines.lengths)} dimensions",
-            f"give one side a dimension of {blocks}",
-        )
+        problem = f"{len(shape.shape)} sides for {len(lines.lengths)} dimensions"
+        remedy = f"write one side for each dimension of {blocks}"
         raise ConfigError(problem, remedy, ("shape",), list(shape.shape), "out-of-range")
     if any(side > length for side, length in zip(shape.shape, lines.lengths, strict=True)):
         problem = f"it does not fit into the {blocks} blocks of the machine"
-        raise ConfigError(problem, "take sides that do", ("shape",), list(shape.shape), "unsupported")
+        raise ConfigError(problem, "use smaller sides", ("shape",), list(shape.shape), "unsupported")
     wrap = _wrap(lines, shape)
     if isinstance(shape.at, str):
-        yield from (
-            Partition(corner, shape.shape, wrap) for corner in lines.corners(shape.shape, shape.at == "aligned")
-        )
-        return
-    firsts = lines.firsts(shape.shape, aligned=False)
-    for place, corner in enumerate(shape.at):
-        if len(corner) != len(firsts) or any(first not in of for first, of in zip(corner, firsts, strict=True)):
+        corners = lines.corners(shape.shape, shape.at == "aligned")
+        return [Partition(corner, shape.shape, wrap) for corner in corners]
+    ranges = lines.firsts(shape.shape, aligned=False)
+    for number, corner in enumerate(shape.at):
+        if len(corner) != len(ranges) or any(first not in firsts for first, firsts in zip(corner, ranges, strict=True)):
             problem = f"a partition of this shape cannot begin there in {blocks} blocks"
-            raise ConfigError(problem, "take another corner", ("at", str(place)), list(corner), "unsupported")
-        yield Partition(corner, shape.shape, wrap)
+            raise ConfigError(problem, "use another corner", ("at", str(number)), list(corner), "unsupported")
+    return [Partition(corner, shape.shape, wrap) for corner in shape.at]
 
 
 def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
@@ -100,11 +90,12 @@ def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
         return rings
     if len(shape.wrap) not in (1, len(rings)):
         problem = f"{len(shape.wrap)} values for {len(rings)} dimensions"
-        raise ConfigError(problem, "give one for all, or one a dimension", ("wrap",), list(shape.wrap), "out-of-range")
+        remedy = "write one for all, or one for each dimension"
+        raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), "out-of-range")
     asked = spread(shape.wrap, len(rings))
     for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
         if wanted and not possible:
             problem = f"the machine cannot close a ring of {shape.shape[number]} blocks in dimension {number}"
-            remedy = "leave `wrap` out, or say false there"
+            remedy = "leave `wrap` out, or write false for this dimension"
             raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), code="does-not-fit")
     return tuple(wanted or side == 1 for wanted, side in zip(asked, shape.shape, strict=True))

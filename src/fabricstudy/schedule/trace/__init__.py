@@ -1,7 +1,7 @@
-"""Where jobs come from: one module a kind of trace.
+"""Traces of jobs: one module for each kind.
 
-In: what a study says of it, the size of the machine, a seed.
-Out: `Jobs`, with a count of what was odd.
+In: the keys of a study, the size of the machine, a seed.
+Out: `Jobs`, with the number of repaired irregularities.
 """
 
 from .base import Trace

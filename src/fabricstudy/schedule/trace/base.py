@@ -1,11 +1,13 @@
-"""What every trace has."""
+"""Base class of the traces."""
+
+from __future__ import annotations
 
 import math
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Family, Kind
@@ -15,52 +17,49 @@ from fabricstudy.core.quantities import Moment
 from ..jobs import Floats, Jobs
 
 OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
-"""Above 3, a queue is all there is to see."""
+"""Above 3, the queue only grows."""
 
 Factor = Annotated[Number, Field(ge=1, le=1000)]
 
 
 class Request(Model):
-    """How long jobs ask for."""
+    """Requested times."""
 
-    factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="requested over real time, evenly drawn")
-    round_s: Moment = Field("0 s", alias="round", validate_default=True, description="rounded up to a multiple of it")
+    factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="range of requested over run time, drawn uniformly")
+    round_s: Moment = Field("0 s", alias="round", validate_default=True, description="unit to which it is rounded up")
 
-    def check(self) -> None:
-        """Refuse a range that is none. Raises ConfigError with the path below the trace."""
+    @model_validator(mode="after")
+    def _in_order(self) -> Request:
         least, most = self.factor
         if least > most:
-            path = ("request", "factor")
-            raise ConfigError("an empty range", "swap the two", path, [least, most], code="out-of-range")
+            raise ConfigError("an empty range", "swap the two", ("factor",), [least, most], code="out-of-range")
+        return self
 
     def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
         """Draw the requested time of each job."""
-        wanted = runtime_s * rng.uniform(*self.factor, len(runtime_s))
-        return np.ceil(wanted / self.round_s) * self.round_s if self.round_s else wanted
+        request_s = runtime_s * rng.uniform(*self.factor, len(runtime_s))
+        return np.ceil(request_s / self.round_s) * self.round_s if self.round_s else request_s
 
 
 class Trace(Kind):
-    """The jobs of a schedule: when each comes, what it asks for, and how long it runs."""
+    """The jobs of a schedule: submission, request and run time of each."""
 
     FAMILY: ClassVar[Family] = Family("trace")
 
     is_drawn: ClassVar[bool] = True
-    """Whether it depends on the seed; a log does not, so it takes one seed only."""
+    """Whether it depends on the seed; a log does not, so it has only one seed."""
 
     @property
     def expected_jobs(self) -> int:
-        """About how many jobs it has, for the predicted cost."""
+        """Approximate number of jobs, for the predicted cost."""
         return 10_000
 
     def max_nodes(self, block_nodes: int) -> int | None:
-        """Return the nodes of the largest job that it may have, or None if that is not known before it is read."""
+        """Return the nodes of the largest possible job, or None if unknown before the trace is read."""
         return None
 
     def digest(self, folder: Path) -> str | None:
-        """Return the SHA-256 of the file that it reads, or None if it reads none.
-
-        Raises StudyError if the file cannot be read.
-        """
+        """Return the SHA-256 of its file, or None without a file. Raises StudyError if it cannot be read."""
         return None
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
@@ -73,15 +72,15 @@ class Trace(Kind):
         seed : int
             The same seed gives the same sizes and arrivals whatever the load.
 
-        Raises StudyError if it cannot be read, holds no job, or cannot have its load.
+        Raises StudyError if it cannot be read, has no job, or cannot reach its load.
         """
         raise NotImplementedError
 
 
 def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: float) -> Floats:
-    """Stretch arrivals, or press them together, to a load: work over what the machine has from the first to the last.
+    """Scale the times between arrivals to a load: work over the node-seconds from the first to the last arrival.
 
-    Raises StudyError if all come at once.
+    Raises StudyError if all jobs arrive at once.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: fl
     """
     first_s, last_s = float(submit_s.min()), float(submit_s.max())
     if last_s == first_s:
-        remedy = "leave `load` out, or take a longer part"
+        remedy = "leave `load` out, or use a longer part"
         raise StudyError("jobs that arrive at once have no load", remedy, path="load", value=load, code="invalid-trace")
     return first_s + (submit_s - first_s) * (work_node_s / (machine_nodes * load * (last_s - first_s)))
 
@@ -105,7 +104,7 @@ def scale(amount: Floats, each: Floats, most: float, total: float) -> float:
     """
     order = np.argsort(-each)
     share = (amount * each)[order]
-    # With the first k at their most, the others bring the rest.
+    # With the first k capped, the others sum to the rest.
     capped = np.concatenate([[0.0], np.cumsum(amount[order])]) * most
     rest = np.append(share[::-1].cumsum()[::-1], 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
@@ -18,11 +18,11 @@ from .base import OfferedLoad, Request, Trace, stretched
 BUCKETS = 48
 BUCKET_S = 1800.0
 DAY_BEGINS = 11
-"""Bucket at which the model's day begins: the busy hours then lie in its middle."""
+"""Bucket at which the model's day begins, so that the busy hours are in its middle."""
 
 MAX_RUNTIME_LOG = 12.0
 MAX_GAP_LOG = 13.0
-"""Times and gaps above the exponentials of these are drawn again: two days, five days."""
+"""Times and gaps above the exponentials of these, two and five days, are redrawn."""
 
 
 class Parameters(NamedTuple):
@@ -62,36 +62,31 @@ PUBLISHED = {
         (8.9186, 3.6680),
     ),
 }  # fmt: skip
-"""As in the program that the authors published, m_lublin99.c."""
+"""Parameters of the authors' program m_lublin99.c."""
 
 LOG_NODES = 7
-"""The parameters are those of a machine of 2^7 nodes; on another, `middle` and `high` are shifted."""
+"""The parameters are those of a machine of 2^7 nodes; for other sizes, `middle` and `high` are shifted."""
 
 
 @register
 class Lublin(Trace):
     """The model of Lublin and Feitelson with their published parameters; sizes are counted in building blocks.
 
-    Sizes come from a two-stage uniform distribution of their logarithm, with many powers of 2; run times from two gamma
-    distributions of their logarithm, larger jobs running longer; arrivals follow the hours of a day. The upper end of
-    sizes is the machine's, as the authors ask for. Requested times are not part of the model. With `load`, arrivals
-    are stretched (Lublin and Feitelson: The workload on parallel supercomputers, JPDC 63, 2003).
+    Logarithms of sizes have a two-stage uniform distribution, with many powers of 2; those of run times two gamma
+    distributions, and larger jobs run longer; arrivals follow the hours of a day. The largest size is the machine's, as
+    the authors require. Requested times are not part of the model. With `load`, times between arrivals are scaled
+    (Lublin and Feitelson: The workload on parallel supercomputers, JPDC 63, 2003).
     """
 
     kind: Literal["lublin"] = "lublin"
     number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
     type: Literal["all", "batch", "interactive"] = Field(
-        "all", description="which of the published sets of parameters: of all jobs, or of either sort"
+        "all", description="published set of parameters: of all jobs, or of one class"
     )
     load: OfferedLoad | None = Field(
         None, description="requested node-seconds over those of the machine from the first to the last arrival"
     )
-    request: Request = Field(default_factory=Request, description="how long they ask for")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Lublin:
-        self.request.check()
-        return self
+    request: Request = Field(default_factory=Request, description="requested times")
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
         """Draw the jobs; sizes, arrivals, run times and requests come from separate random streams."""
@@ -124,21 +119,21 @@ def _runtimes(parameters: Parameters, blocks: Ints, rng: np.random.Generator) ->
     """Draw run times in seconds."""
     share = np.clip(parameters.slope * blocks + parameters.intercept, 0.0, 1.0)
     log_runtime = np.full(len(blocks), np.inf)
-    while (again := np.flatnonzero(log_runtime > MAX_RUNTIME_LOG)).size:
-        is_first = rng.random(again.size) <= share[again]
-        log_runtime[again] = np.where(
-            is_first, rng.gamma(*parameters.first, again.size), rng.gamma(*parameters.second, again.size)
+    while (redrawn := np.flatnonzero(log_runtime > MAX_RUNTIME_LOG)).size:
+        is_first = rng.random(redrawn.size) <= share[redrawn]
+        log_runtime[redrawn] = np.where(
+            is_first, rng.gamma(*parameters.first, redrawn.size), rng.gamma(*parameters.second, redrawn.size)
         )
     runtime_s: Floats = np.exp(log_runtime)
     return runtime_s
 
 
 def _arrivals(parameters: Parameters, number: int, rng: np.random.Generator) -> Floats:
-    """Draw arrivals in seconds from midnight: the gaps are in points, of which a bucket has as many as `_weights`."""
+    """Draw arrivals in seconds from midnight: gaps are in points, of which `_weights` is the number in each bucket."""
     shape, width = parameters.gap
     gaps = np.full(number, np.inf)
-    while (again := np.flatnonzero(gaps > MAX_GAP_LOG)).size:
-        gaps[again] = rng.gamma(shape * parameters.gap_ratio, width, again.size)
+    while (redrawn := np.flatnonzero(gaps > MAX_GAP_LOG)).size:
+        gaps[redrawn] = rng.gamma(shape * parameters.gap_ratio, width, redrawn.size)
     points = np.cumsum(np.exp(gaps) / BUCKET_S)
     day = np.concatenate([[0.0], np.cumsum(_weights(parameters))])
     days, rest = np.divmod(points, day[-1])

@@ -29,23 +29,19 @@ from .base import OfferedLoad, Trace, stretched
 from .swf_text import Log, SwfField, read_swf
 
 GZIP = b"\x1f\x8b"
-TOO_LARGE = "take a larger machine, say `cores_per_node`, or `too_large: reject`"
+TOO_LARGE = "use a larger machine, or write `cores_per_node`, or `too_large: reject`"
 
-_LEAST, _MOST, _LONGEST_S = -(2.0**53), 2.0**53, 100_000 * 86_400.0
-_RANGES = {
-    SwfField.JOB: (0.0, _MOST), SwfField.SUBMIT: (_LEAST, _LONGEST_S), SwfField.RUN: (_LEAST, _LONGEST_S),
-    SwfField.ALLOCATED: (_LEAST, _MOST), SwfField.PROCESSORS: (_LEAST, _MOST), SwfField.REQUEST: (_LEAST, _LONGEST_S),
-    SwfField.EXECUTABLE: (_LEAST, _MOST), SwfField.QUEUE: (_LEAST, _MOST),
-}  # fmt: skip
+_MOST, _LONGEST_S = 2.0**53, 100_000 * 86_400.0
+_TIMES = {SwfField.SUBMIT, SwfField.RUN, SwfField.REQUEST}
 _WHOLE = {SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE}
 
-# Control characters that no text has.
+# Control characters, which text does not contain.
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 @register
 class Swf(Trace):
-    """A log of one's own in the standard workload format, packed by gzip or not.
+    """A log in the standard workload format, compressed by gzip or not.
 
     Each line has 18 fields; lines that begin with `;` are the header or comments (Chapin et al.: Benchmarks and
     standards for the evaluation of parallel job schedulers, JSSPP 1999; https://www.cs.huji.ac.il/labs/parallel/workload/).
@@ -58,13 +54,13 @@ class Swf(Trace):
     from_s: Moment = pydantic.Field("0 s", alias="from", validate_default=True, description="first time of submission")
     to_s: Moment | None = pydantic.Field(None, alias="to", description="time of submission at which the part ends")
     cores_per_node: Annotated[Whole, pydantic.Field(ge=1, le=10_000)] | None = pydantic.Field(
-        None, description="processors of the log for each node of the machine; left out: 1, if the header agrees"
+        None, description="processors of the log for each node of the machine; default: 1, if the header agrees"
     )
     load: OfferedLoad | None = pydantic.Field(
-        None, description="arrivals are stretched until requested node-seconds over those of the machine are this"
+        None, description="requested node-seconds over those of the machine, by scaling the times between arrivals"
     )
     too_large: Literal["refuse", "reject"] = pydantic.Field(
-        "refuse", description="what becomes of a job larger than the machine"
+        "refuse", description="how jobs larger than the machine are treated"
     )
     sha256: Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")] | None = pydantic.Field(
         None, description="SHA-256 of the file; another file is refused"
@@ -73,7 +69,7 @@ class Swf(Trace):
     @model_validator(mode="after")
     def _in_order(self) -> Swf:
         if self.to_s is not None and self.to_s <= self.from_s:
-            remedy = "let it end after it begins"
+            remedy = "write a time after `from`"
             raise ConfigError("an empty part of the log", remedy, ("to",), self.to_s, code="out-of-range")
         return self
 
@@ -81,15 +77,15 @@ class Swf(Trace):
         return self._read(folder)[1]
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
-        """Read the jobs; what is odd is counted, what is wrong is refused with its line and column."""
+        """Read the jobs; count repaired irregularities, and refuse mistakes with their line and column."""
         log, sha256 = self._read(folder)
         if self.sha256 is not None and sha256 != self.sha256:
-            remedy = "take the file that is meant, or correct `sha256`"
-            raise StudyError("another file than `sha256` says", remedy, self.file, code="invalid-trace")
+            remedy = "use the intended file, or correct `sha256`"
+            raise StudyError("the file does not have this `sha256`", remedy, self.file, code="invalid-trace")
         cores_per_node = self._cores(log, machine_nodes)
         counted: dict[str, int] = {}
         is_part, number = np.isin(log.column(SwfField.STATUS), (2, 3, 4)), log.column(SwfField.JOB)
-        # Parts of jobs that were preempted, where another line sums them up.
+        # Parts of preempted jobs that are summed up in another line.
         summed_up = is_part & np.isin(number, number[np.isin(log.column(SwfField.STATUS), (0, 1))])
         _count(counted, "partial_records", summed_up)
         log = log.only(~summed_up)
@@ -97,14 +93,14 @@ class Swf(Trace):
         _check_times(log, counted)
         submit_s = log.column(SwfField.SUBMIT)
         log = log.only((submit_s >= self.from_s) & (submit_s < (math.inf if self.to_s is None else self.to_s)))
-        # Jobs of no run time, or of no processors, were cancelled before they started.
+        # Jobs without run time or processors were cancelled before they started.
         idle = log.column(SwfField.RUN) <= 0
         nowhere = ~idle & (np.maximum(log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)) <= 0)
         _count(counted, "no_runtime", idle)
         _count(counted, "no_processors", nowhere)
         log = log.only(~(idle | nowhere))
         if not len(log.line):
-            raise StudyError("no job is left", "take another part of the trace", self.file, code="invalid-trace")
+            raise StudyError("no job is left", "use another part of the trace", self.file, code="invalid-trace")
         nodes = self._nodes(log, cores_per_node, machine_nodes, counted)
         submit_s, runtime_s = log.column(SwfField.SUBMIT), log.column(SwfField.RUN)
         if self.load is not None:
@@ -120,7 +116,7 @@ class Swf(Trace):
         """Return the lines of the file and its SHA-256."""
         path = folder / self.file
         try:
-            return _kept(path, changed_ns(path), self.file)
+            return _read_log(path, changed_ns(path), self.file)
         except InputFileError as mistake:
             raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=mistake.code) from None
 
@@ -129,7 +125,7 @@ class Swf(Trace):
         nodes, processors = log.header.get("MaxNodes"), log.header.get("MaxProcs")
         if self.cores_per_node is None and nodes and processors and nodes[0] != processors[0]:
             problem = f"a machine of {nodes[0]} nodes and {processors[0]} processors"
-            remedy = f"say `cores_per_node`, such as {max(processors[0] // max(nodes[0], 1), 1)}"
+            remedy = f"write `cores_per_node`, such as {max(processors[0] // max(nodes[0], 1), 1)}"
             raise StudyError(problem, remedy, self.file, f"line {processors[1]}", processors[0], "invalid-trace")
         cores = self.cores_per_node or 1
         if processors and processors[0] > machine_nodes * cores and self.too_large == "refuse":
@@ -138,7 +134,7 @@ class Swf(Trace):
         return cores
 
     def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, counted: dict[str, int]) -> Ints:
-        """Return the nodes of each job: what it asked for counts, and what it got where that is not known."""
+        """Return the nodes of each job: the requested ones, or the allocated ones if the request is unknown."""
         asked, got = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
         _count(counted, "allocated_otherwise", (asked > 0) & (got > 0) & (asked != got))
         _count(counted, "no_requested_processors", asked <= 0)
@@ -153,7 +149,7 @@ class Swf(Trace):
 
 
 @lru_cache(maxsize=4)
-def _kept(path: Path, changed: int, file: str) -> tuple[Log, str]:
+def _read_log(path: Path, changed_ns: int, file: str) -> tuple[Log, str]:
     content = read_bytes(path)
     log = read_swf(_text(content), file)
     _check_ranges(log)
@@ -163,37 +159,38 @@ def _kept(path: Path, changed: int, file: str) -> tuple[Log, str]:
 def _text(content: bytes) -> str:
     if content.startswith(GZIP):
         try:
-            # A file of some MB may hold so many GB.
-            with gzip.open(io.BytesIO(content)) as packed:
-                content = packed.read(MAX_BYTES + 1)
+            # A file of some MB may expand to as many GB.
+            with gzip.open(io.BytesIO(content)) as log:
+                content = log.read(MAX_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
-            problem = f"packed by gzip, but damaged ({error})"
-            raise InputFileError(problem, "fetch it again", code="file-unreadable") from None
+            problem = f"compressed by gzip, but damaged ({error})"
+            raise InputFileError(problem, "download it again", code="file-unreadable") from None
         if len(content) > MAX_BYTES:
-            problem = f"more than {MAX_BYTES:,} bytes when unpacked"
-            raise InputFileError(problem, "take a part of the log", code="file-too-large")
+            problem = f"more than {MAX_BYTES:,} bytes when decompressed"
+            raise InputFileError(problem, "use a part of the log", code="file-too-large")
     if _NO_TEXT.search(content):
-        remedy = "give a log in the standard workload format, as text or packed by gzip"
+        remedy = "use a log in the standard workload format, as text or compressed by gzip"
         raise InputFileError("not a text file", remedy, code="file-unreadable")
-    # Names in headers come in any encoding, and nothing else is no ASCII.
+    # Names in headers have any encoding; all else is ASCII.
     return content.removeprefix(BOM_UTF8).decode("latin-1").replace("\r\n", "\n")
 
 
 def _check_ranges(log: Log) -> None:
-    """Refuse what no job has, and what cannot be counted."""
-    for field, (least, most) in _RANGES.items():
+    """Refuse values outside the ranges of their fields."""
+    for field in (field for field in SwfField if field is not SwfField.STATUS):
+        least, most = 0.0 if field is SwfField.JOB else -_MOST, _LONGEST_S if field in _TIMES else _MOST
         values = log.column(field)
         wrong = ~((values >= least) & (values <= most))
         if field in _WHOLE:
             wrong |= values != np.rint(values)
         if wrong.any():
             kind = "whole number" if field in _WHOLE else "number"
-            problem, remedy = f"not a {kind} that can be", f"write one from {least:.0f} to {most:.0f}"
+            problem, remedy = f"not a possible {kind}", f"write one from {least:.0f} to {most:.0f}"
             raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "invalid-trace")
 
 
 def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> None:
-    """Note how often something occurs, if it does."""
+    """Record the number of occurrences, if there are any."""
     if which.any():
         counted[name] = int(which.sum())
 
@@ -201,15 +198,15 @@ def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> 
 def _check_numbers(log: Log) -> None:
     """Refuse duplicate job numbers."""
     number = log.column(SwfField.JOB)
-    _, first, place = np.unique(number, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[place] != np.arange(len(number)))
-    if len(again):
-        problem = f"duplicate job number, already used in line {log.line[first[place[again[0]]]]}"
-        raise log.refusal(again[0], SwfField.JOB, problem, "give each job its own number", "duplicate")
+    _, first, distinct = np.unique(number, return_index=True, return_inverse=True)
+    duplicates = np.flatnonzero(first[distinct] != np.arange(len(number)))
+    if len(duplicates):
+        problem = f"duplicate job number, already used in line {log.line[first[distinct[duplicates[0]]]]}"
+        raise log.refusal(duplicates[0], SwfField.JOB, problem, "use distinct numbers", "duplicate")
 
 
 def _check_times(log: Log, counted: dict[str, int]) -> None:
-    """Refuse times of submission that are negative, or run backwards by more than a second."""
+    """Refuse times of submission that are negative, or earlier than a previous one by more than a second."""
     submit_s = log.column(SwfField.SUBMIT)
     negative = np.flatnonzero(submit_s < 0)
     if len(negative):
@@ -218,6 +215,6 @@ def _check_times(log: Log, counted: dict[str, int]) -> None:
     back_s = np.maximum.accumulate(submit_s) - submit_s if len(submit_s) else submit_s
     far = np.flatnonzero(back_s > 1)
     if len(far):
-        problem = f"submitted {back_s[far[0]]:g} s before a job that stands above it"
+        problem = f"submitted {back_s[far[0]]:g} s before a job in an earlier line"
         raise log.refusal(far[0], SwfField.SUBMIT, problem, "sort the lines by their submit time", "invalid-trace")
     _count(counted, "out_of_order", back_s > 0)

@@ -1,4 +1,4 @@
-"""The standard workload format as text: 18 fields a line, and comments that begin with a semicolon.
+"""The standard workload format as text: lines of 18 fields, and comments that begin with a semicolon.
 
 Chapin et al.: Benchmarks and standards for the evaluation of parallel job schedulers, JSSPP 1999.
 """
@@ -27,7 +27,7 @@ FIELDS = (
 
 
 class SwfField(IntEnum):
-    """Columns that are read, counted from 1 as in the format's definition."""
+    """Fields that are read, counted from 1 as in the format's definition."""
 
     JOB = 1
     SUBMIT = 2
@@ -45,7 +45,7 @@ _HEADER = re.compile(r";\s*(\w+):\s*(\d{1,15})\b")
 
 MAX_LINE_CHARACTERS = 10_000
 MIN_LINE_CHARACTERS = 2 * len(FIELDS) - 1
-"""Characters of a line: 18 numbers take some hundred, and no less than a digit each."""
+"""Characters of a line: 18 numbers need some hundred, and at least a digit each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Log:
     line : int64 array [jobs]
         Line of each job in the file, from 1.
     fields : float64 array [jobs, 18]
-        What it says.
+        Numbers of the line.
     """
 
     file: str
@@ -70,12 +70,12 @@ class Log:
     fields: npt.NDArray[np.float64]
 
     def column(self, field: SwfField) -> npt.NDArray[np.float64]:
-        """Return what all jobs have in a field."""
+        """Return a field of all jobs."""
         return self.fields[:, field - 1]
 
-    def only(self, kept: npt.NDArray[np.bool_]) -> Log:
-        """Return some of its jobs."""
-        return Log(self.file, self.header, self.line[kept], self.fields[kept])
+    def only(self, chosen: npt.NDArray[np.bool_]) -> Log:
+        """Return the chosen jobs."""
+        return Log(self.file, self.header, self.line[chosen], self.fields[chosen])
 
     def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> StudyError:
         """Return the error about a field of a job."""
@@ -85,16 +85,16 @@ class Log:
 def refusal(
     file: str, line: int, column: int | None, problem: str, value: object, remedy: str, code: Code
 ) -> StudyError:
-    """Return the error about a place in a log; columns count fields from 1."""
+    """Return the error about a field of a log, or about a line without a column; columns count fields from 1."""
     at = f"line {line}" + ("" if column is None else f", column {column} ({FIELDS[column - 1]})")
     plain = value
-    if isinstance(value, float):  # those of numpy are printed with their type
+    if isinstance(value, float):  # numbers of numpy are printed with their type
         plain = int(value) if value.is_integer() and abs(value) < 2**63 else float(value)
     return StudyError(problem, remedy, file, at, plain, code)
 
 
 def read_swf(text: str, file: str) -> Log:
-    """Read a log. Raises StudyError if a line has not 18 fields or one of them is no number, with line and column."""
+    """Read a log. Raises StudyError with line and column unless each line is 18 numbers."""
     header: dict[str, tuple[int, int]] = {}
     numbers, lines = [], []
     for number, line in enumerate(split_lines(text), start=1):
@@ -103,10 +103,10 @@ def read_swf(text: str, file: str) -> Log:
             if match:
                 header[match[1]] = (int(match[2]), number)
         elif len(line) > MAX_LINE_CHARACTERS:
-            problem, remedy = f"a line of {len(line):,} characters", "give a log in the standard workload format"
+            problem, remedy = f"a line of {len(line):,} characters", "use a log in the standard workload format"
             raise refusal(file, number, None, problem, line[:60], remedy, "invalid-trace")
         elif words := line.strip():
-            if len(words) < MIN_LINE_CHARACTERS:  # refused now, before millions of them are kept
+            if len(words) < MIN_LINE_CHARACTERS:  # refused before millions of them are stored
                 _slow_table([line], [number], file)
             numbers.append(number)
             lines.append(line)
@@ -120,27 +120,27 @@ def read_swf(text: str, file: str) -> Log:
 
 
 def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.NDArray[np.float64]:
-    """Read line by line, up to the first that has not 18 numbers."""
+    """Read line by line, up to the first that is not 18 numbers."""
     fields = np.empty((len(lines), len(FIELDS)))
     for place, (line, number) in enumerate(zip(lines, numbers, strict=True)):
         words = line.split()
         for column, word in enumerate(words[: len(FIELDS)], start=1):
             if _NUMBER.fullmatch(word) is None or not np.isfinite(float(word)):
-                remedy = "write a number, or -1 for what is not known"
-                raise refusal(file, number, column, "this field is no number", word, remedy, "invalid-trace")
+                remedy = "write a number, or -1 if unknown"
+                raise refusal(file, number, column, "this field is not a number", word, remedy, "invalid-trace")
         if len(words) != len(FIELDS):
             problem, text = f"a line of {len(words)} fields", line.strip()[:60]
-            remedy = f"write {len(FIELDS)} fields a line, as the standard workload format has them"
+            remedy = f"write the {len(FIELDS)} fields of the standard workload format in each line"
             raise refusal(file, number, None, problem, text, remedy, "invalid-trace")
         fields[place] = [float(word) for word in words]
     return fields
 
 
 def swf_text(jobs: Jobs, scheduled: ScheduleResult | None = None) -> str:
-    """Write jobs in the standard workload format, nodes for processors; with a schedule, their times in it.
+    """Return jobs in the standard workload format, with nodes as processors.
 
-    Without one, reading the text gives the same jobs. With one, wait (field 3), run time, processors and partition
-    (field 16, from 1) are those of the schedule; a job that was rejected has status 5, and neither wait nor partition.
+    Without a schedule, reading the text results in equal jobs. With one, wait (field 3), run time, processors and
+    partition (field 16, from 1) are those of the schedule; a rejected job has status 5, and neither wait nor partition.
 
     Examples
     --------

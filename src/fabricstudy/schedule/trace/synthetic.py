@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import register
@@ -21,37 +21,32 @@ Share = Annotated[Number, Field(gt=0)]
 
 
 class Runtime(Model):
-    """How long jobs run: log-normal, up to a longest time."""
+    """Run times: log-normal, up to a maximum."""
 
-    median_s: Span = Field(alias="median", description="median before it is scaled to the load")
-    spread: Annotated[Number, Field(ge=0, le=5)] = Field(1.0, description="standard deviation of its logarithm")
-    longest_s: Span = Field(alias="longest", description="no job runs longer, whatever the load")
+    median_s: Span = Field(alias="median", description="median before times are scaled to the load")
+    spread: Annotated[Number, Field(ge=0, le=5)] = Field(1.0, description="standard deviation of the logarithm")
+    longest_s: Span = Field(alias="longest", description="maximum, whatever the load")
 
 
 @register
 class Synthetic(Trace):
-    """Jobs drawn from stated distributions: a mix of sizes, log-normal times, arrivals evenly over a span.
+    """Jobs drawn from stated distributions: a mix of sizes, log-normal run times, arrivals uniform over a span.
 
-    With `load`, all times are scaled by one number, so that requested nodes times run times are this share of what the
-    machine has in the span. Sizes, arrivals and the draws behind the times do not depend on the load.
+    With `load`, all run times are scaled by one factor, so that requested nodes times run times are this share of the
+    machine's node-seconds in the span. Sizes, arrivals and the draws of the times do not depend on the load.
     """
 
     kind: Literal["synthetic"] = "synthetic"
     number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
-    span_s: Span = Field(alias="span", description="time over which they come")
+    span_s: Span = Field(alias="span", description="time over which jobs arrive")
     load: OfferedLoad | None = Field(
-        None, description="requested node-seconds over those of the machine in the span; left out: times as drawn"
+        None, description="requested node-seconds over those of the machine in the span; default: times as drawn"
     )
     sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
         min_length=1, max_length=1000, description="share of jobs by nodes: {nodes: share}"
     )
-    runtime: Runtime = Field(description="how long they run")
-    request: Request = Field(default_factory=Request, description="how long they ask for")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Synthetic:
-        self.request.check()
-        return self
+    runtime: Runtime = Field(description="run times")
+    request: Request = Field(default_factory=Request, description="requested times")
 
     @property
     def expected_jobs(self) -> int:
@@ -74,12 +69,12 @@ class Synthetic(Trace):
         drawn = runtime.median_s * np.exp(runtime.spread * rng.standard_normal(self.number))
         factor = 1.0
         if self.load is not None:
-            wanted_node_s = self.load * machine_nodes * self.span_s
-            factor = scale(nodes.astype(np.float64), drawn, runtime.longest_s, wanted_node_s)
+            total_node_s = self.load * machine_nodes * self.span_s
+            factor = scale(nodes.astype(np.float64), drawn, runtime.longest_s, total_node_s)
             if not math.isfinite(factor):
                 most = float(nodes.sum()) * runtime.longest_s / (machine_nodes * self.span_s)
-                problem = f"{self.number} jobs of at most {runtime.longest_s:g} s come to a load of {most:.2f} at most"
-                remedy = "take more jobs, longer ones, or a lower load"
+                problem = f"{self.number} jobs of at most {runtime.longest_s:g} s have a load of at most {most:.2f}"
+                remedy = "use more jobs, longer ones, or a lower load"
                 raise StudyError(problem, remedy, path="load", value=self.load, code="invalid-trace")
         runtime_s: Floats = np.minimum(drawn * factor, runtime.longest_s)
         return runtime_s

@@ -1,10 +1,9 @@
 """Search over all sets of vertices, compiled by numba on first use and cached."""
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float64]
+from fabricstudy.core.arrays import Floats
 
 
 @njit(cache=True)
@@ -19,9 +18,7 @@ def search_all_subsets(weights: Floats) -> tuple[Floats, Floats]:
     inside = np.zeros(vertices, np.bool_)
     # towards[v]: weight of the links from v into the set
     towards = np.zeros(vertices)
-    size = 0
-    cut = 0.0
-    degrees = 0.0
+    size, cut, degrees = 0, 0.0, 0.0
     for step in range(1, 1 << (vertices - 1)):
         vertex = 0
         while not (step >> vertex) & 1:
@@ -32,8 +29,8 @@ def search_all_subsets(weights: Floats) -> tuple[Floats, Floats]:
         degrees += sign * degree[vertex]
         size += 1 if sign > 0 else -1
         inside[vertex] = not inside[vertex]
-        for other in range(vertices):
-            towards[other] += sign * weights[vertex, other]
+        for neighbour in range(vertices):
+            towards[neighbour] += sign * weights[vertex, neighbour]
         if cut < best[size]:
             best[size] = cut
         # interior + cut = (sum of degrees + cut) / 2

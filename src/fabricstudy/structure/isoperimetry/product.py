@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Weights = npt.NDArray[np.float64]
+from fabricstudy.core.arrays import Floats
 
 
 def product_weights(
@@ -15,7 +14,7 @@ def product_weights(
     graph: Literal["torus", "hyperx"],
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
-) -> Weights:
+) -> Floats:
     """Return the link weights of a product of rings (a torus) or cliques (a HyperX), float64 [vertices, vertices].
 
     The first coordinate varies fastest; parameters are those of `cuboid_cut`.
@@ -25,21 +24,21 @@ def product_weights(
     >>> product_weights([4], "torus").sum(axis=1), product_weights([3, 2], "hyperx").sum() / 2
     (array([2., 2., 2., 2.]), np.float64(9.0))
     """
-    total: Weights = np.zeros((1, 1))
+    total: Floats = np.zeros((1, 1))
     for length, weight in zip(lengths, weights or [1.0] * len(lengths), strict=True):
         line = weight * (_clique(length) if graph == "hyperx" else _ring(length, pair_cables))
         total = np.asarray(np.kron(line, np.eye(len(total))) + np.kron(np.eye(length), total), np.float64)
     return total
 
 
-def _clique(length: int) -> Weights:
+def _clique(length: int) -> Floats:
     return np.ones((length, length)) - np.eye(length)
 
 
-def _ring(length: int, pair_cables: int) -> Weights:
-    if length == 2:
-        return pair_cables * _clique(2)
-    forward = np.roll(np.eye(length), 1, axis=1) if length > 1 else np.zeros((1, 1))
+def _ring(length: int, pair_cables: int) -> Floats:
+    if length < 3:
+        return pair_cables * _clique(length)
+    forward = np.roll(np.eye(length), 1, axis=1)
     return forward + forward.T
 
 

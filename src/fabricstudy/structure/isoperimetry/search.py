@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Floats
 
 MAX_VERTICES = 28
 """Limit of vertices: a second of work, doubled by each further vertex."""
@@ -13,14 +14,14 @@ MAX_VERTICES = 28
 class Profile:
     """Minimum cuts of a graph."""
 
-    cut: npt.NDArray[np.float64]
+    cut: Floats
     """Minimum weight of the links that leave a set of each size; float64 [vertices + 1]."""
-    expansion: npt.NDArray[np.float64]
+    expansion: Floats
     """Small-set expansion h_t: minimum of cut / (interior + cut) over sets of 1 to t vertices, counting interior links
     once (Oltchik and Schwartz, section 2); infinite at 0; float64 [vertices + 1]."""
 
 
-def edge_profile(weights: npt.NDArray[np.float64]) -> Profile:
+def edge_profile(weights: Floats) -> Profile:
     """Return the minimum cut of each size for symmetric weights [vertices, vertices] with a zero diagonal.
 
     Sets are visited in Gray-code order, without the last vertex, since complements have the same cut. Raises ValueError

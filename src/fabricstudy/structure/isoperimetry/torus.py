@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Floats
 
 
 def torus_bound(lengths: Sequence[int], size: int) -> float:
@@ -29,7 +30,6 @@ def torus_bound(lengths: Sequence[int], size: int) -> float:
 
 
 def _terms(lengths: Sequence[int], size: int) -> list[float]:
-    """Return the terms of the bound, one per r."""
     if not 1 <= size <= math.prod(lengths) // 2:
         raise ValueError(f"a set of {size} vertices: the bound holds from 1 to half of the torus")
     ascending = sorted(lengths)
@@ -93,7 +93,7 @@ def best_cuboid_cuts(
     graph: Literal["torus", "hyperx"] = "torus",
     pair_cables: int = 1,
     weights: Sequence[float] | None = None,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return the minimum cut of cuboids of each size, float64 [vertices + 1]; infinite if there is no such cuboid.
 
     Examples

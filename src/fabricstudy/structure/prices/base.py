@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import Family, Kind
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Price lists from CSV files."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import (
@@ -11,7 +11,6 @@ from fabricstudy.core.input_files import (
     number,
     numbered_csv_rows,
     position_text,
-    read,
     whole,
 )
 from fabricstudy.core.kinds import register
@@ -64,15 +63,9 @@ class PricesFromFile(FromFile, Prices):
     where a cable of x metres costs the lesser of electrical + x electrical_m and optical + x optical_m per Gb/s.
     """
 
+    READER: ClassVar[Any] = staticmethod(read_tariff)
+
     kind: Literal["file"] = "file"
-
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, read_tariff, "invalid-data-file")
-
-    @classmethod
-    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
-        return {}
 
     def tariff(self) -> Tariff:
         tariff: Tariff = self.content()

@@ -3,8 +3,3 @@
 In: a `Request`: the machine, the job that holds each node, and the number of nodes wanted; at least as many are free.
 Out: a `Grant`, or `WorkloadError` where the policy's rule cannot be met.
 """
-
-from .base import Allocation
-from .request import NO_JOB, Grant, Request
-
-__all__ = ["NO_JOB", "Allocation", "Grant", "Request"]

@@ -39,13 +39,11 @@ def routers_needed(machine: Machine | Topology, nodes: int) -> int:
 
 
 def dimensions_of(machine: Topology) -> tuple[Dimension, ...]:
-    """Return the dimensions of a grid."""
     assert isinstance(machine, GridConfig)  # callers need dimensions
     return machine.grid
 
 
 def nodes_of_box(machine: Topology, box: Sides) -> int:
-    """Return the number of nodes of a cuboid of routers."""
     return math.prod(box) * (machine.nodes // machine.routers)
 
 

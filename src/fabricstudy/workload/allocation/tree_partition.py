@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
@@ -94,7 +94,7 @@ def _shared_pods(request: Request) -> Grant | None:
     return None if count > len(order) else Grant(_first_free(request, np.isin(pod, order[:count])))
 
 
-def _best_fit(free: npt.NDArray[np.integer], wanted: int) -> int | None:
+def _best_fit(free: Integers, wanted: int) -> int | None:
     """Index of the first element with the fewest free nodes that are enough, or None."""
     enough = np.flatnonzero(free >= wanted)
     return int(enough[np.argmin(free[enough])]) if len(enough) else None

@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
@@ -43,22 +43,20 @@ class AnnealingMapping(Refinement):
         move_cpu_s = CPU_S_OF_A_MOVE if self.objective == "hop-bytes" else CPU_S_OF_A_LOAD_MOVE
         return move_cpu_s * self.moves_per_task * ranks * (1 + degree) + self.start.predict_cpu_s(ranks, degree)
 
-    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
+        from .kernel_inputs import mapping_state, route_table
         from .kernels import anneal, anneal_link_load, near_changes
 
-        graph, topology, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
-        moves, seeds = self.moves_per_task * slots.ranks, [int(seed) for seed in rng.integers(2**31, size=2)]
+        state, moves = mapping_state(slots, tasks.graph, seat), self.moves_per_task * slots.ranks
+        draw_seed, seed = (int(seed) for seed in rng.integers(2**31, size=2))
         if self.objective == "link-load":
-            routes = route_table(slots.machine, self.routing.tie)
-            anneal_link_load(graph, topology, routes, seat, task, moves, HOT_LOAD, COLD_LOAD, seeds[1])
+            anneal_link_load(state, route_table(slots.machine, self.routing.tie), moves, HOT_LOAD, COLD_LOAD, seed)
         else:
-            hot, cold = temperatures(near_changes(graph, topology, seat, task, DRAWS, seeds[0]))
-            anneal(graph, topology, seat, task, moves, hot, cold, seeds[1])
+            anneal(state, moves, *temperatures(near_changes(state, DRAWS, draw_seed)), seed)
 
 
-def temperatures(changes: npt.NDArray[np.float64]) -> tuple[float, float]:
+def temperatures(changes: Floats) -> tuple[float, float]:
     """Return the first and the last temperature, from the changes in cost by random swaps at the start.
 
     A state is in equilibrium at the temperature at which the expected change of a swap is zero: gains, which are

@@ -3,15 +3,15 @@
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import Family, Kind
-from fabricstudy.core.model import ConfigError
+from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.dimension_order import DimensionOrder
 
-from ..messages import Indices, WorkloadError
+from ..messages import Indices
 from ..pattern.base import Pattern
 from .slots import Slots
 from .tasks import Tasks
@@ -90,30 +90,10 @@ def max_partners_estimate(pattern: Pattern, ranks: int) -> float:
     return min(ranks - 1.0, 2 * pattern.traffic_messages(ranks) / ranks / float(getattr(pattern, "iterations", 1)))
 
 
-class TrafficMapping(Mapping):
-    """Base of mappings by traffic."""
+class Refinement(Mapping):
+    """Base of mappings that improve another one, their `start`, by swaps."""
 
     needs_traffic: ClassVar[bool] = True
-
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
-        return self.map_ranks_with_start(slots, tasks, rng).core
-
-    def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
-        if tasks.messages is None:
-            raise WorkloadError(
-                f"the mapping {self.kind} needs a pattern that does not depend on the placement; "
-                "use another mapping, such as linear or random"
-            )
-        result = self.map_by_traffic(slots, tasks, rng)
-        return result if isinstance(result, MappingResult) else MappingResult(result)
-
-    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices | MappingResult:
-        """Return the core of each rank, and optionally the selected start; `tasks` has messages."""
-        raise NotImplementedError
-
-
-class Refinement(TrafficMapping):
-    """Base of mappings that improve another one, their `start`, by swaps."""
 
     start: Mapping
     objective: Literal["hop-bytes", "link-load"] = Field(
@@ -132,22 +112,23 @@ class Refinement(TrafficMapping):
             problem = f"link loads need dimensions, but a machine of kind {machine.kind} has none"
             remedy = "use objective: hop-bytes"
             raise ConfigError(problem, remedy, ("objective",), self.objective, "unsupported")
-        try:
+        with at_path("start"):
             self.start.check_fit(machine, pattern, ranks)
-        except ConfigError as error:
-            raise error.below("start") from None
 
     def warm_up(self) -> None:
         from .kernel_inputs import compile_kernels
 
         compile_kernels()
 
-    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        return self.map_ranks_with_start(slots, tasks, rng).core
+
+    def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         core, start = self.start.map_ranks_with_start(slots, tasks, rng)
         seat = np.array(core, dtype=np.int64)
         self.refine(seat, slots, tasks, rng)
         return MappingResult(seat, start)
 
-    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         """Swap ranks in place; `seat` (int64 [ranks]) is the core of each rank."""
         raise NotImplementedError

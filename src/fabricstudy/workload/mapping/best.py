@@ -1,17 +1,18 @@
 """The best of several mappings."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import Whole, at_path
 from fabricstudy.machine.base import Topology
 
+from ..messages import Indices
 from ..pattern.base import Pattern
 from .annealing import AnnealingMapping
-from .base import Mapping, MappingResult, TrafficMapping
+from .base import Mapping, MappingResult
 from .curve import CurveMapping
 from .exchange import ExchangeMapping
 from .greedy import GreedyMapping
@@ -24,7 +25,7 @@ ANNEALED = 2
 
 
 @register
-class BestMapping(TrafficMapping):
+class BestMapping(Mapping):
     """The fewest bytes times hops of several starts, all refined by exchange, and the best two also by annealing.
 
     The effort is limited by swaps, not by time, so that the result is the same on each host. The default of `starts` is
@@ -32,6 +33,8 @@ class BestMapping(TrafficMapping):
     mappings such as `scotch` must be listed, so that the result does not depend on the installation. The column
     `mapping_start` of the table `jobs` names the start of the result.
     """
+
+    needs_traffic: ClassVar[bool] = True
 
     kind: Literal["best"] = "best"
     starts: tuple[Mapping, ...] | None = Field(
@@ -47,10 +50,8 @@ class BestMapping(TrafficMapping):
     def check_fit(self, machine: Topology, pattern: Pattern, ranks: int) -> None:
         super().check_fit(machine, pattern, ranks)
         for index, start in enumerate(self.starts or ()):
-            try:
+            with at_path("starts", str(index)):
                 start.check_fit(machine, pattern, ranks)
-            except ConfigError as error:
-                raise error.below("starts", str(index)) from None
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         starts = self._starts(with_places=True)
@@ -60,12 +61,15 @@ class BestMapping(TrafficMapping):
     def warm_up(self) -> None:
         self._annealing.warm_up()
 
-    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+        return self.map_ranks_with_start(slots, tasks, rng).core
+
+    def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, slot_topology
+        from .kernel_inputs import slot_topology
         from .kernels import mapping_hop_bytes
 
-        graph, topology, exchange = graph_arrays(tasks.graph), slot_topology(slots), ExchangeMapping()
+        graph, topology, exchange = tasks.graph, slot_topology(slots), ExchangeMapping()
         starts = self._starts(tasks.places is not None)
         # One stream per start, so that starts are independent.
         streams = rng.spawn(len(starts))

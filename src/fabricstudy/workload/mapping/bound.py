@@ -13,15 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Mask
 from .slots import Slots
-from .tasks import Ints, TaskGraph
-
-Floats = npt.NDArray[np.float64]
+from .tasks import TaskGraph
 
 MAX_SPECTRUM_SIZE = 1024
 """Ranks up to which spectra are computed by default: 0.2 s on one core.

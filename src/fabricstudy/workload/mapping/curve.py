@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
@@ -14,8 +14,6 @@ from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
-
-Ints = npt.NDArray[np.int64]
 
 
 @register

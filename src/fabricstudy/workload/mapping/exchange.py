@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
@@ -42,15 +42,14 @@ class ExchangeMapping(Refinement):
             exchange_cpu_s = CPU_S_OF_A_PAIR * float(ranks) ** 2 * degree
         return exchange_cpu_s + self.start.predict_cpu_s(ranks, degree)
 
-    def refine(self, seat: npt.NDArray[np.int64], slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
+    def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, route_table, slot_topology, task_of_slot
+        from .kernel_inputs import mapping_state, route_table
         from .kernels import anneal_link_load, exchange_all, exchange_near
 
-        graph, topology, task = graph_arrays(tasks.graph), slot_topology(slots), task_of_slot(seat)
+        state = mapping_state(slots, tasks.graph, seat)
         if self.objective == "link-load":
             routes, seed = route_table(slots.machine, self.routing.tie), int(rng.integers(2**31))
-            anneal_link_load(graph, topology, routes, seat, task, self.tries * slots.ranks, 0.0, 0.0, seed)
+            anneal_link_load(state, routes, self.tries * slots.ranks, 0.0, 0.0, seed)
         else:
-            swaps = exchange_near if self.neighbourhood == "near" else exchange_all
-            swaps(graph, topology, seat, task, rng.permutation(slots.ranks))
+            (exchange_near if self.neighbourhood == "near" else exchange_all)(state, rng.permutation(slots.ranks))

@@ -58,13 +58,14 @@ def read_cores(folder: Path, name: str) -> tuple[int, ...]:
 
 
 def _cores_of(path: Path, data: bytes) -> tuple[int, ...]:
-    words = [(word, place) for place, line in numbered_lines(data) for word in line.split()]
+    words = [(word, line) for line, text in numbered_lines(data) for word in text.split()]
     if not words:
         raise InputFileError("the file is empty", "write one core per line: line r has the core of rank r")
-    cores = [whole(word, 0, len(words) - 1, position_text(place)) for word, place in words]
     first: dict[int, int] = {}
-    for core, (_, place) in zip(cores, words, strict=True):
-        if first.setdefault(core, place) != place:
+    for word, line in words:
+        core = whole(word, 0, len(words) - 1, (line,))
+        if core in first:
             problem = f"duplicate core, also in line {first[core]}"
-            raise InputFileError(problem, "list each core once", position_text(place), core)
-    return tuple(cores)
+            raise InputFileError(problem, "list each core once", position_text(line), core)
+        first[core] = line
+    return tuple(first)

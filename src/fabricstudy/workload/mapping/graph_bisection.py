@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.structure.metis import two_parts
 
 from ..messages import Indices, Mask
@@ -22,34 +22,31 @@ class WeightedGraph:
 
     label: Indices
     """Number of each vertex in the original graph; integers [vertices]."""
-    weight: npt.NDArray[np.int64]
+    weight: Ints
     """Weight of each vertex, 0 or 1; int64 [vertices]."""
-    start: npt.NDArray[np.int64]
+    start: Ints
     """Start of the row of each vertex; int64 [vertices + 1]."""
-    neighbour: npt.NDArray[np.int64]
-    edge: npt.NDArray[np.int64]
+    neighbour: Ints
+    edge: Ints
     """Neighbours, and weights of the edges to them; int64 [2 * edges] each."""
 
     @staticmethod
-    def of_edges(tail: Indices, head: Indices, edge: Indices, weight: npt.NDArray[np.int64]) -> WeightedGraph:
-        """Build a graph from edges in any order; weights of edges between the same two vertices are summed."""
-        graph = TaskGraph.of_edges(tail, head, edge, len(weight))
+    def of_graph(graph: TaskGraph, weight: Ints) -> WeightedGraph:
+        """Return the graph with these weights of its vertices, int64 [vertices]."""
         scale = min(1.0, MAX_GRAPH_WEIGHT / max(graph.size_bytes.sum(), 1.0))
         edges = np.maximum(1, graph.size_bytes * scale).astype(np.int64)
         return WeightedGraph(np.arange(len(weight)), weight, graph.first, graph.partner, edges)
 
     @property
     def total(self) -> int:
-        """Weight of all vertices."""
         return int(self.weight.sum())
 
     @property
-    def row(self) -> npt.NDArray[np.int64]:
+    def row(self) -> Ints:
         """Vertex to whose row each entry belongs, int64 [2 * edges]."""
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
     def part(self, chosen: Mask) -> WeightedGraph:
-        """Return the subgraph of the chosen vertices."""
         row = self.row
         inside = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1

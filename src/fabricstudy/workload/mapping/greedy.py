@@ -1,6 +1,6 @@
 """Greedy placement next to partners."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -9,7 +9,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from ..messages import Indices
-from .base import TrafficMapping
+from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
 
@@ -17,13 +17,15 @@ CPU_S_OF_A_PARTNER = 2e-6
 
 
 @register
-class GreedyMapping(TrafficMapping):
+class GreedyMapping(Mapping):
     """Places the rank most connected to placed ones on the nearby free node that adds the fewest bytes times hops.
 
     After Hoefler and Snir (Generic topology mapping strategies, ICS 2011). The result depends on the start: the best of
     `starts` is selected, which begin in turn with the rank with the least traffic on the first node, with a random rank
     on the first node, and with a random rank on a random node.
     """
+
+    needs_traffic: ClassVar[bool] = True
 
     kind: Literal["greedy"] = "greedy"
     starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
@@ -36,14 +38,14 @@ class GreedyMapping(TrafficMapping):
 
         compile_kernels()
 
-    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import graph_arrays, slot_topology
+        from .kernel_inputs import slot_topology
         from .kernels import grow, mapping_hop_bytes
 
-        graph, topology = graph_arrays(tasks.graph), slot_topology(slots)
+        graph, topology = tasks.graph, slot_topology(slots)
         best, least = np.arange(slots.ranks), np.inf
-        bytes_of_rank = tasks.graph.bytes_of_rank
+        bytes_of_rank = graph.bytes_of_rank
         lightest = np.flatnonzero(bytes_of_rank == bytes_of_rank.min())
         for start in range(self.starts):
             task_tie, router_tie = rng.random(slots.ranks), rng.random(slots.machine.routers)

@@ -3,8 +3,8 @@
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import LinkClass, Machine
@@ -13,16 +13,9 @@ from fabricstudy.routing.grid import dimension_order_steps, link_tables
 
 from ..messages import WorkloadError
 from . import kernels
-from .kernels import GraphArrays, RouteTable, SlotTopology, nearest_routers_with_slots
+from .kernels import MappingState, RouteTable, SlotTopology, nearest_routers_with_slots
 from .slots import Slots
 from .tasks import TaskGraph
-
-Ints = npt.NDArray[np.int64]
-
-
-def graph_arrays(graph: TaskGraph) -> GraphArrays:
-    """Return the graph of the ranks as plain arrays."""
-    return GraphArrays(graph.first, graph.partner, graph.size_bytes, graph.sent_bytes)
 
 
 def slot_topology(slots: Slots) -> SlotTopology:
@@ -36,11 +29,9 @@ def slot_topology(slots: Slots) -> SlotTopology:
     return SlotTopology(*distances, router, seats_first, seats, links.first, links.head, *near)
 
 
-def task_of_slot(seat: Ints) -> Ints:
-    """Return the task of each seat."""
-    task = np.empty_like(seat)
-    task[seat] = np.arange(len(seat))
-    return task
+def mapping_state(slots: Slots, graph: TaskGraph, seat: Ints) -> MappingState:
+    """Return the state of a mapping, whose loops change `seat` in place."""
+    return MappingState(graph, slot_topology(slots), seat, np.argsort(seat))
 
 
 def route_table(machine: Machine, tie: str) -> RouteTable:
@@ -75,11 +66,11 @@ def compile_kernels() -> None:
     cable, place = (ends[:1], ends[1:], ends[:1], ends[1:]), ends[:, None]
     machine = Machine("line", ends, *cable, (link,), link, routers=2, coordinates=place, dimensions=(Dimension(2),))
     slots, graph = Slots(machine, np.arange(2, dtype=np.int32), 1), TaskGraph.of_edges(ends[:1], ends[1:], ends[1:], 2)
-    edges, topology, ways, seat = graph_arrays(graph), slot_topology(slots), route_table(machine, "split"), np.arange(2)
-    task, tie = task_of_slot(seat), np.zeros(2)
-    kernels.mapping_hop_bytes(edges, topology, kernels.grow(edges, topology, 0, 0, tie, tie))
-    kernels.exchange_near(edges, topology, seat, task, np.arange(2))
-    kernels.exchange_all(edges, topology, seat, task, np.arange(2))
-    kernels.near_changes(edges, topology, seat, task, 2, 1)
-    kernels.anneal(edges, topology, seat, task, 2, 1.0, 0.1, 1)
-    kernels.anneal_link_load(edges, topology, ways, seat, task, 2, 0.0, 0.0, 1)
+    state, tie = mapping_state(slots, graph, np.arange(2)), np.zeros(2)
+    seat = kernels.grow(state.graph, state.topology, 0, 0, tie, tie)
+    kernels.mapping_hop_bytes(state.graph, state.topology, seat)
+    kernels.exchange_near(state, np.arange(2))
+    kernels.exchange_all(state, np.arange(2))
+    kernels.near_changes(state, 2, 1)
+    kernels.anneal(state, 2, 1.0, 0.1, 1)
+    kernels.anneal_link_load(state, route_table(machine, "split"), 2, 0.0, 0.0, 1)

@@ -1,28 +1,20 @@
 """The hot loops of the mappings, compiled by numba on first use and cached next to this file.
 
-Each core of the job is a *seat*, and each seat has task_a task. All loops change `seat` (seat of each task) and `task`
+Each core of the job is a *seat*, and each seat has a task. All loops change `seat` (seat of each task) and `task`
 (task of each seat) in place, by swaps alone, so both stay permutations. Sums of bytes times hops are of whole numbers
 below 2**53, so no rounding accumulates.
 """
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from fabricstudy.core.arrays import Floats, Int32s, Ints
 
-
-class GraphArrays(NamedTuple):
-    """A `TaskGraph` as plain arrays."""
-
-    first: Ints
-    partner: Ints
-    size: Floats
-    sent: Floats
+from .tasks import TaskGraph
 
 
 class SlotTopology(NamedTuple):
@@ -30,12 +22,12 @@ class SlotTopology(NamedTuple):
 
     `place`, `table`, `table_first` and `length` are those of `fabricstudy.machine.hops.HopDistances`.
     `router` [seats] is the router of each seat, and `seat_place` that router's place. The seats of router r begin at
-    ``seats_first[r]`` in `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and the nearest other
-    ones with seats at ``near_first[r]`` in `near`.
+    ``seats_first[r]`` in `seats`, routers joined to it at ``joined_first[r]`` in `joined`, and itself and the nearest
+    others with seats at ``near_first[r]`` in `near`.
     """
 
-    place: npt.NDArray[np.int32]
-    seat_place: npt.NDArray[np.int32]
+    place: Int32s
+    seat_place: Int32s
     table: npt.NDArray[np.int16]
     table_first: Ints
     length: Ints
@@ -46,6 +38,15 @@ class SlotTopology(NamedTuple):
     joined: Ints
     near_first: Ints
     near: Ints
+
+
+class MappingState(NamedTuple):
+    """Traffic and machine, and the current mapping."""
+
+    graph: TaskGraph
+    topology: SlotTopology
+    seat: Ints
+    task: Ints
 
 
 @njit(cache=True)
@@ -60,56 +61,49 @@ def hops(topology: SlotTopology, a: int, b: int) -> int:
 
 @njit(cache=True)
 def nearest_routers_with_slots(joined_first: Ints, joined: Ints, seats_first: Ints) -> tuple[Ints, Ints]:
-    """Return, for each router with seats, the nearest other routers with seats: the start of each row, and the rows."""
+    """Return the start of each router's row, and the rows: a router with seats, then the nearest others with seats."""
     routers = len(joined_first) - 1
     first = np.zeros(routers + 1, np.int64)
-    nearest = np.empty(max(1, len(joined)), np.int64)
-    count = 0
+    nearest: list[Any] = [0 for _ in range(0)]
     seen = np.full(routers, -1, np.int64)
     queue = np.empty(routers, np.int64)
     for router in range(routers):
-        start = count
         if seats_first[router + 1] > seats_first[router]:
+            nearest.append(router)
             seen[router] = router
             queue[0] = router
             begin, end = 0, 1
-            while begin < end and count == start:
-                level_end = end
-                while begin < level_end:
-                    reached = queue[begin]
-                    begin += 1
-                    for i in range(joined_first[reached], joined_first[reached + 1]):
-                        neighbour = joined[i]
+            while begin < end and len(nearest) == first[router] + 1:
+                level = queue[begin:end]
+                begin = end
+                for reached in level:
+                    for neighbour in joined[joined_first[reached] : joined_first[reached + 1]]:
                         if seen[neighbour] != router:
                             seen[neighbour] = router
                             queue[end] = neighbour
                             end += 1
                             if seats_first[neighbour + 1] > seats_first[neighbour]:
-                                if count == len(nearest):
-                                    grown = np.empty(2 * len(nearest), np.int64)
-                                    grown[:count] = nearest
-                                    nearest = grown
-                                nearest[count] = neighbour
-                                count += 1
-        first[router + 1] = count
-    return first, nearest[:count].copy()
+                                nearest.append(neighbour)
+        first[router + 1] = len(nearest)
+    return first, np.array(nearest)
 
 
 @njit(cache=True)
-def mapping_hop_bytes(graph: GraphArrays, topology: SlotTopology, seat: Ints) -> float:
+def mapping_hop_bytes(graph: TaskGraph, topology: SlotTopology, seat: Ints) -> float:
     """Return the bytes times hops of all edges, each once."""
-    total = 0.0
+    total, router = 0.0, topology.router
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             partner = graph.partner[i]
             if partner > task:
-                total += graph.size[i] * hops(topology, topology.router[seat[task]], topology.router[seat[partner]])
+                total += graph.size_bytes[i] * hops(topology, router[seat[task]], router[seat[partner]])
     return total
 
 
 @njit(cache=True)
-def move_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: int, to: int, left_out: int) -> float:
+def move_cost(state: MappingState, task: int, to: int, left_out: int) -> float:
     """Return the change of bytes times hops if `task` moves to the router `to`, without its edge to `left_out`."""
+    graph, topology, seat, _ = state
     here = topology.router[seat[task]]
     total = 0.0
     for k in range(len(topology.length)):
@@ -121,30 +115,31 @@ def move_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: int,
             partner = graph.partner[i]
             if partner != left_out:
                 there = topology.seat_place[seat[partner], k]
-                total += graph.size[i] * (topology.table[after + there] - topology.table[before + there])
+                total += graph.size_bytes[i] * (topology.table[after + there] - topology.table[before + there])
     return total
 
 
 @njit(cache=True)
-def swap_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, task_a: int, task_b: int) -> float:
+def swap_cost(state: MappingState, task_a: int, task_b: int) -> float:
     """Return the change of bytes times hops if two tasks swap seats."""
-    here, there = topology.router[seat[task_a]], topology.router[seat[task_b]]
+    router = state.topology.router
+    here, there = router[state.seat[task_a]], router[state.seat[task_b]]
     if here == there:
         return 0.0
-    cost_a = move_cost(graph, topology, seat, task_a, there, task_b)
-    return cost_a + move_cost(graph, topology, seat, task_b, here, task_a)
+    return move_cost(state, task_a, there, task_b) + move_cost(state, task_b, here, task_a)
 
 
 @njit(cache=True)
-def swap(seat: Ints, task: Ints, task_a: int, task_b: int) -> None:
-    """Swap the seats of two tasks."""
+def swap(state: MappingState, task_a: int, task_b: int) -> None:
+    seat, task = state.seat, state.task
     seat[task_a], seat[task_b] = seat[task_b], seat[task_a]
     task[seat[task_a]], task[seat[task_b]] = task_a, task_b
 
 
 @njit(cache=True)
-def exchange_near(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
+def exchange_near(state: MappingState, order: Ints) -> None:
     """Swap tasks with those on and next to their partners' routers, the best first, until no such swap gains."""
+    graph, topology, seat, task = state
     tasks = len(seat)
     queue = order.copy()
     waits = np.ones(tasks, np.bool_)
@@ -161,21 +156,20 @@ def exchange_near(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: 
         tried[topology.router[seat[task_a]]] = turn
         for i in range(graph.first[task_a], graph.first[task_a + 1]):
             centre = topology.router[seat[graph.partner[i]]]
-            for j in range(topology.near_first[centre] - 1, topology.near_first[centre + 1]):
-                router = centre if j < topology.near_first[centre] else topology.near[j]
+            for router in topology.near[topology.near_first[centre] : topology.near_first[centre + 1]]:
                 if tried[router] == turn:
                     continue
                 tried[router] = turn
-                gain = move_cost(graph, topology, seat, task_a, router, -1)
+                gain = move_cost(state, task_a, router, -1)
                 for k in range(topology.seats_first[router], topology.seats_first[router + 1]):
                     task_b = task[topology.seats[k]]
-                    change = gain + move_cost(graph, topology, seat, task_b, topology.router[seat[task_a]], -1)
+                    change = gain + move_cost(state, task_b, topology.router[seat[task_a]], -1)
                     # The edge between the two keeps its length, but was counted as if each moved alone.
                     change += 2.0 * hops(topology, topology.router[seat[task_a]], router) * edge(graph, task_a, task_b)
                     if change < best:
                         best, best_task = change, task_b
         if best_task >= 0:
-            swap(seat, task, task_a, best_task)
+            swap(state, task_a, best_task)
             for moved in (task_a, best_task):
                 for i in range(graph.first[moved] - 1, graph.first[moved + 1]):
                     task_b = moved if i < graph.first[moved] else graph.partner[i]
@@ -186,63 +180,55 @@ def exchange_near(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: 
 
 
 @njit(cache=True)
-def edge(graph: GraphArrays, task_a: int, task_b: int) -> float:
+def edge(graph: TaskGraph, task_a: int, task_b: int) -> float:
     """Return the bytes between two tasks; partners are in ascending order."""
-    low, high = graph.first[task_a], graph.first[task_a + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if graph.partner[middle] < task_b:
-            low = middle + 1
-        else:
-            high = middle
-    if low < graph.first[task_a + 1] and graph.partner[low] == task_b:
-        return float(graph.size[low])
-    return 0.0
+    begin, end = graph.first[task_a], graph.first[task_a + 1]
+    index = begin + np.searchsorted(graph.partner[begin:end], task_b)
+    return float(graph.size_bytes[index]) if index < end and graph.partner[index] == task_b else 0.0
 
 
 @njit(cache=True)
-def exchange_all(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, order: Ints) -> None:
+def exchange_all(state: MappingState, order: Ints) -> None:
     """Swap any two tasks until no swap gains: each task in turn with its best partner (Bokhari)."""
     gained = True
     while gained:
         gained = False
         for task_a in order:
             best, best_task = 0.0, -1
-            for task_b in range(len(seat)):
+            for task_b in range(len(order)):
                 if task_b != task_a:
-                    change = swap_cost(graph, topology, seat, task_a, task_b)
+                    change = swap_cost(state, task_a, task_b)
                     if change < best:
                         best, best_task = change, task_b
             if best_task >= 0:
-                swap(seat, task, task_a, best_task)
+                swap(state, task_a, best_task)
                 gained = True
 
 
 @njit(cache=True)
-def draw_swap(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, near_share: float) -> tuple[int, int]:
+def draw_swap(state: MappingState, near_share: float) -> tuple[int, int]:
     """Draw a task, and another on or next to the router of one of its partners, or any."""
+    graph, topology, seat, task = state
     task_a = np.random.randint(len(seat))
     degree = graph.first[task_a + 1] - graph.first[task_a]
     if degree == 0 or np.random.random() >= near_share:
         return task_a, np.random.randint(len(seat))
     router = topology.router[seat[graph.partner[graph.first[task_a] + np.random.randint(degree)]]]
     around = topology.near_first[router + 1] - topology.near_first[router]
-    pick = np.random.randint(around + 1)
-    if pick > 0:
-        router = topology.near[topology.near_first[router] + pick - 1]
+    router = topology.near[topology.near_first[router] + np.random.randint(around)]
     places = topology.seats_first[router + 1] - topology.seats_first[router]
     return task_a, task[topology.seats[topology.seats_first[router] + np.random.randint(places)]]
 
 
 @njit(cache=True)
-def near_changes(graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, draws: int, seed: int) -> Floats:
+def near_changes(state: MappingState, draws: int, seed: int) -> Floats:
     """Return the changes of bytes times hops by random swaps with ranks on or next to a partner's router."""
     np.random.seed(seed)
     change = np.zeros(draws)
     for i in range(draws):
-        task_a, task_b = draw_swap(graph, topology, seat, task, 1.0)
+        task_a, task_b = draw_swap(state, 1.0)
         if task_a != task_b:
-            change[i] = swap_cost(graph, topology, seat, task_a, task_b)
+            change[i] = swap_cost(state, task_a, task_b)
     return change
 
 
@@ -255,38 +241,36 @@ def save_if_better(cost: float, best: float, seat: Ints, best_seat: Ints) -> flo
 
 
 @njit(cache=True)
-def restore(best_seat: Ints, seat: Ints, task: Ints) -> None:
-    """Restore the best seats."""
-    seat[:] = best_seat
-    for index in range(len(seat)):
-        task[seat[index]] = index
+def restore(best_seat: Ints, state: MappingState) -> None:
+    state.seat[:] = best_seat
+    for index in range(len(best_seat)):
+        state.task[best_seat[index]] = index
 
 
 @njit(cache=True)
-def anneal(
-    graph: GraphArrays, topology: SlotTopology, seat: Ints, task: Ints, moves: int, hot: float, cold: float, seed: int
-) -> None:
+def anneal(state: MappingState, moves: int, hot: float, cold: float, seed: int) -> None:
     """Swap at falling temperature; the result is the best state seen at the end of any len(seat) moves."""
     np.random.seed(seed)
-    cost = mapping_hop_bytes(graph, topology, seat)
+    seat = state.seat
+    cost = mapping_hop_bytes(state.graph, state.topology, seat)
     best, best_seat = cost, seat.copy()
     cooling = (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     temperature = hot
     for move in range(moves):
-        task_a, task_b = draw_swap(graph, topology, seat, task, 0.7)
+        task_a, task_b = draw_swap(state, 0.7)
         if task_a != task_b:
-            change = swap_cost(graph, topology, seat, task_a, task_b)
+            change = swap_cost(state, task_a, task_b)
             if change <= 0.0 or (temperature > 0.0 and np.random.random() < np.exp(-change / temperature)):
-                swap(seat, task, task_a, task_b)
+                swap(state, task_a, task_b)
                 cost += change
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
             best = save_if_better(cost, best, seat, best_seat)
-    restore(best_seat, seat, task)
+    restore(best_seat, state)
 
 
 @njit(cache=True)
-def lookahead_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, free: Ints, task: int, centre: int) -> float:
+def lookahead_cost(graph: TaskGraph, topology: SlotTopology, seat: Ints, free: Ints, task: int, centre: int) -> float:
     """Return a lower bound of the bytes times hops added by unplaced partners of `task` next to `centre`.
 
     Only partners with other placed partners count.
@@ -297,27 +281,26 @@ def lookahead_cost(graph: GraphArrays, topology: SlotTopology, seat: Ints, free:
         if seat[later] >= 0:
             continue
         least = np.inf
-        for j in range(topology.near_first[centre] - 1, topology.near_first[centre + 1]):
-            router = centre if j < topology.near_first[centre] else topology.near[j]
+        for router in topology.near[topology.near_first[centre] : topology.near_first[centre + 1]]:
             if free[router] <= (router == centre):
                 continue
-            cost = graph.size[i] * hops(topology, centre, router)
+            cost = graph.size_bytes[i] * hops(topology, centre, router)
             for k in range(graph.first[later], graph.first[later + 1]):
                 if seat[graph.partner[k]] >= 0:
-                    cost += graph.size[k] * hops(topology, router, topology.router[seat[graph.partner[k]]])
+                    cost += graph.size_bytes[k] * hops(topology, router, topology.router[seat[graph.partner[k]]])
                     if cost >= least:
                         break
             least = min(least, cost)
         if least < np.inf:
             total += least
         else:
-            total += 4 * graph.size[i]
+            total += 4 * graph.size_bytes[i]
     return total
 
 
 @njit(cache=True)
 def grow(
-    graph: GraphArrays, topology: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
+    graph: TaskGraph, topology: SlotTopology, task_first: int, router_first: int, task_tie: Floats, router_tie: Floats
 ) -> Ints:
     """Place the tasks one by one, the most connected to placed ones first, where they add least; return the seats.
 
@@ -371,7 +354,7 @@ def grow(
                 for i in range(graph.first[current], graph.first[current + 1]):
                     partner = graph.partner[i]
                     if seat[partner] >= 0:
-                        cost += graph.size[i] * hops(topology, router, topology.router[seat[partner]])
+                        cost += graph.size_bytes[i] * hops(topology, router, topology.router[seat[partner]])
                         if cost > best:
                             break
                 if cost > best:
@@ -395,7 +378,7 @@ def grow(
         for i in range(graph.first[current], graph.first[current + 1]):
             partner = graph.partner[i]
             if seat[partner] < 0:
-                bound[partner] += graph.size[i]
+                bound[partner] += graph.size_bytes[i]
                 heapq.heappush(heap, (-bound[partner], turn + task_tie[partner], partner))
     return seat
 
@@ -408,33 +391,26 @@ class RouteTable(NamedTuple):
     dimension k; `head` [links] its end, and `scale` [links] the factor of its bytes in the objective.
     """
 
-    to: npt.NDArray[np.int64]
-    share: npt.NDArray[np.float64]
+    to: Ints
+    share: Floats
     link_first: Ints
-    link: npt.NDArray[np.int32]
-    head: npt.NDArray[np.int32]
+    link: Int32s
+    head: Int32s
     scale: Floats
 
 
-class TouchedLinks(NamedTuple):
-    """Links changed by a swap: `link` and its load before, [links]; `turn` [links] is the turn of its last change."""
+class SwapLoads(NamedTuple):
+    """Bytes on each link, and the turn of its last change; the links that a swap changed, and their bytes before it."""
 
-    link: Ints
+    load: Floats
+    changed: Ints
     before: Floats
     turn: Ints
 
 
 @njit(cache=True)
 def add_route_load(
-    routes: RouteTable,
-    topology: SlotTopology,
-    source: int,
-    goal: int,
-    size: float,
-    load: Floats,
-    touched: TouchedLinks,
-    turn: int,
-    n: int,
+    routes: RouteTable, topology: SlotTopology, source: int, goal: int, size: float, links: SwapLoads, turn: int, n: int
 ) -> int:
     """Add bytes to the links from one router to another; return the number of links changed in this turn so far."""
     current = source
@@ -451,12 +427,12 @@ def add_route_load(
             end = start
             while True:
                 link = routes.link[routes.link_first[k] + end * length + step]
-                if touched.turn[link] != turn:
-                    touched.turn[link] = turn
-                    touched.link[n] = link
-                    touched.before[n] = load[link]
+                if links.turn[link] != turn:
+                    links.turn[link] = turn
+                    links.changed[n] = link
+                    links.before[n] = links.load[link]
                     n += 1
-                load[link] += part
+                links.load[link] += part
                 end = int(routes.head[link])
                 if step == there:
                     break
@@ -469,19 +445,10 @@ def add_route_load(
 
 @njit(cache=True)
 def add_pair_load(
-    graph: GraphArrays,
-    topology: SlotTopology,
-    routes: RouteTable,
-    seat: Ints,
-    task_a: int,
-    task_b: int,
-    sign: float,
-    load: Floats,
-    touched: TouchedLinks,
-    turn: int,
-    n: int,
+    state: MappingState, routes: RouteTable, task_a: int, task_b: int, sign: float, links: SwapLoads, turn: int, n: int
 ) -> int:
     """Add the traffic of two tasks, times `sign`; return the number of links changed in this turn so far."""
+    graph, topology, seat, _ = state
     for task in (task_a, task_b):
         here = topology.router[seat[task]]
         for i in range(graph.first[task], graph.first[task + 1]):
@@ -489,26 +456,27 @@ def add_pair_load(
             there = topology.router[seat[partner]]
             if here == there or (task == task_b and partner == task_a):
                 continue
-            sent, got = graph.sent[i], graph.size[i] - graph.sent[i]
+            sent, got = graph.sent_bytes[i], graph.size_bytes[i] - graph.sent_bytes[i]
             if sent > 0:
-                n = add_route_load(routes, topology, here, there, sign * sent, load, touched, turn, n)
+                n = add_route_load(routes, topology, here, there, sign * sent, links, turn, n)
             if got > 0:
-                n = add_route_load(routes, topology, there, here, sign * got, load, touched, turn, n)
+                n = add_route_load(routes, topology, there, here, sign * got, links, turn, n)
     return n
 
 
 @njit(cache=True)
-def mapping_link_loads(graph: GraphArrays, topology: SlotTopology, routes: RouteTable, seat: Ints) -> Floats:
+def mapping_link_loads(state: MappingState, routes: RouteTable) -> SwapLoads:
     """Return the bytes on each link."""
-    links = len(routes.head)
-    load = np.zeros(links)
-    touched = TouchedLinks(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
+    graph, topology, seat, _ = state
+    count = len(routes.head)
+    links = SwapLoads(np.zeros(count), np.empty(count, np.int64), np.empty(count), np.full(count, -1, np.int64))
     for task in range(len(seat)):
         for i in range(graph.first[task], graph.first[task + 1]):
             here, there = topology.router[seat[task]], topology.router[seat[graph.partner[i]]]
-            if here != there and graph.sent[i] > 0:
-                add_route_load(routes, topology, here, there, graph.sent[i], load, touched, i, 0)
-    return load
+            if here != there and graph.sent_bytes[i] > 0:
+                add_route_load(routes, topology, here, there, graph.sent_bytes[i], links, i, 0)
+    links.turn[:] = -1
+    return links
 
 
 @njit(cache=True)
@@ -520,51 +488,40 @@ def eighth_power(number: float) -> float:
 
 
 @njit(cache=True)
-def anneal_link_load(
-    graph: GraphArrays,
-    topology: SlotTopology,
-    routes: RouteTable,
-    seat: Ints,
-    task: Ints,
-    moves: int,
-    hot: float,
-    cold: float,
-    seed: int,
-) -> None:
+def anneal_link_load(state: MappingState, routes: RouteTable, moves: int, hot: float, cold: float, seed: int) -> None:
     """Anneal the sum over the links of (bytes * scale)^8; losses are accepted only at a temperature.
 
     The temperature falls from `hot` to `cold`, both relative to the first sum; 0 accepts gains only. The result is the
     best state seen at the end of any len(seat) moves.
     """
     np.random.seed(seed)
-    load = mapping_link_loads(graph, topology, routes, seat)
-    links = len(load)
-    touched = TouchedLinks(np.empty(links, np.int64), np.empty(links), np.full(links, -1, np.int64))
+    _, topology, seat, _ = state
+    links = mapping_link_loads(state, routes)
+    load = links.load
     cost = float(np.sum((load * routes.scale) ** 8))
     temperature, cooling = hot * cost, (cold / hot) ** (len(seat) / moves) if hot > 0 else 1.0
     best, best_seat = cost, seat.copy()
     for move in range(moves):
-        task_a, task_b = draw_swap(graph, topology, seat, task, 0.7)
+        task_a, task_b = draw_swap(state, 0.7)
         if topology.router[seat[task_a]] != topology.router[seat[task_b]]:
-            n = add_pair_load(graph, topology, routes, seat, task_a, task_b, -1.0, load, touched, move, 0)
-            swap(seat, task, task_a, task_b)
-            n = add_pair_load(graph, topology, routes, seat, task_a, task_b, 1.0, load, touched, move, n)
+            n = add_pair_load(state, routes, task_a, task_b, -1.0, links, move, 0)
+            swap(state, task_a, task_b)
+            n = add_pair_load(state, routes, task_a, task_b, 1.0, links, move, n)
             change = 0.0
             for i in range(n):
-                link = touched.link[i]
-                change += eighth_power(load[link] * routes.scale[link]) - eighth_power(
-                    touched.before[i] * routes.scale[link]
-                )
-            taken = change < 0.0
-            if temperature > 0.0 and not taken:
-                taken = np.random.random() < np.exp(-change / temperature)
-            if taken:
+                link = links.changed[i]
+                scale = routes.scale[link]
+                change += eighth_power(load[link] * scale) - eighth_power(links.before[i] * scale)
+            accepted = change < 0.0
+            if temperature > 0.0 and not accepted:
+                accepted = np.random.random() < np.exp(-change / temperature)
+            if accepted:
                 cost += change
             else:
-                swap(seat, task, task_a, task_b)
+                swap(state, task_a, task_b)
                 for i in range(n):
-                    load[touched.link[i]] = touched.before[i]
+                    load[links.changed[i]] = links.before[i]
         if (move + 1) % len(seat) == 0 or move + 1 == moves:
             temperature *= cooling
             best = save_if_better(cost, best, seat, best_seat)
-    restore(best_seat, seat, task)
+    restore(best_seat, state)

@@ -3,16 +3,14 @@
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 
 from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
-
-Ints = npt.NDArray[np.int64]
 
 
 @register

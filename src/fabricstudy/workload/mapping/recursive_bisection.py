@@ -1,29 +1,31 @@
 """Recursive bisection of ranks and nodes."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from fabricstudy.core.kinds import register
 
 from ..messages import Indices
-from .base import TrafficMapping
+from .base import Mapping
 from .graph_bisection import WeightedGraph, bisect_graph
 from .slots import Slots
-from .tasks import Tasks
+from .tasks import TaskGraph, Tasks
 
 
 @register
-class RecursiveBisection(TrafficMapping):
+class RecursiveBisection(Mapping):
     """Recursive bisection of ranks and nodes by traffic and cables (Hoefler and Snir, ICS 2011).
 
     The weakest of the mappings by traffic: a stencil that fits a torus with 1 hop per message needs 3 to 4 hops. Use
     `exchange` for better results.
     """
 
+    needs_traffic: ClassVar[bool] = True
+
     kind: Literal["recursive-bisection"] = "recursive-bisection"
 
-    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         """Halve the ranks and the nodes again and again, and map each half of the ranks to a half of the nodes.
 
         The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all
@@ -31,11 +33,10 @@ class RecursiveBisection(TrafficMapping):
         bandwidths. Each cut is made by METIS and then brought to the exact sizes (Hoefler and Snir, Generic
         Topology Mapping Strategies, ICS 2011).
         """
-        assert tasks.messages is not None
         metis_seed = int(rng.integers(2**31))
         core_of_rank = np.empty(slots.ranks, dtype=np.int64)
-        sent, ones = tasks.messages, np.ones(slots.ranks, dtype=np.int64)
-        parts = [(WeightedGraph.of_edges(sent.source, sent.destination, sent.size_bytes, ones), node_graph(slots))]
+        ones = np.ones(slots.ranks, dtype=np.int64)
+        parts = [(WeightedGraph.of_graph(tasks.graph, ones), node_graph(slots))]
         while parts:
             ranks, nodes = parts.pop()
             if nodes.total == 1:
@@ -59,9 +60,8 @@ def node_graph(slots: Slots) -> WeightedGraph:
     ends = np.concatenate([machine.cable_tail, machine.cable_head])
     cables = np.bincount(ends, weights=np.tile(machine.cable_count, 2), minlength=machine.routers)
     host = np.full(nodes, int(cables.max(initial=0)) + 1, dtype=np.int64)
-    return WeightedGraph.of_edges(
-        np.concatenate([np.arange(nodes), nodes + machine.cable_tail]),
-        np.concatenate([nodes + machine.node_router[slots.nodes], nodes + machine.cable_head]),
-        np.concatenate([host, machine.cable_count]),
-        np.concatenate([np.ones(nodes, dtype=np.int64), np.zeros(machine.routers, dtype=np.int64)]),
-    )
+    weight = np.repeat([1, 0], [nodes, machine.routers])
+    tail = np.concatenate([np.arange(nodes), nodes + machine.cable_tail])
+    head = nodes + np.concatenate([machine.node_router[slots.nodes], machine.cable_head])
+    graph = TaskGraph.of_edges(tail, head, np.concatenate([host, machine.cable_count]), len(weight))
+    return WeightedGraph.of_graph(graph, weight)

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
@@ -18,11 +18,9 @@ from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Indices, WorkloadError
 from . import scotch_process
-from .base import TrafficMapping
+from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
-
-Ints = npt.NDArray[np.int64]
 
 PACKAGE = "scotchpy64"
 SCRIPT = Path(scotch_process.__file__)
@@ -30,7 +28,7 @@ CPU_S_OF_A_PARTNER = 1.5e-4
 
 
 @register
-class ScotchMapping(TrafficMapping):
+class ScotchMapping(Mapping):
     """Dual recursive bipartitioning of ranks and machine by Scotch; needs the package scotchpy64.
 
     Good for more than 10,000 ranks, as the start of `exchange`. (Pellegrini and Roman: Scotch: a software package for
@@ -38,12 +36,14 @@ class ScotchMapping(TrafficMapping):
     package, points with this mapping are refused. Results may differ between versions of Scotch.
     """
 
+    needs_traffic: ClassVar[bool] = True
+
     kind: Literal["scotch"] = "scotch"
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
 
-    def map_by_traffic(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
         if find_spec("scotchpy") is None:
             raise WorkloadError(
                 f"the mapping scotch needs the package {PACKAGE}, which is not installed; "

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 
 from ..messages import IntArray
@@ -13,7 +13,10 @@ from ..messages import IntArray
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """The nodes of a job in the order of its allocation, int32 [nodes], and the cores it uses of each."""
+    """The nodes of a job in the order of its allocation, int32 [nodes], and the cores it uses of each.
+
+    With several ranks per core, a core here is the place of one of them.
+    """
 
     machine: Machine
     nodes: IntArray
@@ -30,12 +33,12 @@ class Slots:
         return np.repeat(self.nodes, self.ranks_per_node)
 
     @cached_property
-    def router_of_core(self) -> npt.NDArray[np.int64]:
+    def router_of_core(self) -> Ints:
         """Router of each core, int64 [ranks]."""
         return self.machine.node_router[self.node_of_core].astype(np.int64)
 
     @property
-    def place_of_core(self) -> npt.NDArray[np.int64]:
+    def place_of_core(self) -> Ints:
         """Coordinates of each core's router, int64 [ranks, dimensions]; off a grid the router's number.
 
         Routers with consecutive numbers are near each other in every topology: in a group, under a switch.

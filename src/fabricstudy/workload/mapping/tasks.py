@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Floats, Ints, Numbers
 
 from ..messages import Indices, Messages, WorkloadError
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
-class TaskGraph:
+class TaskGraph(NamedTuple):
     """Undirected graph of the ranks in compressed rows, each edge in the rows of both its ends."""
 
     first: Ints
@@ -32,7 +30,7 @@ class TaskGraph:
         return TaskGraph.of_edges(messages.source, messages.destination, messages.size_bytes, ranks)
 
     @staticmethod
-    def of_edges(tail: Indices, head: Indices, size_bytes: npt.NDArray[np.number], ranks: int) -> TaskGraph:
+    def of_edges(tail: Indices, head: Indices, size_bytes: Numbers, ranks: int) -> TaskGraph:
         """Sum up edges from tail to head in any order; those from a rank to itself are ignored."""
         apart = np.asarray(tail) != np.asarray(head)
         source, destination = np.asarray(tail, dtype=np.int64)[apart], np.asarray(head, dtype=np.int64)[apart]
@@ -48,7 +46,6 @@ class TaskGraph:
 
     @property
     def ranks(self) -> int:
-        """Number of ranks."""
         return len(self.first) - 1
 
     @property

@@ -24,7 +24,7 @@ from pydantic import Field
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, repeat
+from .sends import Sends, repeat, without_empty
 
 Ints = npt.NDArray[np.int64]
 Step = tuple[Ints, Ints, Ints]
@@ -123,11 +123,11 @@ def tree_down(ends: Ints, whole_bytes: int = 0) -> list[Step]:
     return steps
 
 
-def scattered(ranks: int, size_bytes: int, algorithm: str) -> list[Step]:
+def scattered(blocks: Ints, algorithm: str) -> list[Step]:
     """Send each rank its block from rank 0: "linear" (directly, all at once) or down a binomial tree."""
     if algorithm == "linear":
-        return [exchange(np.zeros(ranks - 1, dtype=np.int64), np.arange(1, ranks), size_bytes)]
-    return tree_down(np.arange(ranks + 1) * size_bytes)
+        return [exchange(np.zeros(len(blocks) - 1, dtype=np.int64), np.arange(1, len(blocks)), blocks[1:])]
+    return tree_down(np.concatenate([[0], np.cumsum(blocks)]))
 
 
 CollectivePart = list[Step] | Rounds
@@ -155,13 +155,14 @@ class Collective(MessagePattern):
             raise ConfigError(problem, remedy, ("message",), f"{self.message_bytes} B", "does-not-fit")
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        """Count the messages by size, each size spread over the steps that send it."""
+        """Count the messages by size, each size spread over the steps that send it; empty ones are not sent."""
         messages: Counter[int] = Counter()
         phases: Counter[int] = Counter()
         for part in self.parts(ranks):
             times, steps = (part.count, [part.step(0)]) if isinstance(part, Rounds) else (1, part)
             for _, _, size_bytes in steps if times else []:
-                for size, count in zip(*map(np.ndarray.tolist, np.unique(size_bytes, return_counts=True)), strict=True):
+                counted = np.unique(size_bytes[size_bytes > 0], return_counts=True)
+                for size, count in zip(*map(np.ndarray.tolist, counted), strict=True):
                     messages[size] += count * times
                     phases[size] += times
         return tuple(
@@ -173,4 +174,4 @@ class Collective(MessagePattern):
         phase = np.repeat(np.arange(len(steps), dtype=np.int32), [len(step[0]) for step in steps])
         source, destination, size_bytes = (np.concatenate(column) for column in zip(*steps, strict=True))
         source, destination = (((end + self.root) % ranks).astype(np.int32) for end in (source, destination))
-        return repeat(Sends(phase, source, destination, size_bytes), self.iterations)
+        return without_empty(repeat(Sends(phase, source, destination, size_bytes), self.iterations))

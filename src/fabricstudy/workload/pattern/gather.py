@@ -2,20 +2,24 @@
 
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
+from .blocks import BlockPattern
 from .collective import Collective, CollectivePart, reverse_steps, scattered
 
 
 @register
-class Gather(Collective):
+class Gather(BlockPattern, Collective):
     """Each rank's block of `message` bytes reaches the root.
 
     ``linear``: all at once, directly. ``binomial``: up a binomial tree, whose inner ranks forward what they received,
     as in MPICH (Thakur, Rabenseifner and Gropp 2005).
+
+    With `sizes` this is ``MPI_Gatherv``, which MPICH always performs with linear (src/mpi/coll/gatherv).
     """
 
     kind: Literal["gather"] = "gather"
@@ -25,4 +29,4 @@ class Gather(Collective):
     )
 
     def parts(self, ranks: int) -> list[CollectivePart]:
-        return [reverse_steps(scattered(ranks, int(self.message_bytes), self.algorithm))]
+        return [reverse_steps(scattered(np.roll(self.rank_blocks(ranks), -self.root), self.algorithm))]

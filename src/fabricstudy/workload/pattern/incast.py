@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import numpy as np
+
 from fabricstudy.core.kinds import register
 
 from .collective import Collective, CollectivePart, reverse_steps, scattered
@@ -14,4 +16,4 @@ class Incast(Collective):
     kind: Literal["incast"] = "incast"
 
     def parts(self, ranks: int) -> list[CollectivePart]:
-        return [reverse_steps(scattered(ranks, int(self.message_bytes), "linear"))]
+        return [reverse_steps(scattered(np.full(ranks, self.message_bytes), "linear"))]

@@ -2,20 +2,25 @@
 
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
+from .blocks import BlockPattern
 from .collective import Collective, CollectivePart, scattered
 
 
 @register
-class Scatter(Collective):
+class Scatter(BlockPattern, Collective):
     """The root sends each rank a block of `message` bytes.
 
     ``linear``: all at once, directly. ``binomial``: down a binomial tree, whose inner ranks forward the blocks of
     their subtrees, as in MPICH (Thakur, Rabenseifner and Gropp 2005).
+
+    With `sizes` this is ``MPI_Scatterv``. MPICH always performs it with linear, since only the root has the sizes
+    (src/mpi/coll/scatterv).
     """
 
     kind: Literal["scatter"] = "scatter"
@@ -25,4 +30,4 @@ class Scatter(Collective):
     )
 
     def parts(self, ranks: int) -> list[CollectivePart]:
-        return [scattered(ranks, int(self.message_bytes), self.algorithm)]
+        return [scattered(np.roll(self.rank_blocks(ranks), -self.root), self.algorithm)]

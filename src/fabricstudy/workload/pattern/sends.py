@@ -21,6 +21,14 @@ class Sends:
     size_bytes: Indices | None = None
 
 
+def without_empty(sends: Sends) -> Sends:
+    """Leave out messages of 0 bytes."""
+    if sends.size_bytes is None or sends.size_bytes.all():
+        return sends
+    sent = sends.size_bytes > 0
+    return Sends(sends.phase[sent], sends.source[sent], sends.destination[sent], sends.size_bytes[sent])
+
+
 def repeat(sends: Sends, iterations: int) -> Sends:
     """Repeat all phases `iterations` times, with ascending phase numbers."""
     if iterations == 1:

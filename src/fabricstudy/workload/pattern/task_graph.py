@@ -6,12 +6,13 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, to_unit
 
-from ..graph_file import Floats, GraphFile, group_tasks, parse_graph
+from ..graph_file import GraphFile, group_tasks, parse_graph
 from ..messages import Messages
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, one_phase

@@ -1,23 +1,15 @@
 """Base of patterns whose traffic is read from a file."""
 
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.input_files import FromFile, read
+from fabricstudy.core.input_files import FromFile
 
 from ..messages import WorkloadError
 
 
 class TrafficFile(FromFile):
     """A file in the study's folder; if it is missing later, the point fails and not its batch."""
-
-    READER: ClassVar[Any]
-    """Static function that parses the path and the bytes of a file."""
-
-    @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
-        return read(path, cls.READER, "invalid-data-file")
 
     def listed(self) -> Any:
         """Return the content of the file.

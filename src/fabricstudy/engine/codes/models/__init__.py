@@ -1,5 +1,6 @@
-"""The topologies that CODES has, each one module with its `CodesModel`."""
+"""The topologies of CODES, a module each with its `CodesModel`."""
 
+from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
 from fabricstudy.machine.bluegene_q import BlueGeneQConfig
@@ -10,17 +11,19 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hypercube import HypercubeConfig
 from fabricstudy.machine.hyperx import HyperXConfig
 from fabricstudy.machine.mesh import MeshConfig
+from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.machine.slim_fly import SlimFlyConfig
 from fabricstudy.machine.torus import TorusConfig
 
 from ...contract import Unsupported
 from ...point import Point
-from ..models import dragonfly, express_mesh, fat_tree, slim_fly, torus
+from ..models import aries, dragonfly, express_mesh, fat_tree, slim_fly, torus
 from ..network import CodesModel, CodesNetwork
 
-# One line a topology of ours.
 MODELS: dict[type[Topology], CodesModel] = {
     DragonflyConfig: dragonfly.MODEL,
+    AriesConfig: aries.MODEL,
+    PercsConfig: dragonfly.MODEL,
     TorusConfig: torus.MODEL,
     BlueGeneQConfig: torus.MODEL,
     BlueGenePConfig: torus.MODEL,
@@ -39,14 +42,8 @@ def model_of(point: Point) -> CodesModel | None:
 
 
 def network_of(point: Point, machine: Machine) -> CodesNetwork:
-    """Translate the machine and routing of a point.
-
-    Raises
-    ------
-    Unsupported
-        If CODES has no model of it, or the model lacks something.
-    """
+    """Translate machine and routing of a point; raise `Unsupported` if CODES has no model, or it lacks a feature."""
     model = model_of(point)
     if model is None:
-        raise Unsupported(f"CODES has no model of the topology {point.machine.kind}; take another engine")
+        raise Unsupported(f"CODES has no model of the topology {point.machine.kind}; use another engine")
     return model.network(point, machine)

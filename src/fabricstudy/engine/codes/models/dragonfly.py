@@ -1,12 +1,12 @@
-"""Dragonfly: CODES' dragonfly-dally, wired by our machine.
+"""Dragonfly: CODES' dragonfly-dally with the links of the machine.
 
-Valiant goes through a random group, not a random router; UGAL is its progressive form, which may still leave the
-minimal path at the other routers of the source group (PAR: Jiang, Kim and Dally, ISCA 2009,
-doi:10.1145/1555754.1555783), and counts what waits for a port, twice as much for a detour; up to 16 kB it stays
-minimal.
+Valiant leads through a random group, not a random router. UGAL is progressive adaptive routing, which may leave the
+minimal path at other routers of the source group, too (PAR: Jiang, Kim and Dally, ISCA 2009,
+doi:10.1145/1555754.1555783); it compares the bytes queued at ports, doubled for a detour, and is minimal up to 16 kB.
 """
 
 import numpy as np
+import numpy.typing as npt
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -17,34 +17,38 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to
+from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
 
 THRESHOLD_BYTES = 16_384
-"""Bytes at a port up to which UGAL stays minimal, as in CODES' own network dfdally_8k.
+"""Bytes at a port up to which UGAL is minimal, as in CODES' network dfdally_8k.
 
-Its queues hold what is not acknowledged yet, so a link that nothing waits for seems to have some packets.
+Queues include packets that are not yet acknowledged, so the queue of an idle link is not empty.
 """
 
-LOCAL, GLOBAL = 0, 1
 INTRA, INTER = "intra", "inter"
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
-    """Translate a dragonfly; its links stand in wiring files."""
+    """Translate a dragonfly; its links are in wiring files."""
     assert machine.group is not None
     groups = int(machine.group.max()) + 1
     if groups < 3:
-        raise Unsupported("CODES' dragonfly crashes with two groups; take three or more, or another engine")
+        raise Unsupported("CODES' dragonfly crashes with two groups; use three or more, or another engine")
     check_via(point.routing, "group", "on CODES' dragonfly")
     routers = machine.routers // groups
     nodes = machine.nodes // machine.routers
-    local, between = _pairs(machine, LOCAL), _pairs(machine, GLOBAL)
+    # The last class is the global one; a PERCS machine has two others.
+    is_global = machine.cable_class == len(machine.classes) - 1
+    local, between = _pairs(machine, ~is_global), _pairs(machine, is_global)
     first_group = local[local[:, 0] < routers]
     ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())
-    classes, latency_ns = machine.classes, point.network.router_latency_ns
+    *local_classes, global_class = machine.classes
+    local_Bps = one_of([link.bandwidth_Bps for link in local_classes], "bandwidth", "dragonfly", "links of a group")
+    local_ns = one_of([link.latency_ns for link in local_classes], "latency", "dragonfly", "links of a group")
+    latency_ns = point.network.router_latency_ns
     buffer = int(point.network.buffer_bytes)
     return CodesNetwork(
         terminal="modelnet_dragonfly_dally",
@@ -63,13 +67,13 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "routing": routing_name(point, ROUTINGS, "dragonfly"),
             "route_scoring_metric": "delta",
             "adaptive_threshold": THRESHOLD_BYTES,
-            "local_bandwidth": gib_per_s(classes[LOCAL].bandwidth_Bps),
-            "global_bandwidth": gib_per_s(classes[GLOBAL].bandwidth_Bps),
+            "local_bandwidth": gib_per_s(local_Bps),
+            "global_bandwidth": gib_per_s(global_class.bandwidth_Bps),
             "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
-            # The router's own delay would keep the link busy, so its latency is that of the links.
+            # The model's router delay would occupy the link, so it is added to the latency of the links.
             "router_delay": 0,
-            "local_delay": classes[LOCAL].latency_ns + latency_ns,
-            "global_delay": classes[GLOBAL].latency_ns + latency_ns,
+            "local_delay": local_ns + latency_ns,
+            "global_delay": global_class.latency_ns + latency_ns,
             "cn_delay": machine.host.latency_ns + latency_ns / 2,
             "local_vc_size": buffer,
             "global_vc_size": buffer,
@@ -80,7 +84,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "notification_on_hops_greater_than": 2**31 - 1,
             "credit_size": 8,
             "auto_credit_delay": 1,
-            # The window that counts bytes: all of an hour, in microseconds.
+            # The window in which bytes are counted: several hours, in microseconds.
             "counting_bool": 1,
             "counting_start": 0,
             "counting_windows": 1,
@@ -98,7 +102,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             link_of_port=_ports(machine, local, between, routers - 1, ports, nodes),
             bits=32,
         ),
-        # With several cables between two groups it draws one.
+        # Packets draw one of several cables between two groups.
         fixed_routes=isinstance(point.routing, Minimal) and len(between) == groups * (groups - 1),
         hops=HopList(
             "save_router_timing_trace_path", "router-timing-gid=0.txt", 21, router=0, port=2, source=18, packet=6
@@ -106,9 +110,9 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _pairs(machine: Machine, link_class: int) -> IntArray:
-    """Router pairs of all cables of a class, in both directions and by the router they leave, [pairs, 2]."""
-    rows = np.flatnonzero(machine.cable_class == link_class)
+def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
+    """Return the router pairs of all cables of the rows `chosen`, in both directions and sorted, [pairs, 2]."""
+    rows = np.flatnonzero(chosen)
     ends = np.stack([machine.cable_tail[rows], machine.cable_head[rows]], axis=1)
     pairs = np.concatenate([ends, ends[:, ::-1]])
     pairs = np.repeat(pairs, np.tile(machine.cable_count[rows], 2), axis=0)
@@ -116,7 +120,7 @@ def _pairs(machine: Machine, link_class: int) -> IntArray:
 
 
 def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, inter: int, nodes: int) -> IntArray:
-    """Link of each port: those of the group in the order of the wiring file, then global ones, then nodes."""
+    """Return the link of each port: in the group by the order of the wiring file, then global ones, then nodes."""
     link = np.full((machine.routers, intra + inter + nodes), HOST)
     for pairs, first in ((local, 0), (between, intra)):
         router = pairs[:, 0]

@@ -1,8 +1,8 @@
-"""Grids of lines: CODES' express mesh, which is native to no other engine.
+"""Grids of lines: CODES' express mesh.
 
 With gap 1 it is a HyperX, with a gap as long as the line a mesh. Dimension order is its static routing: with a gap
-above 1, a packet takes the long link that does not pass its destination or the short one, by what waits for them.
-Adaptive routing may take any unfinished dimension.
+above 1, a packet chooses by queue length between the short link and the long one that does not pass its destination.
+Adaptive routing may choose any unfinished dimension.
 """
 
 import numpy as np
@@ -55,9 +55,9 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 
 def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArray:
-    """Link of each port: nodes first, then dimension by dimension the neighbours by rising coordinate."""
+    """Return the link of each port: nodes first, then dimension by dimension the neighbours by coordinate."""
     assert machine.coordinates is not None
-    # What CODES reserves for a dimension; rounded towards 0, as C divides.
+    # CODES' number of ports of a dimension; rounded towards 0, as C divides.
     reserved = [2 + int((length - 3) / gap) for length in lengths]
     link = np.full((machine.routers, nodes + sum(reserved)), HOST)
     router = np.arange(machine.routers)
@@ -65,11 +65,10 @@ def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArr
     for dimension, length in enumerate(lengths):
         position = machine.coordinates[:, dimension]
         used = np.zeros(machine.routers, dtype=np.int64)
-        for other in range(length):
-            joined = machine.dimensions[dimension].joined()[other, position]
-            neighbour = router + (other - position) * stride
-            found = links_to(machine, router[joined], neighbour[joined])
-            link[router[joined], first + used[joined]] = found
+        for coordinate in range(length):
+            joined = machine.dimensions[dimension].joined()[coordinate, position]
+            neighbour = router + (coordinate - position) * stride
+            link[router[joined], first + used[joined]] = links_to(machine, router[joined], neighbour[joined])
             used += joined
         if used.max() > reserved[dimension]:
             raise Unsupported(f"CODES' express mesh has no gap of {gap} in a dimension of {length} routers")

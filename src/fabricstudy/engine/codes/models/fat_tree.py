@@ -1,6 +1,6 @@
 """Fat tree: CODES' fattree of three levels, fully populated.
 
-Adaptive routing is its own; D-mod-k is its static routing, by forwarding tables of ours.
+Adaptive routing is native; D-mod-k is static routing by the forwarding tables written here.
 """
 
 import numpy as np
@@ -26,7 +26,15 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     config = point.machine
     assert isinstance(config, FatTreeConfig)
     name = routing_name(point, ROUTINGS, "fat tree")
-    _check(config)
+    copies = config.radix // config.pod_count
+    while config.half_radix % copies:
+        copies -= 1
+    # CODES has no room for more core routers than leaves.
+    if config.core_cables > 1 or copies > 1 or config.half_radix > config.pod_count:
+        raise Unsupported(
+            "CODES' fat tree with half the pods or fewer has another core than this machine; use more than half as "
+            "many pods as ports, and core_cables: 1"
+        )
     links = [*machine.classes, machine.host]
     if len({link.bandwidth_Bps for link in links}) > 1:
         raise Unsupported("CODES' fat tree has one bandwidth for all links; give the same for pod, core and host")
@@ -68,20 +76,8 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _check(config: FatTreeConfig) -> None:
-    repeated = config.radix // config.pod_count
-    while config.half_radix % repeated:
-        repeated -= 1
-    # Where the core has more routers than there are leaves, it has no room for them.
-    if config.core_cables > 1 or repeated > 1 or config.half_radix > config.pod_count:
-        raise Unsupported(
-            "CODES' fat tree with half the pods or fewer joins its core otherwise than ours; take more than half as "
-            "many pods as ports, and core_cables: 1"
-        )
-
-
 def _neighbours(config: FatTreeConfig) -> IntArray:
-    """Router at the other end of each port; `HOST` for nodes and unused ones. Lower routers come first."""
+    """Return the router at the other end of each port, ports down first; `HOST` for nodes and unused ports."""
     half, pods = config.half_radix, config.pod_count
     ports = np.arange(half)
     leaf = np.arange(pods * half)
@@ -99,7 +95,7 @@ def _neighbours(config: FatTreeConfig) -> IntArray:
 
 
 def _tables(config: FatTreeConfig) -> dict[str, bytes]:
-    """Forwarding table of each router, by D-mod-k: up by the digits of the destination's number to the base k/2."""
+    """Return the D-mod-k forwarding table of each router: up by the digits of the destination to the base k/2."""
     half, pods = config.half_radix, config.pod_count
     node = np.arange(config.nodes)
     leaf, pod = node // half, node // half**2
@@ -109,19 +105,14 @@ def _tables(config: FatTreeConfig) -> dict[str, bytes]:
         if router < pods * half:
             level, port = 0, np.where(leaf == router, node % half, up[0])
         elif router < 2 * pods * half:
-            own_pod = (router - pods * half) // half
-            level, port = 1, np.where(pod == own_pod, leaf % half, up[1])
+            level, port = 1, np.where(pod == (router - pods * half) // half, leaf % half, up[1])
         else:
             level, port = 2, pod
-        files[f"{TABLES}/0x{((level + 1) << 32) + router:016x}.lft"] = _table(node, port)
+        # Nodes count from this identifier, and ports from 1.
+        rows = zip(((64 << 32) + node).tolist(), (port + 1).tolist(), strict=True)
+        table = "".join(f"0x{identifier:016x} {number}\n" for identifier, number in rows)
+        files[f"{TABLES}/0x{((level + 1) << 32) + router:016x}.lft"] = table.encode()
     return files
-
-
-def _table(node: IntArray, port: IntArray) -> bytes:
-    # Ports count from 1 here, and nodes have identifiers of their own.
-    first = 64 << 32
-    rows = (f"0x{first + one:016x} {to + 1}\n" for one, to in zip(node.tolist(), port.tolist(), strict=True))
-    return "".join(rows).encode()
 
 
 MODEL = CodesModel(

@@ -1,7 +1,7 @@
-"""Slim Fly: CODES' slimfly, with generator sets from our own finite field.
+"""Slim Fly: CODES' slimfly, with the generator sets of the machine.
 
-CODES computes with residues, so q must be a prime. Its minimal routing takes one of the shortest paths, always the
-same one; its Valiant goes through a random router; its UGAL compares several such detours with the minimal path.
+CODES computes with residues, so q must be prime. Its minimal routing always uses the same one of several shortest
+paths; Valiant leads through a random router; UGAL compares several such detours with the minimal path.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     assert isinstance(config, SlimFlyConfig)
     q = config.q
     if prime_of(q) != q:
-        raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; take a prime, or another engine")
+        raise Unsupported(f"CODES' Slim Fly needs a prime q, not {q}; use a prime, or another engine")
     check_via(point.routing, "router", "on CODES' Slim Fly")
     sets = slim_fly.generator_sets(galois_field(q, 1), config.delta)
     within, across = len(sets[0]), q
@@ -72,14 +72,12 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 
 def _ports(machine: Machine, q: int, within: int, across: int) -> IntArray:
-    """Link of each port: those of the group, then the others, by rising number of the neighbour on side 0 and by
-    falling number on side 1."""
+    """Return the link of each port: those of the group, then the others, by neighbour, descending on side 1."""
     link = np.full((machine.routers, within + across + machine.nodes // machine.routers), HOST)
     for kind, first, ports in ((slim_fly.LOCAL, 0, within), (slim_fly.GLOBAL, within, across)):
         links = np.flatnonzero(machine.link_class == kind)
         tail, head = machine.link_tail[links].astype(np.int64), machine.link_head[links]
-        rising = np.where(tail < q * q, head, -head)
-        neighbours = head[np.lexsort((rising, tail))].reshape(machine.routers, ports)
+        neighbours = head[np.lexsort((np.where(tail < q * q, head, -head), tail))].reshape(machine.routers, ports)
         link[:, first : first + ports] = links_to(machine, np.arange(machine.routers)[:, None], neighbours)
     return link
 

@@ -1,17 +1,21 @@
-"""Torus: CODES' torus, dimension order with bubbles, one node a router.
+"""Torus: CODES' torus, dimension order with bubbles, one node per router.
 
-It has no limit between a node and its router. Half-way round a ring it takes the way that does not close the ring
-(from coordinate 0 to 2 of 4 up, back down), where ours splits. Each hop takes 50 ns that cannot be set and that keep
-the link busy; the bandwidth is raised by as much, so that a packet takes the time it should. A packet's end takes the
-time of a whole one, so messages are cut into equal pieces; the first one of a phase waits 10 ns a byte (`packet`).
+The bandwidth between a node and its router is unlimited. Half-way round a ring packets avoid the wrap-around link (from
+coordinate 0 to 2 of 4 up, back down) instead of splitting. Each hop occupies the link for 50 ns more, a constant; the
+bandwidth is raised so that packets have the right duration. The last packet of a message costs as much time as a full
+one, so messages are cut into equal pieces; the first one of a phase is delayed by 10 ns per byte (`packet`).
 """
 
+from math import inf
+
+import numpy as np
+
+from fabricstudy.machine.base import EachClass
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
-from ...cost_model import bandwidths
 from ...point import Point
 from ..network import CodesModel, CodesNetwork, gib_per_s, one_of
 from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes
@@ -47,42 +51,39 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 
 def _check(point: Point, machine: Machine) -> None:
-    open_ones = [dimension.length for dimension in machine.dimensions if not dimension.wrap]
-    if open_ones:
-        raise Unsupported("CODES' torus closes every dimension; for lines take the topology mesh, or another engine")
+    if not all(dimension.wrap for dimension in machine.dimensions):
+        raise Unsupported("CODES' torus closes every dimension; for lines use the topology mesh, or another engine")
     if machine.nodes != machine.routers:
-        raise Unsupported("CODES' torus has one node a router; set nodes_per_router: 1, or take another engine")
+        raise Unsupported("CODES' torus has one node per router; set nodes_per_router: 1, or use another engine")
     if machine.cable_count.max() > 1:
         settable = hasattr(point.machine, "pair_cables")
-        remedy = "set pair_cables: 1" if settable else "take a torus with pair_cables: 1"
+        remedy = "set pair_cables: 1" if settable else "use a torus with pair_cables: 1"
         raise Unsupported(
-            f"CODES' torus takes one of the two cables that join a pair in a dimension of 2 routers; {remedy}, or "
-            "another engine"
+            f"CODES' torus has one of the two cables between the routers of a dimension of 2; {remedy}, or use another "
+            "engine"
         )
-    if isinstance(point.routing, DimensionOrder) and point.routing.tie != "split" and _has_ties(machine):
+    has_ties = any(dimension.length % 2 == 0 for dimension in machine.dimensions)
+    if isinstance(point.routing, DimensionOrder) and point.routing.tie != "split" and has_ties:
         raise Unsupported(
-            "CODES' torus settles ties its own way, within the line of the ring; set routing.tie: split (the default), "
-            "which leaves them to the engine, or take another engine"
+            "CODES' torus breaks ties without the wrap-around link; set routing.tie: split (the default), which leaves "
+            "ties to the engine, or use another engine"
         )
-    fastest_Bps = max(link.bandwidth_Bps for link in machine.classes)
-    needed_Bps = 2 * len(machine.dimensions) * fastest_Bps
+    needed_Bps = 2 * len(machine.dimensions) * max(link.bandwidth_Bps for link in machine.classes)
     if machine.host.bandwidth_Bps < needed_Bps:
         raise Unsupported(
-            "CODES' torus has no limit between a node and its router; set bandwidth.host to what its links carry "
-            f"together, {needed_Bps / 1e9:g} GB/s, or more"
+            "CODES' torus has unlimited bandwidth between a node and its router; set bandwidth.host to that of the "
+            f"router's links together, {needed_Bps / 1e9:g} GB/s, or more"
         )
 
 
-def _has_ties(machine: Machine) -> bool:
-    return any(dimension.length % 2 == 0 for dimension in machine.dimensions)
-
-
-def _packet_sent(point: Point) -> int:
-    """Return the packet before a machine is built, for forecasts: that of the study where the point will be refused."""
+def _predicted_packet_bytes(point: Point) -> int:
+    """Return the size of packets for the cost model, before a machine is built; any if the point is unsupported."""
+    stated = getattr(point.machine, "bandwidth", None)
+    links = [value for name, value in stated if name != "host_Bps"] if isinstance(stated, EachClass) else []
     try:
-        return packet_bytes(point, bandwidths(point)[1])
+        return packet_bytes(point, float(np.hstack([inf, *links]).min()))
     except Unsupported:
         return int(point.network.packet_bytes)
 
 
-MODEL = CodesModel("torus", network, lambda point: TORUS_AT_ONCE_BYTES, _packet_sent, job_links=None)
+MODEL = CodesModel("torus", network, lambda point: TORUS_AT_ONCE_BYTES, _predicted_packet_bytes, job_links=None)

@@ -1,15 +1,15 @@
-"""Dragonfly, natively: Merlin's ports are those of the nodes, then of the other routers of the group, then global ones.
+"""Native dragonfly: ports to nodes, then to the other routers of the group, then global ones.
 
-A group's global ports are told by a list with one number for each: copy * (g - 1) + the group to which it leads, as
-Merlin counts groups. Absolute: in their order, without the own. Relative: by the distance upwards, less 1. Circulant is
-relative with a list in which the distances go up and down in turn.
+Merlin reads a list with one number for each global port of a group: copy * (g - 1) + number of the peer group. Absolute
+numbers skip the group itself; relative ones are the distance upwards, less 1. Circulant is relative with distances
+alternately up and down.
 """
 
 import numpy as np
 
-from fabricstudy.core.kinds import kind_of
+from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.dragonfly import ARRANGEMENTS, DragonflyConfig
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
@@ -17,13 +17,13 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
-from ...contract import Unsupported
+from ...detours import check_routing
 from .base import Ints, Wiring, cable_ends
 
 COMPONENT = "merlin.dragonfly"
 
 ALGORITHMS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "valiant", Ugal: "ugal", Adaptive: "min-a"}
-"""Merlin's names of our routings."""
+"""Merlin's names of routings."""
 
 MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"}
 
@@ -31,9 +31,7 @@ MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"
 def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a dragonfly of any arrangement."""
     assert isinstance(config, DragonflyConfig)
-    if type(routing) not in ALGORITHMS:
-        names = ", ".join(map(kind_of, ALGORITHMS))
-        raise Unsupported(f"SST's dragonfly has no {routing.kind} routing; take {names}")
+    check_routing(routing, ALGORITHMS, "SST's dragonfly")
     nodes, others, globals_ = config.nodes_per_router, config.routers_per_group - 1, config.global_ports_per_router
     return Wiring(
         component=COMPONENT,
@@ -56,7 +54,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
 
 
 def global_link_map(config: DragonflyConfig) -> list[int]:
-    """Where each global port of a group leads, router by router; -1 where nothing is connected.
+    """Return the list for the global ports of a group, router by router; -1 for unused ports.
 
     Examples
     --------
@@ -66,37 +64,27 @@ def global_link_map(config: DragonflyConfig) -> list[int]:
     """
     ports = config.groups - 1
     port = np.arange(ports)
-    leads = port
+    peer = port
     if config.arrangement == "circulant":
-        leads = np.where(port % 2 == 0, port // 2, ports - 1 - port // 2)
-    wired = (np.arange(config.links_per_group_pair)[:, None] * ports + leads).reshape(-1)
-    padded = np.full(config.routers_per_group * config.global_ports_per_router, -1)
-    padded[: len(wired)] = wired
-    return [int(place) for place in padded]
+        peer = np.where(port % 2 == 0, port // 2, ports - 1 - port // 2)
+    wired = (np.arange(config.links_per_group_pair)[:, None] * ports + peer).reshape(-1).tolist()
+    return [*wired, *[-1] * (config.routers_per_group * config.global_ports_per_router - len(wired))]
 
 
 def _local_ports(config: DragonflyConfig, machine: Machine) -> Ints:
-    """Ports of the cables within groups, which come first."""
+    """Return the ports of the cables within groups, which are the machine's first cables."""
     tail, head = cable_ends(machine)
     local = machine.group[tail] == machine.group[head] if machine.group is not None else np.ones(len(tail), dtype=bool)
-    at, other = tail[local] % config.routers_per_group, head[local] % config.routers_per_group
-    first = config.nodes_per_router
-    return np.stack([first + other - (other > at), first + at - (at > other)], axis=1)
+    tail, head = tail[local] % config.routers_per_group, head[local] % config.routers_per_group
+    return config.nodes_per_router + np.stack([head - (head > tail), tail - (tail > head)], axis=1)
 
 
 def _global_ports(config: DragonflyConfig) -> Ints:
-    """Global ports of the cables between groups, in the order of the machine's rows."""
-    ports, each = config.groups - 1, config.global_ports_per_router
-    group, port = np.divmod(np.arange(config.groups * ports), ports)
-    peer, peer_port = ARRANGEMENTS[config.arrangement](group, port, config.groups)
-    once = np.flatnonzero(group < peer)
-    copy = np.arange(config.links_per_group_pair)[:, None] * ports
-    router, place = _router_and_place(group[once], copy + port[once], config, each)
-    peer_router, peer_place = _router_and_place(peer[once], copy + peer_port[once], config, each)
-    order = np.lexsort((peer_router, router))
-    return np.stack([place[order], peer_place[order]], axis=1)
-
-
-def _router_and_place(group: Ints, port: Ints, config: DragonflyConfig, each: int) -> tuple[Ints, Ints]:
-    """Router of a group's global port, and the port's number there."""
-    return (group * config.routers_per_group + port // each).reshape(-1), (port % each).reshape(-1)
+    """Return the global ports of the cables between groups, in the order of the machine's rows."""
+    each, copy = config.global_ports_per_router, np.arange(config.links_per_group_pair)[:, None] * (config.groups - 1)
+    group, port, peer, peer_port = group_pairs(config.arrangement, config.groups)
+    tail_port, head_port = copy + port, copy + peer_port
+    tail = group * config.routers_per_group + tail_port // each
+    head = peer * config.routers_per_group + head_port // each
+    order = np.lexsort((head.reshape(-1), tail.reshape(-1)))
+    return np.stack([tail_port.reshape(-1)[order], head_port.reshape(-1)[order]], axis=1) % each

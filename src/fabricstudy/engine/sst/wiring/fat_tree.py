@@ -1,8 +1,7 @@
-"""Fat tree, natively: Merlin's ports are those down, then those up; its routers are numbered as ours."""
+"""Native fat tree: ports down, then ports up; routers have the numbers of the machine."""
 
 import numpy as np
 
-from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
@@ -11,18 +10,17 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
+from ...detours import check_routing
 from .base import Wiring, cable_ends
 
 ALGORITHMS: dict[type[Routing], str] = {DModK: "deterministic", Adaptive: "adaptive"}
-"""Merlin's names of our routings."""
+"""Merlin's names of routings."""
 
 
 def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
     """Wire a fat tree whose core routers reach each pod by one cable."""
     assert isinstance(config, FatTreeConfig) and machine.level is not None
-    if type(routing) not in ALGORITHMS:
-        names = " or ".join(map(kind_of, ALGORITHMS))
-        raise Unsupported(f"SST's fat tree has no {routing.kind} routing; take {names}")
+    check_routing(routing, ALGORITHMS, "SST's fat tree")
     if config.core_cables > 1:
         raise Unsupported("SST's fat tree has one cable between a core router and a pod; set core_cables to 1")
     half, pods = config.half_radix, config.pod_count

@@ -1,7 +1,7 @@
-"""Any other machine, through Merlin's anytopo: the routes are ours, and the source of a packet draws one by its weight.
+"""Any other machine, by Merlin's anytopo: the source of a packet draws one of the given routes by their weights.
 
-Hop k of a packet takes virtual channel k, so no cycle of waiting packets can close. The element needs a node on each
-router, and has one bandwidth for all links.
+Hop k of a packet uses virtual channel k, which avoids deadlock. The element needs a node on each router, and has one
+bandwidth for all links.
 """
 
 from collections import defaultdict
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.kinds import kind_of
-from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing
 from fabricstudy.routing.base import cached_routes as routes_of
@@ -24,7 +23,7 @@ from ...detours import check_via
 from .base import Ints, Wiring, cable_ends, place_on_router
 
 MAX_ROUTE_HOPS = 3_000_000
-"""Hops of all routes together; each is some bytes of text, which SST reads once a node."""
+"""Hops of all routes together; each is some bytes of text, which SST reads once per node."""
 
 AT_SOURCE: tuple[type[Routing], ...] = (Minimal, DimensionOrder, Valiant, Ugal)
 
@@ -32,23 +31,17 @@ Table = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 """Weight and hops of the routes, by source and destination router."""
 
 
-def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
+def wire(routing: Routing, machine: Machine) -> Wiring:
     """Wire any machine with nodes on all routers."""
     if type(routing) not in AT_SOURCE:
         raise Unsupported(
-            f"on a {machine.kind} SST takes routes that are chosen at the source, and {routing.kind} chooses on the "
-            f"way; take {', '.join(map(kind_of, AT_SOURCE))}"
+            f"for {machine.kind} machines SST uses source routing, and {routing.kind} routing decides at each hop; use "
+            f"{', '.join(map(kind_of, AT_SOURCE))}"
         )
-    check_via(routing, "router", f"on a {machine.kind} in SST")
+    check_via(routing, "router", f"on {machine.kind} machines in SST")
     if np.any(machine.nodes_of_router == 0):
         raise Unsupported(
             f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none"
-        )
-    bandwidths = {link.bandwidth_Bps for link in machine.classes}
-    if len(bandwidths) > 1:
-        raise Unsupported(
-            f"SST has one bandwidth for all links of a {machine.kind}, not "
-            + ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
         )
     minimal = stepwise_table(machine, Minimal())
     table, ugal = minimal, isinstance(routing, Ugal)
@@ -56,14 +49,14 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
         table = stepwise_table(machine, routing)
     elif isinstance(routing, Valiant):
         table = valiant_table(minimal, machine)
-    longest = max(len(hops) for of in table.values() for ways in of.values() for _, hops in ways)
+    longest = max(len(hops) for by_goal in table.values() for routes in by_goal.values() for _, hops in routes)
     ports = _Ports(machine)
     return Wiring(
         component="merlin.anytopo",
         parameters={
             "num_routers": machine.routers,
             "source_routing_algo": "UGAL" if ugal else "weighted",
-            # One more than hops, for UGAL than those of its detours; the element does not check it.
+            # One more than the hops of the longest route or, under UGAL, detour; the element does not check it.
             "vcs_per_vn": 1 + longest * (2 if ugal else 1),
         },
         of_router={router: ports.parameters(router, written(minimal, router)) for router in range(machine.routers)},
@@ -75,7 +68,7 @@ def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
 
 
 class _Ports:
-    """Ports as anytopo has them: the cables of a router in their order, then its nodes."""
+    """Ports of anytopo: the cables of a router in their order, then its nodes."""
 
     def __init__(self, machine: Machine) -> None:
         tail, head = cable_ends(machine)
@@ -88,68 +81,59 @@ class _Ports:
         self.of_cable: Ints = port.reshape(-1, 2)
         self.of_node: Ints = self.cables[machine.node_router] + place_on_router(machine)
         self._to: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for a, b, (at_a, at_b) in zip(tail.tolist(), head.tolist(), self.of_cable.tolist(), strict=True):
-            self._to[a][b].append(at_a)
-            self._to[b][a].append(at_b)
+        for a, b, (port_a, port_b) in zip(tail.tolist(), head.tolist(), self.of_cable.tolist(), strict=True):
+            self._to[a][b].append(port_a)
+            self._to[b][a].append(port_b)
         self._nodes: dict[int, dict[int, int]] = defaultdict(dict)
-        for node, (router, at) in enumerate(zip(machine.node_router.tolist(), self.of_node.tolist(), strict=True)):
-            self._nodes[router][node] = at
+        for node, router in enumerate(machine.node_router.tolist()):
+            self._nodes[router][node] = int(self.of_node[node])
 
     def parameters(self, router: int, minimal: str) -> dict[str, Any]:
-        """What the element of one router is told."""
+        """Return the parameters of the element of one router, given its minimal routes."""
         nodes = self._nodes[router]
-        joined = (",".join(map(str, (other, *at))) for other, at in self._to[router].items())
+        connections = (",".join(map(str, (neighbour, *ports))) for neighbour, ports in self._to[router].items())
         return {
             "num_R2N_ports": len(nodes),
             "num_R2R_ports": int(self.cables[router]),
-            "connectivity": ";".join(joined),
+            "connectivity": ";".join(connections),
             "simple_routing_entry_string": minimal,
-            "endpoint_to_port_map": _map(nodes),
-            "port_to_endpoint_map": _map({at: node for node, at in nodes.items()}),
+            # SST's maps have no blank after a colon.
+            "endpoint_to_port_map": str(nodes).replace(": ", ":"),
+            "port_to_endpoint_map": str({port: node for node, port in nodes.items()}).replace(": ", ":"),
         }
 
 
-def _map(pairs: dict[int, int]) -> str:
-    """Write a map as SST reads it."""
-    return "{" + ", ".join(f"{key}:{value}" for key, value in pairs.items()) + "}"
-
-
 def stepwise_table(machine: Machine, routing: Routing) -> Table:
-    """All routes between two routers, with the share of the packets that take each.
-
-    Raises
-    ------
-    Unsupported
-        If they are too many.
-    """
-    # A route has a hop at least.
+    """Return all routes between routers with their shares of the packets; raise `Unsupported` if they are too many."""
+    # A route has at least one hop.
     _check(machine.routers * (machine.routers - 1), machine)
     steps = routes_of(machine, routing)
     assert isinstance(steps, MemorylessRoutes)
     source, goal = (end.reshape(-1) for end in np.indices((machine.routers, machine.routers)))
     apart = source != goal
     source, goal = source[apart], goal[apart]
-    at, share = source, np.ones(len(source))
+    router, share = source, np.ones(len(source))
     path: list[tuple[int, ...]] = [()] * len(source)
     table: Table = defaultdict(lambda: defaultdict(list))
     total = 0
-    while len(at):
-        hops = steps.next_hops(at, goal)
-        at = machine.link_head[hops.link].astype(np.int64)
+    while len(router):
+        hops = steps.next_hops(router, goal)
+        router = machine.link_head[hops.link].astype(np.int64)
         source, goal, share = source[hops.packet], goal[hops.packet], share[hops.packet] * hops.share
-        total += len(at)
+        total += len(router)
         _check(total, machine)
-        path = [(*path[before], router) for before, router in zip(hops.packet.tolist(), at.tolist(), strict=True)]
-        there = at == goal
-        for place in np.flatnonzero(there).tolist():
-            table[int(source[place])][int(goal[place])].append((float(share[place]), path[place]))
-        on = np.flatnonzero(~there)
-        at, source, goal, share, path = at[on], source[on], goal[on], share[on], [path[place] for place in on.tolist()]
+        path = [(*path[before], head) for before, head in zip(hops.packet.tolist(), router.tolist(), strict=True)]
+        arrived = router == goal
+        for row in np.flatnonzero(arrived).tolist():
+            table[int(source[row])][int(goal[row])].append((float(share[row]), path[row]))
+        rows = np.flatnonzero(~arrived)
+        router, source, goal, share = router[rows], source[rows], goal[rows], share[rows]
+        path = [path[row] for row in rows.tolist()]
     return table
 
 
 def valiant_table(minimal: Table, machine: Machine) -> Table:
-    """Routes by way of each router with nodes, with equal shares; on the way to itself a router is no detour.
+    """Return routes through each router with nodes, with equal shares; source and destination are no detour.
 
     Raises
     ------
@@ -164,14 +148,13 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
         for goal in range(machine.routers):
             if source == goal:
                 continue
-            ways = [
-                (first * second / len(middles), there + onward)
+            table[source][goal] = [
+                (first_share * second_share / len(middles), first + second)
                 for middle in middles
-                for first, there in (minimal[source][middle] if middle != source else stay)
-                for second, onward in (minimal[middle][goal] if middle != goal else stay)
+                for first_share, first in (minimal[source][middle] if middle != source else stay)
+                for second_share, second in (minimal[middle][goal] if middle != goal else stay)
             ]
-            table[source][goal] = ways
-            total += sum(len(hops) for _, hops in ways)
+            total += sum(len(hops) for _, hops in table[source][goal])
         _check(total, machine)
     return table
 
@@ -180,17 +163,17 @@ def _check(hops: int, machine: Machine) -> None:
     if hops > MAX_ROUTE_HOPS:
         rings = any(dimension.wrap for dimension in machine.dimensions)
         native = (
-            "; SST routes a torus by itself only with tie: positive and one cable between two routers, of which a "
-            "dimension of 2 routers has two unless pair_cables is 1"
+            "; SST has a native torus only for tie: positive and one cable between two routers (a dimension of 2 "
+            "routers has two cables unless pair_cables is 1)"
         )
         raise Unsupported(
             f"the routes of this {machine.kind} have more than {MAX_ROUTE_HOPS:,} hops together, too many for SST; "
-            f"take a smaller machine, or a routing with fewer routes{native if rings else ''}"
+            f"use a smaller machine, or a routing with fewer routes{native if rings else ''}"
         )
 
 
 def written(table: Table, source: int) -> str:
-    """Write the routes from a router as SST reads them.
+    """Return the routes from a router in SST's format.
 
     Examples
     --------
@@ -198,6 +181,6 @@ def written(table: Table, source: int) -> str:
     '2:0.5,1,2;0.5,3,2|1:1,1'
     """
     return "|".join(
-        f"{goal}:" + ";".join(f"{share:.6g},{','.join(map(str, hops))}" for share, hops in ways)
-        for goal, ways in table[source].items()
+        f"{goal}:" + ";".join(f"{share:.6g},{','.join(map(str, hops))}" for share, hops in routes)
+        for goal, routes in table[source].items()
     )

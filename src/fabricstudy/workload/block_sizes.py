@@ -1,0 +1,184 @@
+"""Distributions of the block sizes of collective operations, as in MPI_Allgatherv, Scatterv, Gatherv and Alltoallv."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, ValidationInfo, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from fabricstudy.core.input_files import (
+    MAX_TRAFFIC_BYTES,
+    InputFileError,
+    folder_to_read,
+    numbered_lines,
+    position_text,
+    read,
+    whole,
+)
+from fabricstudy.core.kinds import Family, Kind, register
+from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MAX_LISTED = 65_536
+"""Maximum numbers of a file of sizes, which are part of the point."""
+
+
+class BlockSizes(Kind):
+    """A distribution of block sizes with a given mean."""
+
+    FAMILY: ClassVar[Family] = Family("block sizes")
+
+    def weights(self, blocks: int) -> Floats:
+        """Return the sizes of `blocks` blocks, 2 or more, up to a factor; not negative, float64 [blocks]."""
+        raise NotImplementedError
+
+    def pair_weights(self, ranks: int) -> Floats:
+        """Return the sizes of the blocks from each rank to ranks 0, 1, ... without itself, up to a factor.
+
+        float64 [ranks * (ranks - 1)]; default: the weight of the sender.
+        """
+        return np.repeat(self.weights(ranks), ranks - 1)
+
+    def check_ranks(self, ranks: int, pairs: bool) -> None:
+        """Raise ConfigError, with the path below the sizes, for an unsupported number of ranks.
+
+        `pairs` states that there is a block for each pair of ranks.
+        """
+
+
+def whole_sizes(weights: Floats, mean_bytes: int) -> Ints:
+    """Return integers proportional to `weights`, each rounded up or down, with this mean exactly; int64 [blocks].
+
+    Examples
+    --------
+    >>> whole_sizes(np.array([1.0, 1, 2]), 5).tolist()
+    [4, 4, 7]
+    """
+    ends = np.concatenate([[0.0], np.cumsum(weights)])
+    sizes: Ints = np.diff(np.rint(ends * (mean_bytes * len(weights) / ends[-1])).astype(np.int64))
+    return sizes
+
+
+def rank_blocks(sizes: BlockSizes, ranks: int, mean_bytes: int) -> Ints:
+    """Return the bytes of each rank's block, int64 [ranks]."""
+    return whole_sizes(sizes.weights(ranks), mean_bytes)
+
+
+def pair_blocks(sizes: BlockSizes, ranks: int, mean_bytes: int) -> Ints:
+    """Return the bytes of the block from each rank to each other rank, int64 [ranks, ranks]; 0 on the diagonal."""
+    blocks = np.zeros((ranks, ranks), dtype=np.int64)
+    blocks[~np.eye(ranks, dtype=bool)] = whole_sizes(sizes.pair_weights(ranks), mean_bytes)
+    return blocks
+
+
+class _Spread(BlockSizes):
+    spread: Number = Field(1, ge=0, le=1, description="maximum deviation from the mean, over the mean")
+
+    def weights(self, blocks: int) -> Floats:
+        return np.linspace(1 - self.spread, 1 + self.spread, blocks)
+
+
+@register
+class LinearSizes(_Spread):
+    """Sizes that increase linearly with the rank, from 1 - `spread` to 1 + `spread` of the mean.
+
+    In an all-to-all the size is that of the sending rank.
+    """
+
+    kind: Literal["linear"] = "linear"
+
+
+class _Shuffled(BlockSizes):
+    seed: Whole = Field(0, ge=0, lt=2**31, description="seed of the order; that of the point has no effect")
+
+    def weights(self, blocks: int) -> Floats:
+        return np.random.default_rng(self.seed).permutation(super().weights(blocks))
+
+    def pair_weights(self, ranks: int) -> Floats:
+        return self.weights(ranks * (ranks - 1))
+
+
+@register
+class UniformSizes(_Shuffled, _Spread):
+    """Sizes at equal distances from 1 - `spread` to 1 + `spread` of the mean, in random order."""
+
+    kind: Literal["uniform"] = "uniform"
+
+
+class _Power(BlockSizes):
+    exponent: Number = Field(1, ge=0, le=10, description="exponent; 0: all sizes are equal")
+
+    def weights(self, blocks: int) -> Floats:
+        return np.arange(1, blocks + 1, dtype=np.float64) ** -self.exponent
+
+
+@register
+class PowerLawSizes(_Shuffled, _Power):
+    """Sizes by a power law (Zipf): the i-th largest is proportional to i^-`exponent`; in random order."""
+
+    kind: Literal["power-law"] = "power-law"
+
+
+@register
+class SizesFile(BlockSizes):
+    """Sizes listed in a text or CSV file: one integer per line and rank, scaled to the mean `message` of the pattern.
+
+    For an all-to-all the file may have the full matrix, one line per sender, whose diagonal is ignored. To send exactly
+    the listed bytes, set `message` to their mean. The numbers are part of the point.
+    """
+
+    kind: Literal["file"] = "file"
+    file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
+    listed: SkipJsonSchema[tuple[Whole, ...]] = ()
+    columns: SkipJsonSchema[Whole] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any, info: ValidationInfo) -> Any:
+        folder = folder_to_read(value, info, derived=("listed", "columns"))
+        if folder is None:
+            return value
+        listed, columns = read(folder / value["file"], _listed, "invalid-data-file")[0]
+        return {**value, "listed": listed, "columns": columns}
+
+    def check_ranks(self, ranks: int, pairs: bool) -> None:
+        lines = len(self.listed) // self.columns
+        if lines != ranks:
+            problem = f"the file has {lines} lines for {ranks} ranks"
+            raise ConfigError(problem, "write one line per rank", ("file",), self.file, "invalid-data-file")
+        if self.columns > 1 and not pairs:
+            problem = f"a matrix of {lines} x {lines} sizes for an operation with one block per rank"
+            raise ConfigError(problem, "write one size per line", ("file",), self.file, "invalid-data-file")
+
+    def weights(self, blocks: int) -> Floats:
+        return np.array(self.listed, dtype=np.float64)
+
+    def pair_weights(self, ranks: int) -> Floats:
+        if self.columns == 1:
+            return super().pair_weights(ranks)
+        return self.weights(ranks).reshape(ranks, ranks)[~np.eye(ranks, dtype=bool)]
+
+
+def _listed(path: Path, data: bytes) -> tuple[tuple[int, ...], int]:
+    """Return the numbers of a file, line after line, and the numbers per line: 1, or as many as there are lines."""
+    lines = [(place, line.replace(",", " ").split()) for place, line in numbered_lines(data) if line.strip()]
+    columns = len(lines[0][1]) if lines else 0
+    for place, words in lines:
+        if len(words) != columns or columns not in (1, len(lines)):
+            problem = f"{len(words)} numbers in a file of {len(lines)} lines"
+            remedy = f"write one number per line, or {len(lines)} for a matrix"
+            raise InputFileError(problem, remedy, position_text(place))
+    if not 2 <= len(lines) * columns <= MAX_LISTED:
+        problem = f"the file has {len(lines) * columns:,} numbers"
+        raise InputFileError(problem, f"list 2 to {MAX_LISTED:,}, or use the pattern matrix for more")
+    listed = tuple(whole(word, 0, MAX_TRAFFIC_BYTES, (place,)) for place, words in lines for word in words)
+    sent = (size for index, size in enumerate(listed) if columns == 1 or index % (columns + 1))
+    if not any(sent):
+        raise InputFileError("all sizes are 0", "list at least one positive size")
+    return listed, columns
