@@ -1,8 +1,8 @@
 """The system of one run file, for SST: ``sst model.py -- run.json``.
 
 SST runs this script in its own interpreter, which has the standard library and SST's modules, nothing else. The run
-file says everything: routers with the number of their ports, cables between ports, the port of each node, and the jobs.
-So this script knows no topology, and whatever decides about one stands in `fabricstudy.engine.sst`, where tests reach
+file says everything: routers with the number of their ports, cables between ports, the port of each node, and the jobs
+or the offered traffic. So this script knows no topology, and whatever decides about one stands in `fabricstudy.engine.sst`, where tests reach
 it. The elements used are Merlin's hr_router and its topologies, Firefly's NIC and MPI, and Ember's motifs.
 """
 
@@ -28,7 +28,7 @@ def main(path):
     routers = _routers(run)
     _cables(run, routers)
     _endpoints(run, routers)
-    _statistics(run["statistics"])
+    _statistics(run)
 
 
 def _allow_open_files(ranks):
@@ -69,9 +69,11 @@ def _endpoints(run, routers):
     for described in run["jobs"]:
         job = _job(described, run)
         job_of_node.update(dict.fromkeys(described["nodes"], job))
+    if "offered" in run:
+        job_of_node.update(dict.fromkeys(map(int, run["offered"]["nodes"]), OfferedTraffic(run)))
     rest = [node for node in range(len(run["hosts"])) if node not in job_of_node]
     if rest:
-        empty = EmptyJob(1 + max(job["number"] for job in run["jobs"]), len(rest))
+        empty = EmptyJob(1 + max((job["number"] for job in run["jobs"]), default=0), len(rest))
         empty.network_interface = _interface(LinkControl(), run["interface"])
         _route(empty, rest, run)
         empty._nid_map = {node: number for number, node in enumerate(rest)}
@@ -127,11 +129,31 @@ def _set(template, settings):
         setattr(owner, last, value)
 
 
-def _statistics(file):
+def _statistics(run):
     sst.setStatisticLoadLevel(9)
-    sst.setStatisticOutput("sst.statOutputCSV", {"filepath": file, "separator": ","})
+    sst.setStatisticOutput("sst.statOutputCSV", {"filepath": run["statistics"], "separator": ","})
+    window = run["offered"]["statistics"] if "offered" in run else {}
     for name in ("send_bit_count", "send_packet_count", "output_port_stalls"):
-        sst.enableStatisticForComponentType("merlin.hr_router", name, STATISTICS)
+        sst.enableStatisticForComponentType("merlin.hr_router", name, STATISTICS | window)
+    if "offered" in run:
+        sst.enableStatisticForComponentType("merlin.linkcontrol", "send_bit_count", STATISTICS | window)
+        by_batch = STATISTICS | {"rate": run["offered"]["batch"], "resetOnOutput": True}
+        sst.enableStatisticForComponentType("merlin.linkcontrol", "packet_latency", by_batch)
+
+
+class OfferedTraffic:
+    """The nodes of offered traffic: a source of Merlin each."""
+
+    def __init__(self, run):
+        self.offered, self.nodes = run["offered"], range(len(run["hosts"]))
+        self.network_interface = _interface(LinkControl(), run["interface"])
+        _route(self, self.nodes, run)
+
+    def build(self, node, _):
+        """Build the source of a node."""
+        source = sst.Component(f"node{node}", "merlin.offered_load")
+        source.addParams(self.offered["all_nodes"] | self.offered["nodes"][str(node)])
+        return self.network_interface.build(source, "networkIF", 0, 0, len(self.nodes), node)
 
 
 class SourceRouting(NetworkInterface):

@@ -26,6 +26,16 @@ def takes_other_paths(caveats: Iterable[Caveat], point: Point) -> bool:
     return any(caveat.other_paths and caveat.applies_to(point) for caveat in caveats)
 
 
+def has_jobs(point: Point) -> bool:
+    """Points with jobs, in the place of offered traffic."""
+    return point.offered is None
+
+
+def has_offered_traffic(point: Point) -> bool:
+    """Points with offered traffic."""
+    return point.offered is not None
+
+
 def has_parallel_global_links(point: Point) -> bool:
     """Return whether the machine is a dragonfly with several cables between two groups."""
     return isinstance(point.machine, DragonflyConfig) and point.machine.links_per_group_pair > 1

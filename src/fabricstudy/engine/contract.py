@@ -91,6 +91,11 @@ class Engine(Protocol):
         """Return the numbers, not in the program's input, by which `read` converts its output to times and bytes."""
         return {}
 
+    def stored_bytes(self, point: Point, machine: Machine) -> float:
+        """Return the bytes of a message that a router stores before it forwards them: a packet by default."""
+        packet_bytes = int(point.network.packet_bytes)
+        return packet_bytes if point.offered is None else min(packet_bytes, point.offered.message_bytes)
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Return why the engine cannot simulate this point, or None if it can."""
         return None

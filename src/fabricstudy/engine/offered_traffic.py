@@ -44,9 +44,9 @@ def attempt_offered(
     rates = offered_rates(machine, *destinations)
     routing = None if takes_other_paths(engine.caveats, point) else point.routing
     bound = saturation_bound(machine, rates, routing, analysed.cut_side)
-    units = engine.scale(point, machine).get("phit_bytes", point.network.packet_bytes)
+    stored_bytes = engine.stored_bytes(point, machine)
     zero_ns = zero_load_ns(
-        machine, rates, point.routing, point.network.router_latency_ns, offered.message_bytes, float(units)
+        machine, rates, point.routing, point.network.router_latency_ns, offered.message_bytes, stored_bytes
     )
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,

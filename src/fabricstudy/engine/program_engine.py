@@ -41,6 +41,23 @@ def check_network(point: Point, packet_bytes: int) -> None:
         )
 
 
+def check_sources(point: Point, title: str) -> None:
+    """Refuse offered traffic whose arrivals are not periodic, or that runs on several cores.
+
+    Raises
+    ------
+    Unsupported
+        With the reason.
+    """
+    assert point.offered is not None
+    if point.offered.arrivals != "periodic":
+        raise Unsupported(
+            f"{title}'s sources are periodic; write offered.arrivals: periodic, or take the engine caminos"
+        )
+    if point.engine.processes > 1:
+        raise Unsupported("offered traffic runs on one core; leave engine.processes out")
+
+
 class ProgramEngine(Engine, ABC):
     """An engine whose program runs in a folder; a subclass adds the rest."""
 

@@ -71,6 +71,10 @@ class Caminos(BundledEngine):
         units = clock(point, machine)
         return {"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}
 
+    def stored_bytes(self, point: Point, machine: Machine) -> float:
+        """Return the phit."""
+        return clock(point, machine).phit_bytes
+
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         """Write configuration, machine and messages; return the command."""
         write_files(folder, point, machine, jobs)

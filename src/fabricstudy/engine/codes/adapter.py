@@ -13,6 +13,7 @@ import numpy as np
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError, repeat_background
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
@@ -21,6 +22,7 @@ from ..outcome import EngineResult
 from ..point import Point
 from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
+from ..steady_state import SteadyRun
 from . import ranks
 from .caveats import CAVEATS
 from .cost import objects, work
@@ -36,6 +38,7 @@ from .files import (
     write_files,
 )  # fmt: skip
 from .models import model_of, network_of
+from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
 from .settings import CodesSettings
 from .trace import MIN_DELAY_NS
@@ -112,7 +115,9 @@ class Codes(ProgramEngine):
         check_network(point, int(point.network.packet_bytes))
         _check_computing(point)
         _check_jobs(point)
-        if point.engine.processes > 1:
+        if point.offered is not None:
+            check_offered(point, machine)
+        elif point.engine.processes > 1:
             _check_sharing(point)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
@@ -154,6 +159,17 @@ class Codes(ProgramEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links."""
         return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        """Write configuration and wiring; return the command of all runs."""
+        return write_offered(folder, point, machine, destinations, load)
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        """Read latencies and received messages of all runs."""
+        self.check_exit(folder, exit_code)
+        return read_offered_result(folder, point, machine)
 
 
 def _check_computing(point: Point) -> None:

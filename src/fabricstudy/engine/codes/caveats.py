@@ -8,7 +8,7 @@ from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
-from ..caveats import Caveat, has_parallel_global_links, has_ring_ties, uses_ugal
+from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..point import Point
 from .models import aries, dragonfly, model_of, slim_fly
 from .network import CodesModel
@@ -32,12 +32,20 @@ def _draws_global_links(point: Point) -> bool:
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "Of `network.injection` each rank of a node has its share, and pieces of a message count as messages; on a "
-        "torus a node has a queue for each link."
+        "torus a node has a queue for each link.",
+        has_jobs,
     ),
-    Caveat("A send is complete when its last packet has left the node."),
+    Caveat("A send is complete when its last packet has left the node.", has_jobs),
+    Caveat(
+        "Sources of offered traffic are periodic and all in step; under uniform traffic none sends to the node before "
+        "it. A batch is a run with its own warm-up, of the messages that arrive in its window, and accepted loads of "
+        "nodes are those of receivers.",
+        has_offered_traffic,
+    ),
     Caveat(
         "CODES' fixed software cost of a message is subtracted; the copy of bytes beyond the shortest message of the "
-        "run remains."
+        "run remains.",
+        has_jobs,
     ),
     Caveat(
         "Tori, fat trees and grids under dimension order have one virtual channel, where CAMINOS has several; routers "

@@ -8,6 +8,7 @@ from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import traffic_by_job
 from ..point import Point
 from .models import express_mesh, model_of
+from .offered import offered_work
 from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
 from .settings import CodesSettings
 
@@ -18,6 +19,8 @@ def work(point: Point) -> WorkCounts:
     All nodes have as many places for ranks as the largest one. Where each job is also run alone to find its links, the
     traffic counts twice, and the construction once per run.
     """
+    if point.offered is not None:
+        return offered_work(point)
     # A point without model is unsupported.
     model, nodes = model_of(point) or express_mesh.MODEL, float(point.machine.nodes)
     jobs, asked = len(traffic_by_job(point)), isinstance(point.engine, CodesSettings) and point.engine.job_links

@@ -7,6 +7,7 @@ from pathlib import Path
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, repeat_background
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import Probe, Unsupported
 from ..job_traffic import traffic_classes
@@ -14,9 +15,11 @@ from ..outcome import EngineResult, idle_times_ns
 from ..point import Point
 from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
+from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .cost import work
 from .motifs import check_native
+from .offered import check_offered, read_offered_result, write_offered
 from .program import MODEL, SstNotFound, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
@@ -73,6 +76,8 @@ class Sst(ProgramEngine):
         longest = max((load.message_bytes for load in traffic_classes(point)), default=0)
         if longest > MAX_MESSAGE_BYTES:
             raise Unsupported(f"messages in SST's traces have at most {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
+        if point.offered is not None:
+            check_offered(point, machine)
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; return the command, if a foreground job communicates."""
@@ -80,7 +85,7 @@ class Sst(ProgramEngine):
             return None
         jobs = [repeat_background(job, machine) for job in jobs]
         write_run(folder, point, machine, jobs)
-        return [str(program_path() or "sst"), str(MODEL), "--", RUN]
+        return _command()
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Add SST's option for threads; the model is built on one MPI rank, so MPI is no alternative."""
@@ -93,3 +98,23 @@ class Sst(ProgramEngine):
             runtime_ns, rank_mean_ns = idle_times_ns(jobs)
             return EngineResult(tuple(runtime_ns), job_rank_mean_ns=tuple(rank_mean_ns))
         return read_result(folder, point, machine, jobs)
+
+    def stored_bytes(self, point: Point, machine: Machine) -> float:
+        """Return the flit."""
+        return flit_bytes(point)
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        """Write the run file; return the command."""
+        write_offered(folder, point, machine, destinations, load)
+        return _command()
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        """Apply SST's test of success, and read latencies and statistics."""
+        self.check_exit(folder, exit_code)
+        return read_offered_result(folder, point, machine)
+
+
+def _command() -> list[str]:
+    return [str(program_path() or "sst"), str(MODEL), "--", RUN]

@@ -2,7 +2,7 @@
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
 
-from ..caveats import Caveat, has_parallel_global_links, has_ring_ties, uses_ugal
+from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..detours import via
 from ..point import Point
 from .system import settings
@@ -13,18 +13,29 @@ def _detours_through_groups(point: Point) -> bool:
 
 
 CAVEATS: tuple[Caveat, ...] = (
-    Caveat("`network.injection` does not apply: Firefly, SST's network interface, schedules the messages of a node."),
-    Caveat("Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads."),
+    Caveat(
+        "`network.injection` does not apply: Firefly, SST's network interface, schedules the messages of a node.",
+        has_jobs,
+    ),
+    Caveat(
+        "Each message carries a header of 45 bytes, and a job ends with a barrier; both are in the link loads.",
+        has_jobs,
+    ),
+    Caveat(
+        "Sources of offered traffic are periodic and all in step, and draw the same destinations with each seed. A "
+        "batch has the messages that arrive in it. Under saturation a source drops its queue at the end of each batch.",
+        has_offered_traffic,
+    ),
     Caveat("The seed sets allocations, mappings and send orders only; SST's routers draw the same numbers each time."),
     Caveat(
         "A send is complete when it is in the queue of the node's interface; the messages of a phase wait there in "
         "send order.",
-        lambda point: settings(point).mpi == "none",
+        lambda point: has_jobs(point) and settings(point).mpi == "none",
     ),
     Caveat(
         "Firefly's costs of MPI and of the network interface are included. Messages above 12 kB use the rendezvous "
         "protocol, and their senders wait until they have arrived.",
-        lambda point: settings(point).mpi == "default",
+        lambda point: has_jobs(point) and settings(point).mpi == "default",
     ),
     Caveat(
         "Ember's native motifs have a fixed send order and wait for each message: Alltoall sends to one rank after the "

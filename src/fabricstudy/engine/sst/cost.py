@@ -3,6 +3,7 @@
 from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import JobTraffic, traffic_by_job
 from ..point import Point
+from .offered import offered_work
 from .system import SPARE_BUFFERS, settings
 
 LEAST_BUFFERS = 5
@@ -17,6 +18,8 @@ def work(point: Point) -> WorkCounts:
     Each message is matched with the posted receives. Each rank has a buffer, as long as the longest message of all
     jobs, for every posted receive. The memory of anytopo's routes is not included: planning builds no machine.
     """
+    if point.offered is not None:
+        return offered_work(point)
     machine, jobs = point.machine, traffic_by_job(point)
     posted = [_posted(job, point) for job in jobs]
     ranks = sum(job.ranks for job in jobs)

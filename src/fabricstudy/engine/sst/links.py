@@ -74,6 +74,8 @@ def port_sums(path: Path) -> dict[str, Ports]:
     try:
         with path.open(newline="") as file:
             for row in csv.DictReader(file, skipinitialspace=True):
+                if not row["StatisticSubId"]:
+                    continue  # of a node
                 router = int(row["ComponentName"].removeprefix("router"))
                 port = int(row["StatisticSubId"].removeprefix("port"))
                 by_statistic[row["StatisticName"]][router, port] = int(row["Sum.u64"])

@@ -29,7 +29,7 @@ MAX_SIMULATED_S = 1e6
 FAILURE_MESSAGES = ("Event queue empty", "FATAL", "DEADLOCK", "exit-after", "stop-at")
 
 _TIME = re.compile(r"simulated time: *([0-9.eE+-]+) *(\w+)")
-_SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
+SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "ks": 1e3, "Ks": 1e3, "Ms": 1e6}
 
 BACKGROUND_FACTOR = 2.0
 """Duration of the background in a repeated run, over the runtime of the other jobs."""
@@ -102,7 +102,7 @@ def check_output(stdout: str, stderr: str) -> None:
     time = _TIME.search(stdout)
     if "Simulation is complete" not in stdout or time is None:
         raise EngineFailure("SST ended with 0 and does not say that the simulation is complete")
-    time_s = float(time[1]) * _SECONDS.get(time[2], math.inf)
+    time_s = float(time[1]) * SECONDS.get(time[2], math.inf)
     if not 0 < time_s < MAX_SIMULATED_S:
         raise EngineFailure(
             f"SST did not finish: a simulated time of {time[1]} {time[2]} is that of an empty event queue"
@@ -121,7 +121,7 @@ def motif_log(path: Path) -> list[MotifEnd]:
         log = []
         for line in path.read_text().splitlines():
             job, rank, number, motif, start, start_unit, end, end_unit = line.split()[:8]
-            start_ns, end_ns = float(start) * _SECONDS[start_unit] * 1e9, float(end) * _SECONDS[end_unit] * 1e9
+            start_ns, end_ns = float(start) * SECONDS[start_unit] * 1e9, float(end) * SECONDS[end_unit] * 1e9
             log.append(MotifEnd(int(job), int(rank), int(number), motif, start_ns, end_ns))
         return log
     except (OSError, ValueError, KeyError) as error:

@@ -1,0 +1,212 @@
+"""Offered traffic on CODES: its synthetic program for dragonflies.
+
+The program reports one mean latency a run, so a point is several independent runs, each with its own warm-up and seeds;
+each is a batch (replication and deletion; Law and Kelton: Simulation Modeling and Analysis, 2000, section 9.5.2). The
+accepted load follows from the messages received: the one that the program reports subtracts the warm-up twice.
+"""
+
+import re
+import shlex
+import shutil
+from math import ceil
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.traffic.base import Destinations
+
+from ..contract import EngineFailure, Unsupported
+from ..cost_model import WorkCounts, network_traffic
+from ..point import Point
+from ..program_engine import check_sources
+from ..steady_state import MIN_BATCHES, SteadyRun
+from .files import CONFIGURATION, TracedJob, configuration
+from .models import dragonfly, model_of, network_of
+from .packet import MIN_EVENTS_PER_OBJECT
+
+PROGRAM = "model-net-synthetic-dragonfly-all"
+
+RUNS = MIN_BATCHES
+
+UNIFORM, NEXT_GROUP, NEXT_NODE = 1, 3, 4
+"""Traffics of the program."""
+
+UNLIMITED_MESSAGES = 2**30
+
+_ROW = re.compile(
+    r"Mean Message Latency: ([0-9.]+) us,\s+Maximum Message Latency: ([0-9.]+) us, Total Messages Received: (\d+)"
+)
+
+
+class OfferedWindow(NamedTuple):
+    """Lengths of a run; in its window each node creates `messages`."""
+
+    interval_ns: float
+    begin_ns: float
+    end_ns: float
+    messages: int
+
+
+def check_offered(point: Point, machine: Machine) -> None:
+    """Refuse traffic that the program cannot offer.
+
+    Raises
+    ------
+    Unsupported
+        With the reason.
+    """
+    assert point.offered is not None
+    check_sources(point, "CODES")
+    if model_of(point) is not dragonfly.MODEL:
+        raise Unsupported(f"CODES' sources of offered traffic exist on dragonflies, not on {machine.kind}; use caminos")
+    _traffic(machine, point.offered.destinations(machine, point.seed))
+
+
+def _traffic(machine: Machine, rows: Destinations) -> int:
+    """Return the program's number of a traffic."""
+    nodes = machine.nodes
+    if len(rows.node) == nodes and np.all(rows.share == 1):
+        if np.all(rows.first == 0) and np.all(rows.last == nodes - 1):
+            return UNIFORM
+        assert machine.group is not None
+        shifts = np.unique((rows.first - rows.node) % nodes).tolist()
+        known = {nodes // (int(machine.group.max()) + 1): NEXT_GROUP, 1: NEXT_NODE}
+        if rows.is_single and len(shifts) == 1 and shifts[0] in known:
+            return known[shifts[0]]
+    raise Unsupported(
+        "CODES offers uniform traffic, {kind: shift, nodes: 1}, and {kind: group-shift, fixed: true} by one group; use "
+        "one of these, or the engine caminos"
+    )
+
+
+def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow:
+    """Return the lengths of a run at a load; both ends are half an interval after a message."""
+    offered = point.offered
+    assert offered is not None
+    interval_ns = message_ns(point, machine) / load
+    messages = max(1, round(offered.measured / RUNS * load))
+    begin_ns = (ceil(offered.warmup * load) + 0.5) * interval_ns
+    return OfferedWindow(interval_ns, begin_ns, begin_ns + messages * interval_ns, messages)
+
+
+def message_ns(point: Point, machine: Machine) -> float:
+    """Return the transmission time of a message on the link of a node."""
+    assert point.offered is not None
+    return float(point.offered.message_bytes / machine.host.bandwidth_Bps * 1e9)
+
+
+def offered_work(point: Point) -> WorkCounts:
+    """Count packets in routers, and parts of the machine, of all runs."""
+    offered, nodes = point.offered, float(point.machine.nodes)
+    assert offered is not None
+    longer = (RUNS * offered.warmup + offered.measured) / (offered.warmup + offered.measured)
+    in_routers = network_traffic(point, point.network.packet_bytes).in_routers
+    return WorkCounts(
+        cpu={"run": RUNS, "node": RUNS * nodes, "packet in a router": longer * in_routers},
+        memory={"run": 1.0, f"node: {dragonfly.MODEL.name}": nodes, "rank": nodes},
+    )
+
+
+def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> list[str]:
+    """Write what the program reads; return the command of all runs.
+
+    Raises
+    ------
+    EngineFailure
+        If there is no such program.
+    """
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise EngineFailure(f"{PROGRAM} is not on PATH; it is built with CODES, so put it there")
+    assert point.offered is not None
+    network = network_of(point, machine)
+    rank = np.zeros(1, dtype=np.int32)
+    message = Messages(rank, rank, rank, np.array([point.offered.message_bytes]))
+    sent = [TracedJob(0, rank, message)]
+    (folder / CONFIGURATION).write_text(configuration(network, 1, sent, MIN_EVENTS_PER_OBJECT))
+    for name, content in network.files.items():
+        (folder / name).write_bytes(content)
+    window = offered_window(point, machine, load)
+    options = [
+        "--sync=1",
+        f"--traffic={_traffic(machine, destinations)}",
+        f"--payload_sz={point.offered.message_bytes}",
+        f"--arrival_time={window.interval_ns!r}",
+        f"--num_messages={UNLIMITED_MESSAGES}",
+        f"--warm_up_time={window.begin_ns!r}",
+        f"--end={window.end_ns!r}",
+    ]
+    for run in range(RUNS):
+        shutil.rmtree(folder / _outputs(run), ignore_errors=True)
+    commands = (
+        [program, *options, *_seeds(point, run), f"--lp-io-dir={_outputs(run)}", "--", CONFIGURATION]
+        for run in range(RUNS)
+    )
+    return ["sh", "-c", " && ".join(map(shlex.join, commands))]
+
+
+def _outputs(run: int) -> str:
+    return f"lpio-{run}"
+
+
+def _seeds(point: Point, run: int) -> list[str]:
+    """Options that seed ROSS' four generators."""
+    seeds = np.random.SeedSequence([point.seed, run]).generate_state(4) % 2_147_483_000 + 1
+    return [f"--rng-seed{number}={seed}" for number, seed in enumerate(seeds.tolist(), start=1)]
+
+
+def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
+    """Read the results of runs that ended with 0.
+
+    Raises
+    ------
+    EngineFailure
+        If they are not those of this machine.
+    """
+    assert point.offered is not None
+    reports = _ROW.findall((folder / "stdout").read_text(errors="replace"))
+    if len(reports) != RUNS:
+        raise EngineFailure(f"CODES reported {len(reports)} latencies of {RUNS} runs")
+    received = np.stack([_received(folder / _outputs(run) / "synthetic-stats", machine) for run in range(RUNS)])
+    arrived = received.sum(axis=1)
+    if arrived.tolist() != [int(count) for *_, count in reports]:
+        raise EngineFailure("CODES' mean latency is not that of the messages that its nodes received")
+    sent = _sent(folder, point, machine)
+    rows = point.offered.destinations(machine, point.seed)
+    of_node = received.sum(axis=0)
+    return SteadyRun(
+        window_ns=RUNS * sent.messages * sent.interval_ns,
+        message_ns=message_ns(point, machine),
+        node_created=np.full(machine.nodes, RUNS * sent.messages),
+        # Where destinations are drawn, messages are counted at these.
+        node_arrived=of_node[rows.first] if rows.is_single else of_node,
+        measured=arrived,
+        latency_sum_ns=np.array([float(mean_us) * 1e3 for mean_us, *_ in reports]) * arrived,
+        max_ns=max(float(longest_us) * 1e3 for _, longest_us, _ in reports),
+        created=np.full(RUNS, machine.nodes * sent.messages),
+        arrived=arrived,
+    )
+
+
+def _sent(folder: Path, point: Point, machine: Machine) -> OfferedWindow:
+    """Return the lengths of the runs, from the interval with which the program was started."""
+    match = re.search(r"--arrival_time=(\S+)", (folder / "stdout").read_text(errors="replace"))
+    if match is None:
+        raise EngineFailure("CODES did not repeat its command")
+    return offered_window(point, machine, message_ns(point, machine) / float(match[1]))
+
+
+def _received(path: Path, machine: Machine) -> npt.NDArray[np.int64]:
+    """Return the messages that each node received in the window; int64 [nodes]."""
+    try:
+        rows = np.loadtxt(path, usecols=(0, 2), dtype=np.int64, ndmin=2)
+    except (OSError, ValueError) as error:
+        raise EngineFailure(f"{path.name} is not a table of numbers ({type(error).__name__})") from None
+    if len(rows) != machine.nodes:
+        raise EngineFailure(f"{path.name} is of another machine")
+    counts: npt.NDArray[np.int64] = rows[np.argsort(rows[:, 0]), 1]
+    return counts

@@ -1,0 +1,207 @@
+"""Offered traffic on SST and CODES: closed forms, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.codes import Codes
+from fabricstudy.engine.codes.offered import offered_window as codes_window
+from fabricstudy.engine.definitions import built
+from fabricstudy.engine.outcome import LINKS as LINK_ARRAY
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.sst import Sst
+from fabricstudy.engine.sst.offered import offered_window as sst_window
+
+LINKS = {"bandwidth": "25 GB/s", "latency": "40 ns"}
+DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2} | LINKS
+TORUS = {"kind": "torus", "shape": [8, 8]} | LINKS
+RING = {"kind": "torus", "shape": [9]} | LINKS
+SLIM_FLY = {"kind": "slim-fly", "q": 5, "nodes_per_router": 2} | LINKS
+UP = {"kind": "dimension-order", "tie": "positive"}
+GROUP = {"kind": "valiant", "via": "group"}
+ADVERSARY = {"kind": "group-shift", "fixed": True}
+TORNADO = {"kind": "tornado", "dimensions": 1}
+
+NETWORK = {"packet": "256 B", "buffer": "16 kB", "router_latency": "100 ns"}
+
+
+def needs(engine: Any, name: str) -> Any:
+    """Return the engine as a parameter, skipped where it is absent."""
+    probe = engine.probe()
+    return pytest.param(name, marks=pytest.mark.skipif(not probe.found, reason=str(probe.reason)))
+
+
+SST, CODES = needs(Sst(), "sst"), needs(Codes(), "codes")
+
+
+def with_sst(*values: Any) -> Any:
+    return pytest.param(SST.values[0], *values, marks=SST.marks)
+
+
+def with_codes(*values: Any) -> Any:
+    return pytest.param(CODES.values[0], *values, marks=CODES.marks)
+
+
+def point_of(engine: Any, machine: Any, routing: Any, traffic: Any, load: Any, **offered: Any) -> Point:
+    times = {"arrivals": "periodic", "warmup": 200, "measured": 800}
+    return Point.model_validate(
+        {
+            "machine": machine, "routing": routing, "engine": engine, "seed": 1, "network": NETWORK,
+            "offered": {"traffic": traffic, "load": load} | times | offered,
+        },
+        by_alias=True,
+    )  # fmt: skip
+
+
+def record_of(point: Point, folder: Path) -> dict[str, Any]:
+    return attempt_point(point, engine_named(point.engine.kind), built(point.machine), Limits(), folder)
+
+
+def row_of(point: Point, folder: Path) -> dict[str, Any]:
+    record = record_of(point, folder)
+    assert record["status"] == "done", record
+    row: dict[str, Any] = record["latency"]
+    return row
+
+
+@pytest.mark.parametrize(
+    ("engine", "machine", "routing", "shift"),
+    [
+        with_sst(RING, "dimension-order", 1),
+        with_sst(RING, "dimension-order", 4),
+        with_sst(SLIM_FLY, "minimal", 5),
+        with_codes(DRAGONFLY, "minimal", 1),
+    ],
+)
+def test_latency_without_load(engine: str, machine: Any, routing: Any, shift: int, tmp_path: Path) -> None:
+    """No node's path is crossed; SST's crossbar adds part of a flit to each router, CODES noise to each packet."""
+    row = row_of(point_of(engine, machine, routing, {"kind": "shift", "nodes": shift}, 0.02), tmp_path)
+    assert 1.0 <= row["latency_mean_ns"] / row["zero_load_ns"] <= 1.01
+    assert row["state"] == "steady"
+
+
+@pytest.mark.parametrize(
+    ("engine", "machine", "routing", "traffic", "load"),
+    [
+        with_sst(DRAGONFLY, "minimal", "uniform", 0.5),
+        with_sst(TORUS, UP, "transpose", 0.2),
+        with_codes(DRAGONFLY, "minimal", "uniform", 0.5),
+        with_codes(DRAGONFLY, GROUP, ADVERSARY, 0.25),
+    ],
+)
+def test_below_saturation_all_is_accepted(
+    engine: str, machine: Any, routing: Any, traffic: Any, load: float, tmp_path: Path
+) -> None:
+    """Node 0 of a transpose is idle; on SST it collects the latencies."""
+    row = row_of(point_of(engine, machine, routing, traffic, load), tmp_path)
+    assert row["state"] == "steady"
+    assert row["offered_load"] == pytest.approx(load, rel=0.01)
+    assert row["accepted_load"] == pytest.approx(row["offered_load"], rel=0.005)
+    assert row["latency_low_ns"] <= row["latency_mean_ns"] <= row["latency_high_ns"]
+    assert row["latency_mean_ns"] >= 0.99 * row["zero_load_ns"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "machine", "routing", "traffic", "bound"),
+    [
+        with_sst(DRAGONFLY, "minimal", ADVERSARY, 1 / 8),
+        with_sst(DRAGONFLY, "minimal", {"kind": "group-shift"}, 1 / 8),
+        with_sst(TORUS, UP, TORNADO, 1 / 3),
+        with_sst(TORUS, UP, "complement", 1 / 2),
+        with_codes(DRAGONFLY, "minimal", ADVERSARY, 1 / 8),
+    ],
+)
+def test_no_bound_is_exceeded(
+    engine: str, machine: Any, routing: Any, traffic: Any, bound: float, tmp_path: Path
+) -> None:
+    row = row_of(point_of(engine, machine, routing, traffic, "saturation", warmup=500), tmp_path)
+    assert row["saturation_bound"] == pytest.approx(bound)
+    assert 0.95 * bound <= row["saturation_load"] <= 1.01 * bound
+
+
+@pytest.mark.parametrize("engine", [SST, CODES])
+def test_a_load_above_the_bound_saturates(engine: str, tmp_path: Path) -> None:
+    row = row_of(point_of(engine, DRAGONFLY, "minimal", ADVERSARY, 0.3, warmup=1000), tmp_path)
+    assert row["state"] == "saturated"
+    assert row["accepted_load"] == pytest.approx(1 / 8, rel=0.02)
+    assert row["backlog_growth"] == pytest.approx(1 - (1 / 8) / 0.3, rel=0.02)
+
+
+@pytest.mark.parametrize("engine", [SST])
+def test_links_carry_the_expected_load(engine: str, tmp_path: Path) -> None:
+    """Eight nodes of a group send over one cable."""
+    row = row_of(point_of(engine, DRAGONFLY, "minimal", ADVERSARY, 0.1), tmp_path)
+    assert row["link_max"] == pytest.approx(0.8, rel=0.01)
+
+
+@pytest.mark.parametrize("engine", [SST])
+def test_detours_avoid_the_groups_of_source_and_destination(engine: str, tmp_path: Path) -> None:
+    """Eight nodes of a group use two global links each, spread over seven; that to the next group is idle."""
+    point = point_of(engine, DRAGONFLY, GROUP, ADVERSARY, 0.2)
+    row_of(point, tmp_path)
+    machine = built(point.machine).machine
+    between = np.flatnonzero(machine.link_class == 1)
+    window_ns = 800 * 10.24
+    loads = np.load(tmp_path / LINK_ARRAY)[between] / machine.link_capacity_Bps[between] * 1e9 / window_ns
+    assert np.count_nonzero(loads) == 9 * 7
+    assert loads.sum() / (9 * 7) == pytest.approx(0.2 * 16 / 7, rel=0.02)
+
+
+@pytest.mark.parametrize("engine", [SST, CODES])
+def test_valiant_saturates_where_detours_avoid_two_groups(engine: str, tmp_path: Path) -> None:
+    """Above 7 / 16, and below 1 / 2, the bound where detours avoid the group of the source only."""
+    row = row_of(point_of(engine, DRAGONFLY, GROUP, ADVERSARY, 0.47, warmup=500), tmp_path)
+    assert row["state"] == "saturated" and row["saturation_bound"] == pytest.approx(0.5)
+    assert 0.85 * 7 / 16 <= row["accepted_load"] <= 1.01 * 7 / 16
+
+
+@pytest.mark.parametrize("engine", ["caminos", SST, CODES])
+def test_engines_agree_below_saturation(engine: str, tmp_path: Path) -> None:
+    """Waiting at half the load is some per cent of the latency, with flits, phits or packets."""
+    row = row_of(point_of(engine, DRAGONFLY, "minimal", "uniform", 0.5), tmp_path)
+    assert 1.01 <= row["latency_mean_ns"] / row["zero_load_ns"] <= 1.05
+
+
+@pytest.mark.parametrize(
+    ("engine", "changes"),
+    [
+        ("sst", {"arrivals": "poisson"}),
+        ("sst", {"message": "1 kB"}),
+        ("sst", {"traffic": {"kind": "hot-spot", "share": 0.05}}),
+        ("sst", {"traffic": "neighbours"}),
+        ("sst", {"engine": {"kind": "sst", "processes": 2}}),
+        ("codes", {"arrivals": "poisson"}),
+        ("codes", {"traffic": {"kind": "group-shift"}}),
+        ("codes", {"traffic": {"kind": "group-shift", "groups": 2, "fixed": True}}),
+        ("codes", {"traffic": "permutation"}),
+        ("codes", {"machine": SLIM_FLY}),
+        ("codes", {"engine": {"kind": "codes", "processes": 2}}),
+    ],
+)
+def test_what_the_sources_cannot_offer_is_refused(engine: str, changes: dict[str, Any]) -> None:
+    usual = {"engine": engine, "machine": DRAGONFLY, "routing": "minimal", "traffic": "uniform", "load": 0.5}
+    machine = built(DRAGONFLY_POINT.machine).machine
+    assert engine_named(engine).unsupported(point_of(**usual), machine) is None
+    refused = point_of(**usual | changes)
+    assert engine_named(engine).unsupported(refused, built(refused.machine).machine) is not None
+
+
+DRAGONFLY_POINT = point_of("sst", DRAGONFLY, "minimal", "uniform", 0.5)
+
+
+@pytest.mark.parametrize("load", [0.013, 0.1, 1 / 3, 0.9, 1.0])
+def test_lengths_of_a_run(load: float) -> None:
+    """Batches have whole messages, and the warm-up is as long as the study's or longer."""
+    machine = built(DRAGONFLY_POINT.machine).machine
+    sst, codes = sst_window(DRAGONFLY_POINT, machine, load), codes_window(DRAGONFLY_POINT, machine, load)
+    message_ns = 10.24
+    assert sst.batch_ps == sst.batch_messages * sst.interval_ps - 1
+    assert sst.interval_ps == pytest.approx(1000 * message_ns / load, rel=1e-4)
+    assert sst.warmup_batches * (sst.batch_ps + 1) >= 200 * 1000 * message_ns * 0.999
+    assert codes.begin_ns >= 200 * message_ns
+    assert codes.end_ns - codes.begin_ns == pytest.approx(codes.messages * message_ns / load)
