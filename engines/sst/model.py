@@ -1,9 +1,10 @@
 """The system of one run file, for SST: ``sst model.py -- run.json``.
 
 SST runs this script in its own interpreter, which has the standard library and SST's modules, nothing else. The run
-file says everything: routers with the number of their ports, cables between ports, the port of each node, and the jobs
-or the offered traffic. So this script knows no topology, and whatever decides about one stands in `fabricstudy.engine.sst`, where tests reach
-it. The elements used are Merlin's hr_router and its topologies, Firefly's NIC and MPI, and Ember's motifs.
+file contains everything: routers with the number of their ports, cables between ports, the port of each node, and the
+jobs or the offered traffic. This script knows no topology: whatever decides about one is in `fabricstudy.engine.sst`,
+where tests reach it. The elements used are Merlin's hr_router and its topologies, Firefly's NIC and MPI, and Ember's
+motifs.
 """
 
 import json

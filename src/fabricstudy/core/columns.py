@@ -220,7 +220,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("over_bound", "saturation load over its bound"),
         _metric("hops_mean", "mean hops of a packet"),
         _metric("link_max", "load of the bottleneck link, over its capacity"),
-        Column("backlog_growth", "growth of the backlog in the second half of the window, over the messages created in it", "any number", True, metric=True),
+        Column(
+            "backlog_growth",
+            "growth of the backlog in the second half of the window, over the messages created in it",
+            "any number",
+            True,
+            metric=True,
+        ),
         _count("messages", "messages whose latencies were measured", missing=True, metric=True),
     ),
     "links": (

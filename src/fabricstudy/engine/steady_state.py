@@ -76,8 +76,8 @@ class SteadyRun:
 def state_of(run: SteadyRun) -> State:
     """Return whether the run sustained its load and had settled.
 
-    *saturated*: the backlog grew by more than 1 % of the messages created, in the second half of the window, or measured
-    messages did not arrive.
+    *saturated*: the backlog grew by more than 1 % of the messages created (see `growth`), or measured messages did not
+    arrive.
     *unsteady*: the mean latencies of the first quarter and of the rest differ by more than 1 % and than their 99.9 %
     interval, or joined batches are too few.
     """

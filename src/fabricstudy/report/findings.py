@@ -327,7 +327,8 @@ def sentences(
     """Return the key findings; `meanings` maps axes to the keys that they set."""
     return [sentence for sentence in (
         _claim_sentence(tables), _saturation_sentence(tables), *fronts, *_effect_sentences(changes, meanings),
-        _computing_sentence(tables.jobs), _slowdown_sentence(tables.interference), _engine_sentence(tables), _basis(tables),
+        _computing_sentence(tables.jobs), _slowdown_sentence(tables.interference), _engine_sentence(tables),
+        _basis(tables),
     ) if sentence]  # fmt: skip
 
 

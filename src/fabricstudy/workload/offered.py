@@ -73,7 +73,9 @@ class Offered(Model):
     def _fits(self) -> "Offered":
         if self.measured < MIN_BATCH * self.batches:
             problem = f"{self.batches} batches of {self.measured} message times are shorter than {MIN_BATCH} each"
-            raise ConfigError(problem, "use fewer batches, or measure longer", ("batches",), self.batches)
+            raise ConfigError(
+                problem, "use fewer batches, or measure longer", ("batches",), self.batches, "out-of-range"
+            )
         if (self.arrivals == "bursts") != (self.burst is not None):
             remedy = "write both arrivals: bursts and burst: 8, or neither"
             raise ConfigError("bursts need a mean length", remedy, ("burst",), self.burst, "conflicting-keys")

@@ -53,8 +53,18 @@ RINGS = {"kind": "torus", "shape": [4, 3], "cores_per_node": 2, "bandwidth": "1 
         (RINGS, "dimension-order", "Half-way round a ring all packets use the same", "On a dragonfly"),
         (RINGS | {"kind": "mesh"}, "dimension-order", "one virtual channel", "Half-way"),
         (RINGS | {"kind": "torus", "shape": [5, 3]}, "dimension-order", "one virtual channel", "Half-way"),
-        ({**RINGS, "kind": "express-mesh", "shape": [8], "gap": 3}, "dimension-order", "the long or the short link", "Half-way"),
-        ({**RINGS, "kind": "express-mesh", "shape": [8], "gap": 1}, "dimension-order", "one virtual", "the long or the short link"),
+        (
+            {**RINGS, "kind": "express-mesh", "shape": [8], "gap": 3},
+            "dimension-order",
+            "the long or the short link",
+            "Half-way",
+        ),
+        (
+            {**RINGS, "kind": "express-mesh", "shape": [8], "gap": 1},
+            "dimension-order",
+            "one virtual",
+            "the long or the short link",
+        ),
     ],
 )
 def test_known_reasons_of_codes(tmp_path: Path, machine: Any, routing: str, told: str, untold: str) -> None:

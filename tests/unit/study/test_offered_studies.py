@@ -48,7 +48,7 @@ def test_ids_do_not_depend_on_how_a_study_writes_the_traffic() -> None:
         ({"offered": {"traffic": "uniform", "load": 0}}, "offered.load", "out-of-range"),
         ({"offered": {"traffic": "uniform", "load": "full"}}, "offered.load", "out-of-range"),
         ({"offered": {"traffic": "uniform", "load": 0.1, "measured": 50}}, "offered.measured", "out-of-range"),
-        ({"offered": {"traffic": "uniform", "load": 0.1, "measured": 100}}, "offered.batches", "invalid-value"),
+        ({"offered": {"traffic": "uniform", "load": 0.1, "measured": 100}}, "offered.batches", "out-of-range"),
         ({"offered": {"traffic": "uniform", "load": 0.1, "arrivals": "bursts"}}, "offered.burst", "conflicting-keys"),
         ({"offered": {"traffic": "tornado", "load": 0.1}}, "offered.traffic.kind", "unsupported"),
         ({"offered": {"traffic": "tornados", "load": 0.1}}, "offered.traffic", "unknown-value"),
