@@ -247,6 +247,8 @@ WORKLOADS = (
         ("workload", "simulate", *TABLE),
         new="if of_edges else 2.0)",
     ),
+    # No experiment of the study offers traffic.
+    known("uniform traffic", "workload/traffic/uniform.py", "@register\nclass Uniform("),
     known(
         "random mapping",
         "workload/mapping/random.py",

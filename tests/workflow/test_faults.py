@@ -145,7 +145,7 @@ def test_results_of_other_code_that_lost_their_history_are_not_believed(after_ru
         records = [record for _, record in read_checksummed(shard) if record is not None]
         older = [checksummed_line(record | {"fingerprint": f"0{record['fingerprint']}"}) for record in records]
         shard.write_text("\n".join(older) + "\n")
-    assert "was simulated by other code" in workplace.run("--until", "table", code=1)
+    assert "--forcerun simulate" in workplace.run("--until", "table", code=1)
     workplace.run("--until", "table", "--forcerun", "simulate")
     # The store has them as they are.
     assert workplace.started == 8 and workplace.table("points")
