@@ -163,12 +163,13 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
 
 
 def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Yield path, value and whether the study sets it, for each key of a model and its parts."""
+    """Yield path, value and whether it differs from the default, for each key of a model and its parts."""
     settable = fields_of(type(model)).values()
     for name, field in type(model).model_fields.items():
         if field not in settable:
             continue
-        value, is_given = getattr(model, name), name in model.model_fields_set
+        value = getattr(model, name)
+        is_given = field.is_required() or value != field.get_default(call_default_factory=True)
         if name in DERIVED and not is_given:
             continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
@@ -211,7 +212,7 @@ def format_value(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {format_value(name, part)}" for key, part in value.items())
     if value is None:
-        return "left out"
+        return "not set"
     units = _UNITS.get(column_unit(name) or "", "").split()
     if isinstance(value, int) and not isinstance(value, bool) and not units:
         return f"{value:,}"
