@@ -143,11 +143,12 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
     """
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
+    stated = study.network.model_fields_set | (study.engine.model_fields_set if study.engine else set())
     sections = {section: [getattr(point.point, section) for point in planned.points.values()] for section in SECTIONS}
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
         for model in {id(model): model for model in models if model is not None}.values():  # points share parts
-            for keys, text, is_given in _leaves(model):
+            for keys, text, is_given in _leaves(model, stated):
                 kind = f" ({model.kind})" if several and keys else ""
                 path = ".".join([f"{section}{kind}", *keys])
                 values.setdefault(path, {})[text] = None
@@ -162,7 +163,7 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
     return TextTable(head, [row for row in rows if row not in machine]), TextTable(head, machine)
 
 
-def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Yield path, value and whether it differs from the default, for each key of a model and its parts."""
     settable = fields_of(type(model)).values()
     for name, field in type(model).model_fields.items():
@@ -170,11 +171,11 @@ def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[st
             continue
         value = getattr(model, name)
         is_given = field.is_required() or value != field.get_default(call_default_factory=True)
-        if name in DERIVED and not is_given:
+        if name in DERIVED and name not in stated:
             continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
-            yield from ((below, text, is_given) for below, text, _ in _leaves(value, path))
+            yield from ((below, text, is_given) for below, text, _ in _leaves(value, stated, path))
         elif NoPhysics not in field.metadata:
             texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
             yield path, truncate_label(", ".join(texts)), is_given
