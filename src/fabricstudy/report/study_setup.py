@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
@@ -170,7 +172,7 @@ def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Itera
         if field not in settable:
             continue
         value = getattr(model, name)
-        is_given = field.is_required() or value != field.get_default(call_default_factory=True)
+        is_given = field.is_required() or value != _default(field)
         if name in DERIVED and name not in stated:
             continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
@@ -179,6 +181,14 @@ def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Itera
         elif NoPhysics not in field.metadata:
             texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
             yield path, truncate_label(", ".join(texts)), is_given
+
+
+def _default(field: FieldInfo) -> Any:
+    default = field.get_default(call_default_factory=True)
+    if not field.validate_default:
+        return default
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata])  # type: ignore[arg-type]
+    return adapter.validate_python(default)
 
 
 def _values(texts: Iterable[str]) -> str:

@@ -118,7 +118,7 @@ def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.
     assert {name.split(".")[1] for name in found if name.startswith("network.")} == {
         field.alias or name for name, field in Network.model_fields.items() if name != "virtual_channels"
     }
-    assert found["network.buffer"] == ("32 kB", "set") and found["network.packet"] == ("2 kB", "set")
+    assert found["network.buffer"] == ("32 kB", "set") and found["network.packet"] == ("2 kB", "default")
     assert found["network.router_latency"] == ("100 ns", "default")
     assert found["machine.bandwidth.global"] == ("500 MB/s; 2 GB/s", "varied: alpha")
     assert found["machine.bandwidth.local"] == ("1 GB/s", "set")
