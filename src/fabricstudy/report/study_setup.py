@@ -172,7 +172,7 @@ def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Itera
         if field not in settable:
             continue
         value = getattr(model, name)
-        is_given = field.is_required() or value != _default(field)
+        is_given = name == "kind" or field.is_required() or value != _default(field)
         if name in DERIVED and name not in stated:
             continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
