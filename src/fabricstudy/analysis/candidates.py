@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 from scipy.sparse import coo_array, csr_array
 
+from fabricstudy.core.arrays import Floats, Int16s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.kinds import Kind, register
 from fabricstudy.core.model import ConfigError, Number, Whole
@@ -37,8 +37,6 @@ from fabricstudy.workload.streams import Purpose, stream
 
 from .base import Analysis, Row
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 MAX_CANDIDATES = 100_000
 MAX_MESSAGES = 50_000_000
 """Messages of a job, in 4 GB of memory: an all-to-all of 7,000 nodes."""
@@ -64,7 +62,7 @@ class Traffic:
         self.busiest_node_bytes = max(float(self._of_nodes.sum(axis=way).max()) for way in (0, 1))
         self._between: dict[bytes, tuple[Ints, Ints, Floats]] = {}
 
-    def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
+    def between(self, router_of_node: Integers) -> tuple[Ints, Ints, Floats]:
         """Return the bytes between distinct routers: source, destination and bytes."""
         routers, index = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
         # Machines with the same number of nodes on each router share the result.
@@ -116,7 +114,7 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
-def bound_ns(machine: Machine, traffic: Traffic, bisection: BisectionBounds, far: npt.NDArray[np.int16]) -> float:
+def bound_ns(machine: Machine, traffic: Traffic, bisection: BisectionBounds, far: Int16s) -> float:
     """Return a lower bound of the time for the traffic, for any routing; `far` are the hops between all routers."""
     source, destination, size_bytes = traffic.between(machine.node_router)
     hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fabricstudy.analysis.base import Analysis, keys_of
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import TABLES
 from fabricstudy.table.files import ANALYSIS_PREFIX, read_tables
 from fabricstudy.table.schemas import axes_of
@@ -20,8 +20,6 @@ from fabricstudy.table.select import label_text
 
 from .checksums import CHECKSUMS, check
 from .completed_study import ArtifactError
-
-Floats = npt.NDArray[np.float64]
 
 _PARTS = ("experiment", "schedule")
 """First columns of tables with axes; names of rows contain their labels without the column."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import ConfigError, Model
@@ -37,8 +37,6 @@ from .common import (
     table_console,
     text_table,
 )
-
-Ints = npt.NDArray[np.int64]
 
 METRICS = (
     "hop_bytes", "hops_mean", "hop_bytes_over_bound", "hops_max", "link_max_bytes", "expected_load_ns", "mapping_cpu_s",
@@ -265,7 +263,7 @@ def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
     return "".join(f"rank {rank}={name} slot={slot}\n" for rank, (name, slot) in enumerate(slots))
 
 
-def cray_mpich(core: Ints, nodes: npt.NDArray[np.integer]) -> str:
+def cray_mpich(core: Ints, nodes: Integers) -> str:
     """Return the file ``MPICH_RANK_ORDER`` for ``MPICH_RANK_REORDER_METHOD=3``: the ranks in the order of the cores.
 
     One line for each node, in ascending order, in which the launcher fills them, whatever the order of the allocation

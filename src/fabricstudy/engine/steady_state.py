@@ -10,10 +10,8 @@ from math import inf, sqrt
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from fabricstudy.core.arrays import Floats, Ints
 
 State = Literal["steady", "saturated", "unsteady"]
 

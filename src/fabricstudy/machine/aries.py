@@ -19,9 +19,9 @@ Alverson, Froese, Kaplan, Roweth: Cray XC series network. White paper WP-Aries01
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
@@ -31,8 +31,6 @@ from .base import LATENCY, EachClass, NodesPerRouter, Topology, assemble_groups,
 from .dimension import Dimension
 from .graph import Machine
 from .grid import coordinates
-
-Ints = npt.NDArray[np.int64]
 
 SOCKETS = 5
 """Optical cables of a pair of blades."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole
@@ -30,7 +31,6 @@ LinkClasses = tuple[tuple[LinkClass, ...], LinkClass]
 LATENCY = "latency of a cable; one value or one per class"
 """Description of the key."""
 
-Ints = npt.NDArray[np.int64]
 NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes per router (p)")]
 
 

@@ -29,9 +29,9 @@ from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.model import ConfigError, Flag, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
@@ -39,8 +39,6 @@ from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology
 from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .requirements import MachineRequirements
-
-IntArray = npt.NDArray[np.int32]
 
 MOST_DIMENSIONS = range(1, 7)
 """Numbers of dimensions of proposed grids."""
@@ -56,7 +54,7 @@ def _ports(dimension: Dimension) -> int:
     return dimension.ports
 
 
-def coordinates(lengths: tuple[int, ...]) -> IntArray:
+def coordinates(lengths: tuple[int, ...]) -> Int32s:
     """Return the coordinates of each router, int32 [routers, dimensions]."""
     return np.indices(lengths[::-1], dtype=np.int32).reshape(len(lengths), -1)[::-1].T.copy()
 

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
@@ -27,7 +27,6 @@ from .components import component_labels
 from .requirements import MachineRequirements
 from .uniform import UniformTopology
 
-Ints = npt.NDArray[np.int64]
 TRIES = 1000
 """Swaps attempted for one cable before the graph is redrawn."""
 

@@ -17,17 +17,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import LATENCY, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
 from .graph import Machine
 from .requirements import MachineRequirements, halvings
-
-Ints = npt.NDArray[np.int64]
 
 
 @register

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
@@ -39,7 +39,6 @@ from .finite_field import GaloisField, check_prime_power, galois_field_of_order,
 from .graph import Machine
 from .requirements import MachineRequirements
 
-Ints = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
 
 

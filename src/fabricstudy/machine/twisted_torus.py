@@ -26,9 +26,9 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
@@ -37,7 +37,6 @@ from .graph import Machine
 from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
 from .requirements import MachineRequirements
 
-Ints = npt.NDArray[np.int64]
 Rows = tuple[tuple[int, ...], ...]
 
 

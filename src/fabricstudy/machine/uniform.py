@@ -1,13 +1,11 @@
 """Machines with the same number of nodes on each router, and single cables of one class."""
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
+
+from fabricstudy.core.arrays import Ints
 
 from .base import LATENCY, LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
 from .graph import Machine
-
-Ints = npt.NDArray[np.int64]
 
 
 class UniformTopology(Topology):

@@ -23,7 +23,6 @@ from math import prod
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
@@ -35,7 +34,6 @@ from .graph import Machine
 from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
 from .requirements import MachineRequirements, halvings
 
-Int32s = npt.NDArray[np.int32]
 MAX_LEVELS = 8
 Count = Annotated[Whole, Field(ge=1, le=100_000)]
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import EcdfFigure
 from fabricstudy.table.files import Tables
@@ -42,7 +43,7 @@ def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     return values, figure_style.footnote(figure, seen, frame, parts + figure_style.dropped_note(x, figure.x_log))
 
 
-def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def steps(values: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return the steps of an empirical distribution function and the shares from there on.
 
     Examples

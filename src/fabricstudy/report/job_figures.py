@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
@@ -141,7 +141,7 @@ def _instants_within(run: History, window: Window) -> slice:
     return slice(max(first - 1, 0), last)
 
 
-def busy_nodes(run: History, size: int) -> npt.NDArray[np.int64]:
+def busy_nodes(run: History, size: int) -> Ints:
     """Return how many nodes of partitions of one size are in use from each instant to the next."""
     of_size, time_s = run.class_nodes == size, run.instants.time_s
     started, ended = (np.sort(side_s[of_size]) for side_s in (run.start_s, run.end_s))
@@ -192,7 +192,7 @@ def blocked_by_cables(run: History, window: Window) -> Iterator[tuple[float, flo
         yield float(edges_s[start[span]]), float(edges_s[end[span]]), int(midplane[span])
 
 
-def _idle_for_cables(run: History, now_s: float) -> npt.NDArray[np.bool_]:
+def _idle_for_cables(run: History, now_s: float) -> Bools:
     """Return the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
     assert isinstance(run.partitions, Partitions)
     partitions = run.partitions
@@ -228,10 +228,10 @@ def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     return "; ".join(lines)
 
 
-def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, Floats]]:
     """Return the labels of the lines of a panel, and the waits of their jobs."""
     by_class, chosen = "class_nodes" in figure.hue, figure.where.get("class_nodes")
-    waits: dict[str, list[npt.NDArray[np.float64]]] = {}
+    waits: dict[str, list[Floats]] = {}
     for row, run in runs:
         for size in np.unique(run.class_nodes[run.ran]) if by_class else [0]:
             if by_class and chosen is not None and not fulfils(int(size), chosen):

@@ -1,8 +1,8 @@
 """Figures of the machines of single points, with their jobs and simulated link loads."""
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Int32s
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
@@ -16,7 +16,7 @@ from fabricstudy.workload.allocation.request import NO_JOB
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
 
 from .figure_style import Drawing, Made, NothingToDraw
-from .machine_picture import Floats, Scene, draw_machines
+from .machine_picture import Scene, draw_machines
 
 MAX_PANELS = 8
 """More machines side by side cannot be read."""
@@ -46,7 +46,7 @@ def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, made:
     return Drawing(canvas, f"Machine. {words}", basis, min(len(scenes), 2))
 
 
-def _holder(point: Point, machine: Machine, made: Made) -> npt.NDArray[np.int32]:
+def _holder(point: Point, machine: Machine, made: Made) -> Int32s:
     """Return the job of each node, `NO_JOB` if idle, int32 [nodes]."""
     ids = WorkloadIds().of(point)
     placed = read_placements(made.workloads, ids)

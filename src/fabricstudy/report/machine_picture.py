@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import seaborn as sns
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -17,6 +16,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Wedge
 
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
@@ -29,8 +29,6 @@ from .layouts.base import WITHIN
 from .text import number
 
 Load = Literal["bytes", "stall"]
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 IDLE, BARE, EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
 ROUTER = "#8c8c8c"
@@ -69,7 +67,7 @@ class Scene:
 
     machine: Machine
     jobs: tuple[str, ...] = ()
-    holder: Ints | None = None
+    holder: Int32s | None = None
     load: Floats | None = None
     title: str = ""
     labels: bool = False
@@ -180,7 +178,7 @@ def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list
     return dict(zip(names, palette, strict=False)), palette[len(names) : count]
 
 
-def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
+def cables_of_lines(machine: Machine, layout: Layout) -> Ints:
     """Return the number of cables of each line, [lines]."""
     drawn = layout.line_of_row != WITHIN
     counts = np.bincount(layout.line_of_row[drawn], weights=machine.cable_count[drawn], minlength=layout.lines)
@@ -193,7 +191,7 @@ def load_of_lines(load: Floats, layout: Layout) -> Floats:
     return _largest(load, drawn, layout.line_of_row[drawn], layout.lines)
 
 
-def _largest(load: Floats, rows: npt.NDArray[np.bool_], part: npt.NDArray[np.int64], parts: int) -> Floats:
+def _largest(load: Floats, rows: Bools, part: Ints, parts: int) -> Floats:
     """Return the largest load of a directed link among the rows of each part, [parts]."""
     largest = np.zeros(parts)
     np.maximum.at(largest, part, load.reshape(-1, 2).max(axis=1)[rows])

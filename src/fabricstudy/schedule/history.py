@@ -7,15 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.files import atomic_path
 from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
 
-from .jobs import Floats, Ints
 from .partitions import NodePool, Partitions
 from .result import UtilisationSeries
 from .run import PlannedRun
@@ -53,12 +51,12 @@ class History:
         return partitions_of_run(self.planned)
 
     @property
-    def ran(self) -> npt.NDArray[np.bool_]:
+    def ran(self) -> Bools:
         """Whether each job ran."""
         return self.partition >= 0
 
     @cached_property
-    def takes(self) -> npt.NDArray[np.bool_]:
+    def takes(self) -> Bools:
         """Whether each job runs on partitions of each variant, bool [jobs, variants]."""
         return ~refused(self.planned.run.slowdown.kinds, self.partitions.variants)[self.application]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from fabricstudy.core.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

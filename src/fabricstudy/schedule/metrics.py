@@ -7,9 +7,10 @@ Rejected jobs count only in `rejected`.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .jobs import Floats, Jobs
+from fabricstudy.core.arrays import Array, Bools, Floats
+
+from .jobs import Jobs
 from .packing import max_disjoint_partitions
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult
@@ -81,7 +82,7 @@ def _shares(
     return {"utilisation": shares["utilisation"], "useful_utilisation": useful} | shares
 
 
-def _times(jobs: Jobs, scheduled: ScheduleResult, chosen: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+def _times(jobs: Jobs, scheduled: ScheduleResult, chosen: Bools) -> dict[str, float | None]:
     """Return waits, responses and slowdowns of the chosen jobs, bool [jobs]."""
     names = ("wait_mean_s", "wait_p95_s", "wait_max_s", "response_mean_s", "slowdown_mean")
     if not chosen.any():
@@ -132,7 +133,7 @@ def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
     ]
 
 
-def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, npt.NDArray[Any]]:
+def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, Array]:
     """Return the columns of the table of jobs, with the rejected ones."""
     names = ("start_s", "end_s", "class_nodes", "partition", "factor")
     columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .jobs import Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +66,13 @@ class ScheduleResult:
     partition: Ints
     class_nodes: Ints
     factor: Floats
-    backfilled: npt.NDArray[np.bool_]
+    backfilled: Bools
     promised_s: Floats
     instants: UtilisationSeries
     spans: Ints
 
     @property
-    def ran(self) -> npt.NDArray[np.bool_]:
+    def ran(self) -> Bools:
         """Whether each job ran."""
         return self.partition >= 0
 

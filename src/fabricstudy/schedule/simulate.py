@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Array, Floats
 
 from .backfill.base import Backfill
-from .jobs import Floats, Jobs
+from .jobs import Jobs
 from .order.base import Order
 from .order.fcfs import Fcfs
 from .partitions import NodePool, Partitions
@@ -90,7 +91,7 @@ def simulate_schedule(
         variant = partitions.variant[task.jobs["partition"]]
     spans[:, 0] = accepted[spans[:, 0]]
 
-    def of_all(values: npt.NDArray[Any], rejected: Any) -> npt.NDArray[Any]:
+    def of_all(values: Array, rejected: Any) -> Array:
         column = np.full(len(jobs), rejected, dtype=values.dtype)
         column[accepted] = values
         return column

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.model import ConfigError, Model, Name, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import partition_space
 
-from .jobs import Floats, Ints, Jobs
+from .jobs import Jobs
 from .partitions import NodePool, Partitions, Variant
 
 Label = bool | int | float | str
@@ -163,7 +164,7 @@ def slowdown_factors(
     return SlowdownFactors(table[drawn], drawn.astype(np.int64), source)
 
 
-def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> npt.NDArray[np.bool_]:
+def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> Bools:
     """Return whether jobs of an application never run on partitions of a variant, [applications, variants]."""
     meshes = {variant.nodes for variant in variants if not variant.torus}
     unwanted = {

@@ -1,15 +1,15 @@
 """The state of the event loop as arrays, for compiled code."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .jobs import Floats, Jobs
+from fabricstudy.core.arrays import Array, Floats
+
+from .jobs import Jobs
 from .order.base import Order
 from .partitions import NodePool, Partitions
 
-Array = npt.NDArray[Any]
 WORD = 64
 NONE, EASY, CONSERVATIVE, DRAIN = range(4)
 """Rules of backfilling."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
 from fabricstudy.study.claims import (
     AnyMeasure,
@@ -235,7 +235,7 @@ class _Sample:
         """Return the measure from some seeds, over the deciding groups."""
         return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.asked.reduce))
 
-    def of_each(self, seeds: list[int]) -> NDArray[np.float64]:
+    def of_each(self, seeds: list[int]) -> Floats:
         """Return the measure from each of some seeds, NaN where a seed has none."""
         groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"])
         numbers: Any = groups.groupby("seed")[VALUE].agg(self.asked.reduce)
@@ -326,7 +326,7 @@ def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.Data
     return pd.concat(groups) if groups else pd.DataFrame(columns=[*rest, VALUE, _ROWS, _LAST])
 
 
-def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+def _rises_to(level: float, x: Floats, y: Floats) -> float:
     reached = np.flatnonzero(y >= level)
     if not len(reached):
         return np.nan if np.isnan(y).any() else np.inf

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import (
     MAX_TRAFFIC_BYTES,
     InputFileError,
@@ -21,9 +21,6 @@ from fabricstudy.core.input_files import (
 )
 from fabricstudy.core.kinds import Family, Kind, register
 from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 MAX_LISTED = 65_536
 """Maximum numbers of a file of sizes, which are part of the point."""

@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 
 from ..contract import Unsupported
 from ..point import Point
-
-IntArray = npt.NDArray[np.integer]
 
 HOST = -1
 """Marks a port to a node, and an unused one."""
@@ -25,11 +23,11 @@ class PortCounters:
 
     file: str
     """Name in the folder of CODES' outputs."""
-    router: Callable[[IntArray], IntArray]
+    router: Callable[[Integers], Integers]
     """Returns the machine's number of a router, given the rows, int array [rows, columns]."""
     columns: int
     """Numbers in a row before those of the ports."""
-    link_of_port: IntArray
+    link_of_port: Integers
     """Directed link from each port, or `HOST`, [routers, ports]."""
     bits: int = 63
     """Bits of a number in the output; larger numbers appear modulo a power of two."""
@@ -100,7 +98,7 @@ class CodesModel:
     """Routings under which several processes give other times than one."""
 
 
-def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:
+def links_to(machine: Machine, router: Integers, neighbour: Integers) -> Integers:
     """Return the directed link from each router to the neighbour; `HOST` where there is none, or it is negative."""
     key = machine.link_tail.astype(np.int64) * machine.routers + machine.link_head
     order = np.argsort(key)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.traffic.base import Destinations
@@ -200,7 +200,7 @@ def _sent(folder: Path, point: Point, machine: Machine) -> OfferedWindow:
     return offered_window(point, machine, message_ns(point, machine) / float(match[1]))
 
 
-def _received(path: Path, machine: Machine) -> npt.NDArray[np.int64]:
+def _received(path: Path, machine: Machine) -> Ints:
     """Return the messages that each node received in the window; int64 [nodes]."""
     try:
         rows = np.loadtxt(path, usecols=(0, 2), dtype=np.int64, ndmin=2)
@@ -208,5 +208,5 @@ def _received(path: Path, machine: Machine) -> npt.NDArray[np.int64]:
         raise EngineFailure(f"{path.name} is not a table of numbers ({type(error).__name__})") from None
     if len(rows) != machine.nodes:
         raise EngineFailure(f"{path.name} is of another machine")
-    counts: npt.NDArray[np.int64] = rows[np.argsort(rows[:, 0]), 1]
+    counts: Ints = rows[np.argsort(rows[:, 0]), 1]
     return counts

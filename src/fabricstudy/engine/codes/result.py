@@ -2,11 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Array, Floats, Int32s
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -87,7 +86,7 @@ def _uniform_packet_bytes(traced: list[TracedJob], packet: int) -> int | None:
     return size if size <= packet and np.all(sizes % size == 0) else None
 
 
-def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] | None, what: str) -> None:
+def _check_sum(job_bytes: Array, link_bytes: Floats | None, what: str) -> None:
     if link_bytes is not None and np.any(job_bytes.sum(axis=0) != link_bytes):
         raise EngineFailure(f"{what} does not sum up to the link loads")
 
@@ -98,8 +97,8 @@ def _listed_hops(
     traffic: PortCounters | None,
     machine: Machine,
     jobs: list[PlacedJob],
-    link_bytes: npt.NDArray[np.float64] | None,
-) -> npt.NDArray[np.int32]:
+    link_bytes: Floats | None,
+) -> Int32s:
     """Return the packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
 
@@ -167,7 +166,7 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
         raise BackgroundMismatch(np.ceil(end_ns) + 1)
 
 
-def _ended_ns(out: str, traced: list[TracedJob]) -> list[npt.NDArray[np.float64]]:
+def _ended_ns(out: str, traced: list[TracedJob]) -> list[Floats]:
     """Return the finish time of each rank of each job; NaN if it was truncated."""
     ended_ns = [np.full(len(job.place_of_rank), np.nan) for job in traced]
     for rank, job, time_ns in _FINISHED.findall(out):
@@ -188,7 +187,7 @@ def _check_output(text: str, truncated: bool) -> None:
             raise EngineFailure(f"{problem}: {line}")
 
 
-def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
+def _numbers(path: Path, columns: int | None = None) -> Floats:
     """Return the rows of numbers of an output."""
     try:
         text = path.read_text()
@@ -205,7 +204,7 @@ def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
     return numbers
 
 
-def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], foreground: set[int]) -> None:
+def _check_ranks(rows: Floats, traced: list[TracedJob], foreground: set[int]) -> None:
     """Check that each rank of a foreground job has sent and received the bytes of its messages."""
     job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
     for index in sorted(foreground):
@@ -218,9 +217,7 @@ def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], foregro
                 raise EngineFailure(f"job {traced[index].number} has {verb} {total}")
 
 
-def _link_bytes(
-    folder: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob]
-) -> npt.NDArray[np.float64] | None:
+def _link_bytes(folder: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob]) -> Floats | None:
     """Return the bytes on each link; None where they exceed the range of CODES' counters."""
     if sum(job.bytes_sent for job in jobs) >= 2**traffic.bits:
         return None

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.traffic.base import Destinations
 
@@ -202,9 +202,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     )
 
 
-def _of_nodes(
-    path: Path, machine: Machine, window: OfferedWindow
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _of_nodes(path: Path, machine: Machine, window: OfferedWindow) -> tuple[Ints, Floats, Floats]:
     """Return packets received and their latencies in ns [nodes, batches], and the bits sent in the window [nodes]."""
     counts = np.zeros((machine.nodes, window.warmup_batches + window.batches), dtype=np.int64)
     sums, sent_bits = np.zeros(counts.shape), np.zeros(machine.nodes)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -128,7 +128,7 @@ def motif_log(path: Path) -> list[MotifEnd]:
         raise EngineFailure(f"{path.name} is not a motif log ({type(error).__name__})") from None
 
 
-def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.float64]:
+def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> Floats:
     """Return the finish times (ns) of a job's ranks, before Fini and from the first start after Init.
 
     Raises

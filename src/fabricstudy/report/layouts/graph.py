@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 
-from .base import Floats, Layout, on_circle, straight
+from .base import Layout, on_circle, straight
 
 MAX_ROUTERS = 600
 """Larger graphs are not drawn."""

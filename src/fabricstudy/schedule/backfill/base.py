@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError
-
-from ..jobs import Floats, Ints
 
 if TYPE_CHECKING:
     from ..partitions import NodePool

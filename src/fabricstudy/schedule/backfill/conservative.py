@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar, Literal
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 
-from ..jobs import Floats, Ints
 from ..state import CONSERVATIVE, ScheduleState
 from .base import Backfill
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..state import CONSERVATIVE, DRAIN, EASY, Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import CONSERVATIVE, DRAIN, EASY, ScheduleState
 from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, jit_inner
 from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
 from .drain import pass_drain

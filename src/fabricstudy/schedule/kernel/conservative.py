@@ -7,7 +7,9 @@ partition that was `freed` after a job `tried` can give it an earlier slot.
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import ScheduleState
 from .choice import is_better_reservation
 from .compiled import FIRST, LAST, RUNNING, STAMP, jit_allocating, jit_inner
 from .queue import remove

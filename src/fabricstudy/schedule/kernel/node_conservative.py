@@ -7,7 +7,9 @@ the next one [steps]; the number of steps is `steps[0]`.
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import ScheduleState
 from .compiled import FIRST, LAST, RUNNING, jit_allocating, jit_inner
 from .nodes import allocate_nodes, count_free_nodes
 from .queue import remove

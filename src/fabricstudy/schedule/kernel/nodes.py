@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import ScheduleState
 from .compiled import FIRST, GONE, LAST, RUNNING, SPANS, jit_allocating, jit_inner
 from .queue import all_positions, compact_queue, next_position, update_scores
 from .running import begin, shortest

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import ScheduleState
 from .compiled import FIRST, LAST, jit_allocating, jit_inner
 from .nodes import count_free_nodes, smallest_request_nodes
 

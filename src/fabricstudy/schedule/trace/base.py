@@ -9,12 +9,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError, Model, Number
 from fabricstudy.core.quantities import Moment
 
-from ..jobs import Floats, Jobs
+from ..jobs import Jobs
 
 OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
 """Above 3, the queue only grows."""

@@ -9,10 +9,11 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from ..jobs import Floats, Ints, Jobs
+from ..jobs import Jobs
 from .base import OfferedLoad, Request, Trace, stretched
 
 BUCKETS = 48

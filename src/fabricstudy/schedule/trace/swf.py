@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pydantic
 from pydantic import model_validator
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.input_files import MAX_BYTES, InputFileError, changed_ns, read_bytes
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Moment
 
-from ..jobs import Ints, Jobs
+from ..jobs import Jobs
 from .base import OfferedLoad, Trace, stretched
 from .swf_text import Log, SwfField, read_swf
 
@@ -189,7 +189,7 @@ def _check_ranges(log: Log) -> None:
             raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "invalid-trace")
 
 
-def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> None:
+def _count(counted: dict[str, int], name: str, which: Bools) -> None:
     """Record the number of occurrences, if there are any."""
     if which.any():
         counted[name] = int(which.sum())

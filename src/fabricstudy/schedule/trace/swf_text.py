@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.input_files import split_lines
 
@@ -66,14 +66,14 @@ class Log:
 
     file: str
     header: dict[str, tuple[int, int]]
-    line: npt.NDArray[np.int64]
-    fields: npt.NDArray[np.float64]
+    line: Ints
+    fields: Floats
 
-    def column(self, field: SwfField) -> npt.NDArray[np.float64]:
+    def column(self, field: SwfField) -> Floats:
         """Return a field of all jobs."""
         return self.fields[:, field - 1]
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Log:
+    def only(self, chosen: Bools) -> Log:
         """Return the chosen jobs."""
         return Log(self.file, self.header, self.line[chosen], self.fields[chosen])
 
@@ -119,7 +119,7 @@ def read_swf(text: str, file: str) -> Log:
     return Log(file, header, np.array(numbers, dtype=np.int64), fields)
 
 
-def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.NDArray[np.float64]:
+def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> Floats:
     """Read line by line, up to the first that is not 18 numbers."""
     fields = np.empty((len(lines), len(FIELDS)))
     for place, (line, number) in enumerate(zip(lines, numbers, strict=True)):

@@ -9,12 +9,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Model, Number, Whole
 from fabricstudy.core.quantities import Span
 
-from ..jobs import Floats, Ints, Jobs
+from ..jobs import Jobs
 from .base import OfferedLoad, Request, Trace, scale
 
 Share = Annotated[Number, Field(gt=0)]

@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Bools, Integers
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
 
-from ..messages import Indices, Mask, WorkloadError
+from ..messages import WorkloadError
 from .base import Allocation
 from .boxes import Prefer, Sides
 from .request import Grant, Request
@@ -83,7 +84,7 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step:
     raise WorkloadError(f"no {what} is free; place large jobs first, or change the job's size")
 
 
-def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Sides) -> Sides | None:
+def _first_corner(free: Bools, box: Sides, lines: tuple[Dimension, ...], step: Sides) -> Sides | None:
     """Lowest coordinates of the first free cuboid, first dimension fastest, or None."""
     fits = free
     for axis, (side, line, stride) in enumerate(list(zip(box, lines, step, strict=True))[::-1]):
@@ -97,7 +98,7 @@ def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Si
     return tuple(int(index) * stride for index, stride in zip(corner, step, strict=True))
 
 
-def _nodes_of(machine: Machine, corner: Sides, box: Sides) -> Indices:
+def _nodes_of(machine: Machine, corner: Sides, box: Sides) -> Integers:
     """Nodes of the routers of a cuboid, first dimension fastest; nodes are numbered in the order of their routers."""
     router, stride = np.zeros(1, dtype=np.int64), 1
     for start, side, line in zip(corner, box, machine.dimensions, strict=True):

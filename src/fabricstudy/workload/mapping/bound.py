@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.machine.hops import hop_distances
 
-from ..messages import Mask
 from .slots import Slots
 from .tasks import TaskGraph
 
@@ -46,7 +45,7 @@ class MappingBound(NamedTuple):
 
 
 def mapping_bound(
-    graph: TaskGraph, slots: Slots, cut_side: Mask, largest_spectrum: int = MAX_SPECTRUM_SIZE
+    graph: TaskGraph, slots: Slots, cut_side: Bools, largest_spectrum: int = MAX_SPECTRUM_SIZE
 ) -> MappingBound:
     """Return lower bounds of bytes times hops and of the link time over all mappings.
 
@@ -126,7 +125,7 @@ def _spectrum_bound(rising: Floats, slots: Slots) -> float:
     return max(0.0, float(rising @ falling) / 2)
 
 
-def _time_ns(graph: TaskGraph, slots: Slots, hop_bytes: float, rising: Floats | None, cut_side: Mask) -> float:
+def _time_ns(graph: TaskGraph, slots: Slots, hop_bytes: float, rising: Floats | None, cut_side: Bools) -> float:
     machine = slots.machine
     capacity_Bps = machine.link_capacity_Bps
     out_Bps = np.bincount(machine.link_tail, weights=capacity_Bps, minlength=machine.routers)

@@ -5,10 +5,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -38,7 +38,7 @@ class GreedyMapping(Mapping):
 
         compile_kernels()
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         # Imported here because numba loads slowly.
         from .kernel_inputs import slot_topology
         from .kernels import grow, mapping_hop_bytes

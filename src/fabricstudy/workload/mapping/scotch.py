@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 
-from ..messages import Indices, WorkloadError
+from ..messages import WorkloadError
 from . import scotch_process
 from .base import Mapping
 from .slots import Slots
@@ -43,7 +43,7 @@ class ScotchMapping(Mapping):
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         if find_spec("scotchpy") is None:
             raise WorkloadError(
                 f"the mapping scotch needs the package {PACKAGE}, which is not installed; "

@@ -13,6 +13,7 @@ from math import gcd
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -24,7 +25,7 @@ from ...contract import Unsupported
 from ...detours import check_via
 from ...job_traffic import traffic_classes
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
@@ -116,14 +117,14 @@ def whole_packet(point: Point) -> int | None:
     return packet if 2 * packet >= largest else None
 
 
-def _local_links(config: AriesConfig, machine: Machine) -> IntArray:
+def _local_links(config: AriesConfig, machine: Machine) -> Integers:
     """Return the links of the first group by router: tail, head, and 0 in rows, 1 in columns, [links, 3]."""
     first = np.flatnonzero((machine.link_class < 2) & (machine.link_tail < config.routers_per_group))
     links = np.stack([machine.link_tail[first], machine.link_head[first], machine.link_class[first]], axis=1)
     return np.repeat(links, machine.cable_count[first // 2], axis=0)
 
 
-def _ports(config: AriesConfig, machine: Machine, between: IntArray, inter: int) -> IntArray:
+def _ports(config: AriesConfig, machine: Machine, between: Integers, inter: int) -> Integers:
     """Return the link of each port: those of the row by slot, of the column by chassis, global ones, and nodes."""
     router = np.arange(machine.routers)
     slots, rows = np.arange(config.blades_per_chassis), np.arange(config.chassis_per_group)

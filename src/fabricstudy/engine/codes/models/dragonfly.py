@@ -6,8 +6,8 @@ doi:10.1145/1555754.1555783); it compares the bytes queued at ports, doubled for
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
@@ -17,7 +17,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, HopList, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
@@ -110,7 +110,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
+def _pairs(machine: Machine, chosen: Bools) -> Integers:
     """Return the router pairs of all cables of the rows `chosen`, in both directions and sorted, [pairs, 2]."""
     rows = np.flatnonzero(chosen)
     ends = np.stack([machine.cable_tail[rows], machine.cable_head[rows]], axis=1)
@@ -119,7 +119,7 @@ def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, inter: int, nodes: int) -> IntArray:
+def _ports(machine: Machine, local: Integers, between: Integers, intra: int, inter: int, nodes: int) -> Integers:
     """Return the link of each port: in the group by the order of the wiring file, then global ones, then nodes."""
     link = np.full((machine.routers, intra + inter + nodes), HOST)
     for pairs, first in ((local, 0), (between, intra)):

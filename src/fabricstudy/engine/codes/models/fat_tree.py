@@ -5,6 +5,7 @@ Adaptive routing is native; D-mod-k is static routing by the forwarding tables w
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
@@ -13,7 +14,7 @@ from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, PortCounters, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
@@ -76,7 +77,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _neighbours(config: FatTreeConfig) -> IntArray:
+def _neighbours(config: FatTreeConfig) -> Integers:
     """Return the router at the other end of each port, ports down first; `HOST` for nodes and unused ports."""
     half, pods = config.half_radix, config.pod_count
     ports = np.arange(half)

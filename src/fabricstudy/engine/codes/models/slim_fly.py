@@ -6,6 +6,7 @@ paths; Valiant leads through a random router; UGAL compares several such detours
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine import slim_fly
 from fabricstudy.machine.finite_field import galois_field, prime_of
 from fabricstudy.machine.graph import Machine
@@ -18,7 +19,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
@@ -71,7 +72,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _ports(machine: Machine, q: int, within: int, across: int) -> IntArray:
+def _ports(machine: Machine, q: int, within: int, across: int) -> Integers:
     """Return the link of each port: those of the group, then the others, by neighbour, descending on side 1."""
     link = np.full((machine.routers, within + across + machine.nodes // machine.routers), HOST)
     for kind, first, ports in ((slim_fly.LOCAL, 0, within), (slim_fly.GLOBAL, within, across)):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing
@@ -20,7 +21,7 @@ from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
-from .base import Ints, Wiring, cable_ends, place_on_router
+from .base import Wiring, cable_ends, place_on_router
 
 MAX_ROUTE_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once per node."""
