@@ -35,7 +35,7 @@ from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.model import ConfigError, Flag, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology
+from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology, default_latency
 from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .requirements import MachineRequirements
@@ -94,7 +94,7 @@ class GridLatencies(EachClass):
     links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
         "40 ns", alias="links", validate_default=True, description="between routers; one value, or one per dimension"
     )
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 def classes_in_turn(names: Iterable[str], count: int, bandwidth: Any, latency: Any) -> LinkClasses:

@@ -29,7 +29,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, LinkClasses, Topology
+from .base import LATENCY, EachClass, LinkClasses, Topology, default_latency
 from .graph import Machine
 from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
 from .requirements import MachineRequirements, halvings
@@ -56,7 +56,7 @@ class LevelLatencies(EachClass):
         validate_default=True,
         description="upwards from a level, leaves first; one value, or one per level below the top",
     )
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:

@@ -113,6 +113,17 @@ def gib_per_s(bandwidth_Bps: float) -> float:
     return bandwidth_Bps / 2**30
 
 
+def bandwidths(machine: Machine, local_Bps: float) -> dict[str, float]:
+    """Return the keys of models with groups; the last class of cables is the global one."""
+    classes = {"local": local_Bps, "global": machine.classes[-1].bandwidth_Bps, "cn": machine.host.bandwidth_Bps}
+    return {f"{name}_bandwidth": gib_per_s(bandwidth_Bps) for name, bandwidth_Bps in classes.items()}
+
+
+def buffers(point: Point) -> dict[str, int]:
+    """Return the keys of models with groups."""
+    return {f"{name}_vc_size": int(point.network.buffer_bytes) for name in ("local", "global", "cn")}
+
+
 def one_of(values: list[float], what: str, model: str, links: str = "links between routers") -> float:
     """Return the common value of all `values`; raise `Unsupported` if they differ."""
     if len(set(values)) > 1:

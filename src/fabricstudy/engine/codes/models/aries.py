@@ -25,15 +25,14 @@ from ...contract import Unsupported
 from ...detours import check_via
 from ...job_traffic import traffic_classes
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
+from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
 
 THRESHOLD_BYTES = 1024
 """Bytes at a port up to which UGAL stays minimal, CODES' own default."""
-
-INTRA, INTER = "intra", "inter"
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
@@ -46,7 +45,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     row, column, between = machine.classes
     local_Bps = one_of([row.bandwidth_Bps, column.bandwidth_Bps], "bandwidth", "Cray XC", "links of a group")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "Cray XC")
-    packet, buffer = whole_packet(point), int(point.network.buffer_bytes)
+    packet = whole_packet(point)
     if packet is None:
         problem = "CODES' Cray XC needs messages of whole packets, and these sizes have no common packet"
         raise Unsupported(f"{problem}; use multiples of network.packet, or another engine")
@@ -73,37 +72,20 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "inter-group-connections": INTER,
             "routing": routing_name(point, ROUTINGS, "Cray XC"),
             "adaptive_threshold": THRESHOLD_BYTES,
-            "local_bandwidth": gib_per_s(local_Bps),
-            "global_bandwidth": gib_per_s(between.bandwidth_Bps),
-            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            **bandwidths(machine, local_Bps),
             # Delays are transfer times of a packet here; the delay of routers includes the latency of links.
             "local_delay": packet / local_Bps * 1e9,
             "global_delay": packet / between.bandwidth_Bps * 1e9,
             "cn_delay": packet / machine.host.bandwidth_Bps * 1e9,
             "router_delay": latency_ns + point.network.router_latency_ns,
-            "local_vc_size": buffer,
-            "global_vc_size": buffer,
-            "cn_vc_size": buffer,
-            "credit_size": 8,
-            "auto_credit_delay": 1,
-            # The window that counts bytes: all of an hour, in microseconds.
-            "counting_bool": 1,
-            "counting_start": 0,
-            "counting_windows": 1,
-            "counting_interval": 10**10,
-            "num_apps": 2,
+            **buffers(point),
+            **COUNTERS,
         },
         files={
             INTRA: _local_links(config, machine).astype("<i4").tobytes(),
             INTER: between_groups.astype("<i4").tobytes(),
         },
-        traffic=PortCounters(
-            "dragonfly-router-traffic-sample",
-            router=lambda row: row[:, 2],
-            columns=4,
-            link_of_port=_ports(config, machine, between_groups, ports),
-            bits=32,
-        ),
+        traffic=port_counters(_ports(config, machine, between_groups, ports)),
         whole_packets=True,
     )
 

@@ -19,7 +19,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
+from ..network import HOST, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
@@ -39,7 +39,6 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     within, across = len(sets[0]), q
     local, between = machine.classes
     latency_ns = one_of([local.latency_ns, between.latency_ns], "latency", "Slim Fly")
-    buffer = int(point.network.buffer_bytes)
     return CodesNetwork(
         terminal="modelnet_slimfly",
         others={"modelnet_slimfly_router": 1},
@@ -59,13 +58,9 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "generator_set_X_prime": sorted(sets[1].tolist()),
             "csf_ratio": 1,
             "routing": routing_name(point, ROUTINGS, "Slim Fly"),
-            "local_bandwidth": gib_per_s(local.bandwidth_Bps),
-            "global_bandwidth": gib_per_s(between.bandwidth_Bps),
-            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            **bandwidths(machine, local.bandwidth_Bps),
             "router_delay": latency_ns + point.network.router_latency_ns,
-            "local_vc_size": buffer,
-            "global_vc_size": buffer,
-            "cn_vc_size": buffer,
+            **buffers(point),
         },
         traffic=PortCounters("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
         fixed_routes=isinstance(point.routing, Minimal),
