@@ -27,7 +27,7 @@ _PARTS = ("experiment", "schedule")
 TOLERANCE = 0.05
 """Allowed relative difference between two versions of an engine."""
 
-ROUNDING = 1e-9
+FLOAT_TOLERANCE = 1e-9
 """Allowed relative difference of floating-point numbers, since processors round sums differently."""
 
 
@@ -109,7 +109,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
     `old` and `new` are folders of tables, or contain exactly one study: an unpacked artifact, or where Snakemake ran.
     Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
-    fractions to `ROUNDING`. Columns on where, when and how fast something ran are left out.
+    fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out.
 
     Raises ArtifactError if there are no tables or several, the files of an artifact were changed, or the tables have
     different axes.
@@ -212,7 +212,7 @@ def _compare_column(column: str, old: pd.Series[Any], new: pd.Series[Any], allow
     if _is_number(old) and _is_number(new):
         before, after = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in (old, new))
         fraction = pd.api.types.is_float_dtype(old) or pd.api.types.is_float_dtype(new)
-        allowed = np.maximum(allowed, ROUNDING) if fraction else allowed
+        allowed = np.maximum(allowed, FLOAT_TOLERANCE) if fraction else allowed
         difference = relative_difference(before, after)
     else:
         before, after = (side.astype(object).where(side.notna(), None).to_numpy() for side in (old, new))

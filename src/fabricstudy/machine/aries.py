@@ -28,7 +28,7 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .arrangement import clique_cables, group_pairs
-from .base import LATENCY, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
+from .base import LATENCY_DESCRIPTION, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
 from .dimension import Dimension
 from .graph import Machine
 from .grid import coordinates
@@ -37,7 +37,7 @@ from .groups import GroupTopology
 SOCKETS = 5
 """Optical cables of a pair of blades."""
 
-LINKS = 2
+CABLE_LINKS = 2
 """Links between two routers that an optical cable joins."""
 
 
@@ -77,7 +77,7 @@ class AriesConfig(GroupTopology):
         1, ge=1, le=10_000, description="optical cables, of four links each, between two groups"
     )
     bandwidth: RowBandwidths = Field(description="bandwidth of a link in one direction; one value or one per class")
-    latency: RowLatencies = Field(default_factory=RowLatencies, description=LATENCY)
+    latency: RowLatencies = Field(default_factory=RowLatencies, description=LATENCY_DESCRIPTION)
 
     @property
     def routers_per_group(self) -> int:
@@ -92,7 +92,7 @@ class AriesConfig(GroupTopology):
         chassis, blades = self.chassis_per_group, self.blades_per_chassis
         columns = self.links_per_column_pair * (chassis - 1)
         local = self.groups * chassis * blades * (blades - 1 + columns) // 2
-        return local + 2 * LINKS * comb(self.groups, 2) * self.cables_per_group_pair
+        return local + 2 * CABLE_LINKS * comb(self.groups, 2) * self.cables_per_group_pair
 
     def _check(self) -> None:
         if self.blades_per_chassis % 2:
@@ -129,7 +129,7 @@ class AriesConfig(GroupTopology):
     def global_links(self) -> Ints:
         """Return the router pairs of global links, lower group first, [links, 2]."""
         low, low_port, high, high_port = group_pairs(self.arrangement, self.groups)
-        copy, router = np.arange(self.cables_per_group_pair)[:, None], np.arange(2).repeat(LINKS)[:, None, None]
+        copy, router = np.arange(self.cables_per_group_pair)[:, None], np.arange(2).repeat(CABLE_LINKS)[:, None, None]
 
         def routers(group: Ints, port: Ints) -> Ints:
             position, row = np.divmod(port * self.cables_per_group_pair + copy, self.chassis_per_group)

@@ -28,7 +28,7 @@ MAX_CABLES = 100_000_000
 LinkClasses = tuple[tuple[LinkClass, ...], LinkClass]
 """The classes of the cables between routers, and that of the host links."""
 
-LATENCY = "latency of a cable; one value or one per class"
+LATENCY_DESCRIPTION = "latency of a cable; one value or one per class"
 """Description of the key."""
 
 NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes per router (p)")]

@@ -7,7 +7,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import LATENCY
+from .base import LATENCY_DESCRIPTION
 from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, rings
 
@@ -33,7 +33,7 @@ class BlueGenePConfig(GridConfig):
     )
     latency: GridLatencies = Field(
         default_factory=lambda: GridLatencies.model_validate("50 ns"),
-        description=LATENCY,
+        description=LATENCY_DESCRIPTION,
     )
 
     @property

@@ -19,7 +19,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .arrangement import clique_cables, global_cables
-from .base import LATENCY, ClassBandwidths, ClassLatencies, assemble_groups, link_classes
+from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, assemble_groups, link_classes
 from .graph import Machine
 from .groups import GroupTopology
 from .requirements import MachineRequirements, halvings
@@ -34,7 +34,7 @@ class DragonflyConfig(GroupTopology):
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

@@ -25,7 +25,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, Topology, default_latency, link_classes
+from .base import LATENCY_DESCRIPTION, EachClass, Topology, default_latency, link_classes
 from .graph import Machine
 from .requirements import MachineRequirements
 from .xgft import build_tree
@@ -69,7 +69,7 @@ class FatTreeConfig(Topology):
         "core routers, whose ports are then all in use",
     )
     bandwidth: TreeBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: TreeLatencies = Field(default_factory=TreeLatencies, description=LATENCY)
+    latency: TreeLatencies = Field(default_factory=TreeLatencies, description=LATENCY_DESCRIPTION)
 
     @model_validator(mode="before")
     @classmethod

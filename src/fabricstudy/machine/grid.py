@@ -35,7 +35,7 @@ from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.model import ConfigError, Flag, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology, default_latency
+from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, NodesPerRouter, Topology, default_latency
 from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .requirements import MachineRequirements
@@ -119,7 +119,7 @@ class GridConfig(Topology):
 
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY_DESCRIPTION)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

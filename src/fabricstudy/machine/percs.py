@@ -24,7 +24,7 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .arrangement import clique_cables, global_cables
-from .base import LATENCY, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
+from .base import LATENCY_DESCRIPTION, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
 from .graph import Machine
 from .groups import GroupTopology
 
@@ -63,7 +63,7 @@ class PercsConfig(GroupTopology):
         1, ge=1, le=10_000, description="parallel D links between two supernodes; at most 16 per hub"
     )
     bandwidth: PercsBandwidths = Field(description="bandwidth of a link in one direction; one value or one per class")
-    latency: PercsLatencies = Field(default_factory=PercsLatencies, description=LATENCY)
+    latency: PercsLatencies = Field(default_factory=PercsLatencies, description=LATENCY_DESCRIPTION)
 
     @property
     def hubs_per_supernode(self) -> int:

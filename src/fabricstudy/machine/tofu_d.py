@@ -10,7 +10,7 @@ from fabricstudy.core.model import Whole
 from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, Length, Wrap, rings
 
-UNIT = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
+UNIT_DIMENSIONS = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
 """The dimensions a, b and c, the same on all machines."""
 
 
@@ -40,4 +40,4 @@ class TofuDConfig(GridConfig):
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        return (*rings(self.units, self.wrap), *UNIT)
+        return (*rings(self.units, self.wrap), *UNIT_DIMENSIONS)

@@ -32,7 +32,7 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import LATENCY, NodesPerRouter, Topology
+from .base import LATENCY_DESCRIPTION, NodesPerRouter, Topology
 from .graph import Machine
 from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
 from .requirements import MachineRequirements
@@ -80,7 +80,7 @@ class TwistedTorusConfig(Topology):
     )
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
 
-from .base import LATENCY, LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
+from .base import LATENCY_DESCRIPTION, LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
 from .graph import Machine
 
 
@@ -13,7 +13,7 @@ class UniformTopology(Topology):
 
     nodes_per_router: NodesPerRouter
     bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY)
+    latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY_DESCRIPTION)
 
     def pairs(self) -> tuple[Ints, Ints]:
         """Return the routers at both ends of each cable."""

@@ -29,7 +29,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, LinkClasses, Topology, default_latency
+from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, Topology, default_latency
 from .graph import Machine
 from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
 from .requirements import MachineRequirements, halvings
@@ -119,7 +119,7 @@ class XgftConfig(Topology):
         (1,), description="parallel cables to each parent; one value, or one per level below the top"
     )
     bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY)
+    latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from . import figure_style
 _BAR = 0.84
 """Width of all bars at one label, as a share of the distance between labels."""
 
-EDGE = "#222222"
+EDGE_COLOUR = "#222222"
 _DOTTED = (0, (1, 1.6))
 
 
@@ -191,7 +191,7 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
         hue_order=data.hues, palette=[_shade(figure_style.colour(data.family, hue), level, parts) for hue in data.hues],
         saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
-        err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
+        err_kws={"linewidth": 0.9, "color": EDGE_COLOUR}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
     for index, bars in enumerate(axes.containers[-len(data.hues) :]):
@@ -206,7 +206,7 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     for x, hue, bound in bounds.itertuples(index=False):
         middle = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
         ends = [middle - 0.42 * width, middle + 0.42 * width]
-        axes.plot(ends, [bound, bound], linestyle=(0, (1, 1)), color=EDGE, linewidth=1.6)
+        axes.plot(ends, [bound, bound], linestyle=(0, (1, 1)), color=EDGE_COLOUR, linewidth=1.6)
 
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -220,7 +220,7 @@ def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
             centre = tick + (hue_index - (len(data.hues) - 1) / 2) * width
             axes.boxplot(
                 [values], positions=[centre], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
-                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE},
+                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE_COLOUR},
                 whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
             )  # fmt: skip
             # Steps of the golden ratio spread the points evenly and deterministically.

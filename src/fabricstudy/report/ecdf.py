@@ -16,7 +16,7 @@ from fabricstudy.table.select import VALUE
 from . import figure_style
 from .text import number
 
-MAX_STEPS = 1000
+MAX_DRAWN_STEPS = 1000
 """Most steps of a line; a step is then lower than the line is wide."""
 
 
@@ -53,8 +53,8 @@ def steps(values: npt.ArrayLike) -> tuple[Floats, Floats]:
     """
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     shares = np.cumsum(counts) / counts.sum()
-    if len(distinct) > MAX_STEPS:
-        chosen = np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1])
+    if len(distinct) > MAX_DRAWN_STEPS:
+        chosen = np.searchsorted(shares, np.linspace(0, 1, MAX_DRAWN_STEPS + 1)[1:-1])
         chosen = np.unique(np.append(chosen, len(distinct) - 1))
         distinct, shares = distinct[chosen], shares[chosen]
     return distinct, shares

@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.quantities import DAY_S, HOUR_S
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.study.drawn import drawn_runs
@@ -24,7 +25,6 @@ from fabricstudy.table.select import label_text
 
 from .figure_style import Drawing, Made, NothingToDraw, add_footnote
 
-DAY_S, HOUR_S = 86400.0, 3600.0
 MAX_BOXES = 2000
 """More cannot be distinguished, and make the page slow."""
 
@@ -37,9 +37,9 @@ _CAUSE_LABELS = {
 
 _HATCHED: dict[str, Any] = {"facecolor": "none", "edgecolor": CAUSES["cables"], "hatch": "////"}
 
-Run = tuple[RunRow, History]
+DrawnRun = tuple[RunRow, History]
 Window = tuple[float, float]
-Panels = Mapping[str, Sequence[Run]]
+RunPanels = Mapping[str, Sequence[DrawnRun]]
 
 
 def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
@@ -53,7 +53,7 @@ def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan,
     return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(panels))
 
 
-def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> Panels:
+def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> RunPanels:
     """Return the runs of one seed by the label of the figure's columns. Raises NothingToDraw if one is not done."""
     chosen = drawn_runs(figure, plan.run_rows)
     if not chosen:
@@ -66,7 +66,7 @@ def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histori
     return {label_text(label): [(row, known[row.run_id]) for row in rows] for label, rows in chosen.items()}
 
 
-def draw_runs(figure: JobsFigure | EcdfFigure, panels: Panels) -> tuple[Canvas, str]:
+def draw_runs(figure: JobsFigure | EcdfFigure, panels: RunPanels) -> tuple[Canvas, str]:
     """Draw all panels of a figure; return the canvas and its alternative text."""
     colours = _class_colours(panels)
     columns, is_ecdf = len(panels), figure.kind == "ecdf"
@@ -91,7 +91,7 @@ def draw_runs(figure: JobsFigure | EcdfFigure, panels: Panels) -> tuple[Canvas, 
 
 
 def _draw_panel(
-    figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]
+    figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[DrawnRun], colours: Mapping[int, Any]
 ) -> str:
     """Draw the runs of one panel; return its alternative text."""
     if isinstance(figure, EcdfFigure):
@@ -107,7 +107,7 @@ def _draw_panel(
     return (_timeline if figure.kind == "timeline" else _gantt)(axes, run, window, colours)
 
 
-def _class_colours(panels: Panels) -> dict[int, Any]:
+def _class_colours(panels: RunPanels) -> dict[int, Any]:
     """Return a colour for each job size class, darker for larger classes."""
     sizes = np.unique(np.concatenate([run.class_nodes for runs in panels.values() for _, run in runs]))
     classes = sizes[sizes > 0].tolist()
@@ -212,7 +212,7 @@ def _idle_for_cables(run: History, now_s: float) -> Bools:
     return idle & ~used
 
 
-def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
+def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[DrawnRun]) -> str:
     series = list(_series(figure, runs))
     lines = []
     for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
@@ -228,7 +228,7 @@ def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     return "; ".join(lines)
 
 
-def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, Floats]]:
+def _series(figure: EcdfFigure, runs: Sequence[DrawnRun]) -> Iterator[tuple[str, Floats]]:
     """Return the labels of the lines of a panel, and the waits of their jobs."""
     by_class, chosen = "class_nodes" in figure.hue, figure.where.get("class_nodes")
     waits: dict[str, list[Floats]] = {}

@@ -30,7 +30,7 @@ from .text import number
 
 Load = Literal["bytes", "stall"]
 
-IDLE, BARE, EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
+IDLE, BARE, NODE_EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
 ROUTER = "#8c8c8c"
 LOAD_COLOURS = ListedColormap(colormaps["magma_r"](np.linspace(0.12, 1.0, 256)))
 """Without the lightest colours, invisible on white."""
@@ -270,7 +270,7 @@ def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None)
     within = _load_within(scene)
     patches: list[tuple[Patch, Any, Any]] = []
     for spot, (centre, nodes) in enumerate(zip(layout.positions, scene.job_nodes, strict=True)):
-        edge = EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
+        edge = NODE_EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
         present = np.flatnonzero(nodes)
         if len(present) < 2:
             patches.append((Circle(tuple(centre), layout.radius), fills[present[0]] if len(present) else BARE, edge))
@@ -304,7 +304,7 @@ def _handles(scenes: Sequence[Scene], inks: tuple[dict[str, Any], list[Any]]) ->
     idle = jobs and any(scene.holder is not None and (scene.holder == NO_JOB).any() for scene in scenes)
     spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER)] * (bare and not jobs)
     spots += [("without nodes", BARE)] * bare
-    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
+    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": NODE_EDGE}
     return handles + [Line2D([], [], color=ink, label=label, **plain) for label, ink in spots]
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.files import atomic_path
-from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
+from fabricstudy.core.parquet import CHECKED, METADATA, read_parquet
 
 from .partitions import NodePool, Partitions
 from .result import UtilisationSeries
@@ -73,7 +73,7 @@ _COLUMNS = pa.schema(
 @contextmanager
 def histories_writer(path: Path) -> Iterator[pq.ParquetWriter]:
     """Open a file for `write_history`; it exists once the context ends without an error."""
-    with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(FORMAT), **CHECKED) as writer:
+    with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(METADATA), **CHECKED) as writer:
         yield writer
 
 

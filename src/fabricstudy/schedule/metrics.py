@@ -15,7 +15,7 @@ from .packing import max_disjoint_partitions
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult
 
-Row = dict[str, Any]
+MetricsRow = dict[str, Any]
 
 SLOWDOWN_THRESHOLD_S = 10.0
 """Least run time in the bounded slowdown (Feitelson, JSSPP 2001)."""
@@ -30,7 +30,7 @@ _SHARES = {
 """Columns that are shares of the machine, with the column of `UtilisationSeries` of each."""
 
 
-def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> Row:
+def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> MetricsRow:
     """Return the row of a schedule.
 
     Returns
@@ -123,7 +123,7 @@ def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: 
     return bool(node_s[waits].sum() > SATURATION_Z * np.sqrt(np.nansum(node_s**2)))
 
 
-def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
+def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[MetricsRow]:
     """Return the times of each size class: `class_nodes`, `jobs`, and those of `schedule_row`."""
     classes = np.unique(scheduled.class_nodes[scheduled.ran])
     return [
@@ -140,7 +140,7 @@ def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, Array]:
     return columns | {name: getattr(scheduled, name) for name in names}
 
 
-def list_rows(partitions: Partitions) -> list[Row]:
+def list_rows(partitions: Partitions) -> list[MetricsRow]:
     """Return a row for each size class of a list.
 
     Returns

@@ -20,11 +20,11 @@ from fabricstudy.structure.partitions import partition_space
 from .jobs import Jobs
 from .partitions import NodePool, Partitions, Variant
 
-Label = bool | int | float | str
-Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)]
+_Label = bool | int | float | str
+_Condition = _Label | Annotated[tuple[_Label, ...], Field(min_length=1)]
 Loss = Annotated[Number, Field(ge=0, le=100)]
-Share = Annotated[Number, Field(ge=0, le=1)]
-Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
+_Share = Annotated[Number, Field(ge=0, le=1)]
+_Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
 
 _DRAW = 20_483
 """Separates the random stream of applications from those of the trace, which have the same seed."""
@@ -37,12 +37,12 @@ class Application(Model):
         str, Name("[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}", "use letters, digits, blanks, '_', '.' and '-'", 32)
     ] = Field(description="name, for the tables")
     share: Annotated[Number, Field(gt=0)] = Field(1.0, description="share of the jobs, relative to the sum of shares")
-    executables: Numbers = Field((), description="numbers of its programs in the log, instead of a share")
-    queues: Numbers = Field((), description="numbers of its queues in the log, instead of a share")
-    where: dict[str, Condition] = Field(
+    executables: _Numbers = Field((), description="numbers of its programs in the log, instead of a share")
+    queues: _Numbers = Field((), description="numbers of its queues in the log, instead of a share")
+    where: dict[str, _Condition] = Field(
         default_factory=dict, description="with `measured`: its points, {axis: label or [labels]}"
     )
-    communication: Share | None = Field(
+    communication: _Share | None = Field(
         None, description="part of its run time that is communication; default: all (or that of `bisection`)"
     )
     mesh: Loss | None = Field(None, description="its loss on a mesh, in place of `slowdown.mesh`")
@@ -60,10 +60,10 @@ class Measured(Model):
 
     experiment: str = Field(description="experiment whose points are compared")
     metric: Literal["runtime_ns", "expected_load_ns"] = Field("runtime_ns", description="column of the table `jobs`")
-    of: dict[str, Condition] = Field(
+    of: dict[str, _Condition] = Field(
         min_length=1, description="labels of the lesser network: {axis: label or [labels]}"
     )
-    against: dict[str, Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
+    against: dict[str, _Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
     nodes: str = Field(description="axis whose labels are the nodes of the partition")
     beyond: str | None = Field(
         None, description="experiment whose times at the expected link loads are used at sizes that are not simulated"
@@ -86,7 +86,7 @@ class Slowdown(Model):
 
     mesh: Loss | None = Field(None, description="loss of every job on a mesh: 0.05 is 5 % longer")
     measured: Measured | None = Field(None, description="from simulations of this study")
-    bisection: Share | None = Field(None, description="from bisections: part of the run time that is communication")
+    bisection: _Share | None = Field(None, description="from bisections: part of the run time that is communication")
     applications: tuple[Application, ...] = Field(
         (), max_length=100, description="parts of the jobs with different communication; default: all are equal"
     )

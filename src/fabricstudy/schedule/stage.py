@@ -16,7 +16,7 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.store import read_checksummed
+from fabricstudy.core.store import Record, read_checksummed
 
 from .history import History, histories_writer, partitions_of_run, write_history
 from .metrics import class_rows, job_columns, list_rows, schedule_row
@@ -24,8 +24,6 @@ from .partitions import NodePool
 from .run import PlannedRun, RatioInputs
 from .simulate import simulate_schedule
 from .slowdown import Ratio, slowdown_factors
-
-Record = Mapping[str, Any]
 
 LIST = "list"
 """Key of the lines about lists of partitions, which are not runs."""

@@ -15,6 +15,10 @@ NONE, EASY, CONSERVATIVE, DRAIN = range(4)
 """Rules of backfilling."""
 
 
+Profile = tuple[Array, Array, Array]
+"""Reservations: the arrays of a rule that reserves for all jobs."""
+
+
 class ScheduleState(NamedTuple):
     """Partitions, jobs, state and results of one schedule; few arrays of records, since many slow the compiler down.
 

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Flows, NonMinimalRouting, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
 
-from .bound import NS_PER_S, cuts_ns, hops_ns
+from .bound import cuts_ns, hops_ns
 from .split import best_split_s
 
 

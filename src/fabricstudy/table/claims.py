@@ -20,7 +20,7 @@ from fabricstudy.study.claims import (
     Correlation,
     Crossing,
     Measure,
-    Pairs,
+    PairMeasure,
     Part,
     Quotient,
     Rows,
@@ -249,7 +249,7 @@ class _Sample:
 def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
     """Return the observations that a measure needs and their keys. Raises NotMeasurable if some are missing."""
     sides: list[Mapping[str, Condition]] = [{}]
-    if isinstance(asked, Pairs):
+    if isinstance(asked, PairMeasure):
         along = asked.along if isinstance(asked, Trend) else {}
         sides = [{**asked.of, **along}, {**asked.against, **along}]
     seen = observe(tables, asked, asked.metric, sides)
@@ -264,14 +264,14 @@ def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
     return join(seen.frame[[*names, VALUE]], against.frame[[*names, VALUE]], names), seen.keys
 
 
-def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _ratios(asked: PairMeasure, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     points = medians(frame, keys)
     others = [name for name in keys if name not in asked.of]
     right = points.loc[mask(points, asked.against), [*others, VALUE]]
     return _divided(join(_compared_points(asked, points), right, others))
 
 
-def _compared_points(asked: Pairs, points: pd.DataFrame) -> pd.DataFrame:
+def _compared_points(asked: PairMeasure, points: pd.DataFrame) -> pd.DataFrame:
     # A point is not compared with itself.
     return points[mask(points, asked.of) & ~mask(points, asked.against)]
 
@@ -280,7 +280,7 @@ def _compared(
     asked: SimpleMeasure, frame: pd.DataFrame, keys: list[str], groups: pd.DataFrame
 ) -> tuple[int, int] | None:
     """Return how many comparisons are made and planned; None if nothing is compared."""
-    if isinstance(asked, Pairs):
+    if isinstance(asked, PairMeasure):
         along = asked.along if isinstance(asked, Trend) else {}
         wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]
         made = int(groups[_ROWS].sum()) if _ROWS in groups else len(groups)

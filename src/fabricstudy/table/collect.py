@@ -21,12 +21,13 @@ from fabricstudy.core.columns import (
     names_of,
 )
 from fabricstudy.core.parquet import read_parquet
+from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .files import Tables
-from .point_records import ColumnBuilder, PointRecords, Record
+from .point_records import ColumnBuilder, PointRecords
 from .predictors import non_mapping_axes, predictors
 from .schedules import schedule_tables
 from .schemas import labels, validated_table
@@ -73,7 +74,7 @@ def collect(
         "links": _links(plan, keys, of_points),
         "machines": _machines(plan, keys, structures),
     }
-    frames[LINK_LOAD_TABLE] = link_loads(plan, keys, links)
+    frames[LINK_LOAD_TABLE] = link_load_rows(plan, keys, links)
     del of_points
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
     frames["agreement"] = agreement(plan, frames["jobs"])
@@ -182,8 +183,8 @@ def _links(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFram
     )
 
 
-def link_loads(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
-    """Return a row for each directed link of each done point of the experiments in `link_loads` of the study."""
+def link_load_rows(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
+    """Return a row for each directed link of each done point of the experiments in `link_load_rows` of the study."""
     columns = list(dict.fromkeys([*keys, *names_of(LINK_LOAD_TABLE)]))
     tables = [read_parquet(path) for path in files] if plan.study.link_loads else []
     if not tables:

@@ -2,16 +2,16 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fabricstudy.core.columns import DONE, TABLES
+from fabricstudy.core.store import Record
 
-Record = Mapping[str, Any]
-Names = Iterable[str]
+_Names = Iterable[str]
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
@@ -67,10 +67,10 @@ class PointRecords:
         self,
         records: Iterable[Record],
         point_ids: Iterable[str],
-        points: Names,
-        jobs: Names,
-        links: Names,
-        latency: Names = (),
+        points: _Names,
+        jobs: _Names,
+        links: _Names,
+        latency: _Names = (),
     ) -> None:
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
         self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)

@@ -7,12 +7,11 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.core.columns import NOT_RUN, SCHEDULE_TABLES, TABLES, names_of
+from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 
 from .schemas import labels, validated_table
-
-Record = Mapping[str, Any]
 
 _NO_RECORD: Record = {"status": NOT_RUN, "reason": "no record"}
 

@@ -11,13 +11,14 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
+from ..bundled import MACHINE, MESSAGES
 from ..detours import via
 from ..point import Point
 from ..settings import Network
 from .channels import arbitration, channels, policies, routes, table_routes
 from .clock import Clock, clock, cycles_of, phits_of
 
-CONFIGURATION, MACHINE, MESSAGES, OFFERED = "caminos.cfg", "machine.graph", "jobs.messages", "offered.destinations"
+CONFIGURATION, OFFERED = "caminos.cfg", "offered.destinations"
 
 MAX_DRAIN = 20
 """Windows after the measured one in which measured messages may arrive."""

@@ -9,6 +9,7 @@ from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
+from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
@@ -16,7 +17,6 @@ from ..steady_state import SteadyRun
 from .clock import Clock, clock, phits_of
 from .files import offered_window
 
-RESULT = "result.json"
 """Output file of the program."""
 
 

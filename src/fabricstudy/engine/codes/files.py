@@ -11,7 +11,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages, PlacedJob
 
 from ..point import Point
-from .models import model_of, network_of
+from .models import codes_model, network_of
 from .network import CodesNetwork, HopList
 from .packet import events_per_object
 from .settings import CodesSettings
@@ -123,7 +123,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
     isolated, hops = measured_by_job(point, network, jobs, traced)
-    model = model_of(point)
+    model = codes_model(point)
     assert model is not None
     events = events_per_object(point, model.burst_bytes(point), network.packet)
     ranks, injected = ranks_per_node(machine, jobs), point.network.injected_messages

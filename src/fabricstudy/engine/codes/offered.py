@@ -25,10 +25,10 @@ from ..point import Point
 from ..program_engine import check_sources
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import CONFIGURATION, TracedJob, configuration
-from .models import dragonfly, model_of, network_of
+from .models import codes_model, dragonfly, network_of
 from .packet import MIN_EVENTS_PER_OBJECT
 
-PROGRAM = "model-net-synthetic-dragonfly-all"
+SYNTHETIC_PROGRAM = "model-net-synthetic-dragonfly-all"
 
 RUNS = MIN_BATCHES
 
@@ -61,7 +61,7 @@ def check_offered(point: Point, machine: Machine) -> None:
     """
     assert point.offered is not None
     check_sources(point, "CODES")
-    if model_of(point) is not dragonfly.MODEL:
+    if codes_model(point) is not dragonfly.MODEL:
         raise Unsupported(f"CODES' sources of offered traffic exist on dragonflies, not on {machine.kind}; use caminos")
     _traffic(machine, point.offered.destinations(machine, point.seed))
 
@@ -119,9 +119,9 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
     EngineFailure
         If there is no such program.
     """
-    program = shutil.which(PROGRAM)
+    program = shutil.which(SYNTHETIC_PROGRAM)
     if program is None:
-        raise EngineFailure(f"{PROGRAM} is not on PATH; it is built with CODES, so put it there")
+        raise EngineFailure(f"{SYNTHETIC_PROGRAM} is not on PATH; it is built with CODES, so put it there")
     assert point.offered is not None
     network = network_of(point, machine)
     rank = np.zeros(1, dtype=np.int32)

@@ -29,7 +29,7 @@ MIN_DELAY_NS = 101
 # CODES supports fewer than 2048 requests in one wait.
 REQUESTS_OF_A_WAIT = 1000
 
-HEAD, FOOT, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
+HEADER, FOOTER, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
 _VERSION = (0, 6, 7)
 _WALL_TIME = 8
 _BYTE, _WORLD = 5, 2
@@ -166,8 +166,8 @@ def _waits(now_ns: int, requests: Ints) -> Iterator[bytes]:
 
 
 def _file(stream: bytes) -> bytes:
-    body = struct.pack(">Q", HEAD) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
+    body = struct.pack(">Q", HEADER) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
     header = bytes(_VERSION) + struct.pack(">QHHII", 0, 0, 0, 0, 0)
-    footer = struct.pack(">Q", FOOT) + bytes(2 * 4 * _FUNCTIONS)
-    index = struct.pack(">8Q", HEAD, 0, 0, 0, len(body), 8, len(body) + len(header), 0)
+    footer = struct.pack(">Q", FOOTER) + bytes(2 * 4 * _FUNCTIONS)
+    index = struct.pack(">8Q", HEADER, 0, 0, 0, len(body), 8, len(body) + len(header), 0)
     return body + header + footer + index

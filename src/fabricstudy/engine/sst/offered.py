@@ -28,7 +28,7 @@ from .result import SECONDS, check_output
 from .system import PS_OF_A_NS, RUN, STATISTICS, flit_bytes, run_description
 from .wiring import wire
 
-NODE, LATENCY = "node", "packet_latency"
+NODE, LATENCY_STATISTIC = "node", "packet_latency"
 
 IDLE_LOAD = 1e-6
 """Load of node 0, which collects the latencies of all, where it sends nothing: one message, at time 0."""
@@ -212,7 +212,7 @@ def _of_nodes(path: Path, machine: Machine, window: OfferedWindow) -> tuple[Ints
                 if not row["ComponentName"].startswith(NODE):
                     continue
                 node = int(row["ComponentName"].removeprefix(NODE).split(":")[0])
-                if row["StatisticName"] == LATENCY:
+                if row["StatisticName"] == LATENCY_STATISTIC:
                     entry = -(-int(row["SimTime"]) // window.batch_ps) - 1
                     counts[node, entry] += int(row["Count.u64"])
                     sums[node, entry] += int(row["Sum.u64"])

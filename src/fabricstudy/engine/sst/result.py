@@ -34,7 +34,7 @@ SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.
 BACKGROUND_FACTOR = 2.0
 """Duration of the background in a repeated run, over the runtime of the other jobs."""
 
-INIT, FINI = "Init", "Fini"
+MPI_INIT, MPI_FINI = "Init", "Fini"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> Non
             continue
         sending = set(rank_layout(job).sst_rank_of_rank[job.messages.source[job.is_inter_node]].tolist())
         log = motif_log(folder / f"{log_name(number)}.log")
-        if any(line.rank in sending and line.motif not in (INIT, FINI) for line in log):
+        if any(line.rank in sending and line.motif not in (MPI_INIT, MPI_FINI) for line in log):
             raise BackgroundMismatch(BACKGROUND_FACTOR * end_ns)
 
 
@@ -137,10 +137,10 @@ def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> Floats:
         If not every rank has finished.
     """
     expected = set(range(ranks))
-    finished = {line.rank for line in log if line.motif == FINI and line.job == job}
+    finished = {line.rank for line in log if line.motif == MPI_FINI and line.job == job}
     if finished != expected:
         raise EngineFailure(f"of the {ranks} ranks of job {job} {len(finished & expected)} have finished")
-    traffic = [line for line in log if line.motif not in (INIT, FINI)]
+    traffic = [line for line in log if line.motif not in (MPI_INIT, MPI_FINI)]
     valid = all(0 <= line.start_ns <= line.end_ns < math.inf for line in log)
     if {line.rank for line in traffic} != expected or len(log) != 3 * ranks or not valid:
         raise EngineFailure(f"the motif log of job {job} is of another workload")

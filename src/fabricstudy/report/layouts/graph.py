@@ -8,7 +8,7 @@ from fabricstudy.machine.graph import Machine
 
 from .base import Layout, on_circle, straight
 
-MAX_ROUTERS = 600
+MAX_DRAWN_ROUTERS = 600
 """Larger graphs are not drawn."""
 
 _STEPS = 150

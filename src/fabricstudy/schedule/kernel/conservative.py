@@ -7,15 +7,11 @@ partition that was `freed` after a job `tried` can give it an earlier slot.
 
 import numpy as np
 
-from fabricstudy.core.arrays import Array
-
-from ..state import ScheduleState
+from ..state import Profile, ScheduleState
 from .choice import is_better_reservation
 from .compiled import FIRST, LAST, RUNNING, STAMP, jit_allocating, jit_inner
-from .queue import remove
+from .queue import remove_entry
 from .running import end_next_job, requested_on_s, start_job
-
-Profile = tuple[Array, Array, Array]
 
 ROOM = 16
 """Initial number of slots of a partition in a profile."""
@@ -153,7 +149,7 @@ def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
             next_s = min(next_s, task.jobs[job].slot_s)
         elif task.parts[slot].blockers == 0:
             start_job(task, now, job, slot, passed)
-            remove(task, position)
+            remove_entry(task, position)
             # Either the jobs behind it moved forward, or those before it moved back.
             position += last == task.counter[LAST]
             continue

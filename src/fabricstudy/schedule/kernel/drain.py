@@ -7,7 +7,7 @@ import numpy as np
 from ..state import ScheduleState
 from .choice import any_free, choose, choose_reservation
 from .compiled import GONE, LAST, STAMP, jit_inner
-from .queue import all_positions, compact_queue, next_position, remove, update_scores
+from .queue import all_positions, compact_queue, next_position, remove_entry, update_scores
 from .running import start_job
 
 
@@ -60,7 +60,7 @@ def start_below(task: ScheduleState, now: float) -> bool:
         partition = choose(task, job, now, 0.0, True)
         if partition >= 0:
             start_job(task, now, job, partition, visited > 0)
-            remove(task, position)
+            remove_entry(task, position)
             return True
     return False
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..state import ScheduleState
 from .choice import any_free, choose, choose_reservation
 from .compiled import FIRST, GONE, LAST, STAMP, jit_inner
-from .queue import all_positions, compact_queue, head, make_heap, next_position, remove, update_scores
+from .queue import all_positions, compact_queue, head, make_heap, next_position, remove_entry, update_scores
 from .running import shortest, start_job
 
 
@@ -25,7 +25,7 @@ def start_in_order(task: ScheduleState, now: float, score: Any) -> int:
         if partition < 0:
             return position
         start_job(task, now, job, partition, False)
-        remove(task, position)
+        remove_entry(task, position)
     return -1
 
 

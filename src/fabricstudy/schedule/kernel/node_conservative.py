@@ -9,13 +9,11 @@ import numpy as np
 
 from fabricstudy.core.arrays import Array
 
-from ..state import ScheduleState
+from ..state import Profile, ScheduleState
 from .compiled import FIRST, LAST, RUNNING, jit_allocating, jit_inner
 from .nodes import allocate_nodes, count_free_nodes
-from .queue import remove
+from .queue import remove_entry
 from .running import begin, pop, requested_on_s
-
-Profile = tuple[Array, Array, Array]
 
 
 @jit_allocating
@@ -129,7 +127,7 @@ def start_due_node_jobs(
             allocate_nodes(task, job, holder, no_nodes, spans)
             begin(task, now, job, 0, 0, passed)
             free -= wanted
-            remove(task, position)
+            remove_entry(task, position)
             # Either the jobs behind it moved forward, or those before it moved back.
             position += last == task.counter[LAST]
             continue

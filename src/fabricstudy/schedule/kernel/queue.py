@@ -7,7 +7,7 @@ from .compiled import FIRST, GONE, LAST, jit_inner, sift
 
 
 @jit_inner
-def move(task: ScheduleState, source: int, target: int) -> None:
+def move_entry(task: ScheduleState, source: int, target: int) -> None:
     """Copy an entry of the queue to another position."""
     task.queue_job[target] = task.queue_job[source]
     task.queue_submit_s[target] = task.queue_submit_s[source]
@@ -23,7 +23,7 @@ def insert(task: ScheduleState, job: int) -> None:
     task.counter[LAST] += 1
     if not task.changes:
         while position > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[position - 1]].place:
-            move(task, position - 1, position)
+            move_entry(task, position - 1, position)
             position -= 1
     task.queue_job[position] = job
     task.queue_submit_s[position] = task.jobs[job].submit_s
@@ -50,7 +50,7 @@ def compact_queue(task: ScheduleState, low: int, high: int) -> None:
         for source in range(high, first - 1, -1):
             if task.queue_job[source] != GONE:
                 if source != target:
-                    move(task, source, target)
+                    move_entry(task, source, target)
                 target -= 1
         task.counter[FIRST] = target + 1
     else:
@@ -58,16 +58,16 @@ def compact_queue(task: ScheduleState, low: int, high: int) -> None:
         for source in range(low, last):
             if task.queue_job[source] != GONE:
                 if source != target:
-                    move(task, source, target)
+                    move_entry(task, source, target)
                 target += 1
         task.counter[LAST] = target
 
 
 @jit_inner
-def remove(task: ScheduleState, position: int) -> None:
+def remove_entry(task: ScheduleState, position: int) -> None:
     """Remove a job from the queue; the positions behind it change, or those before it."""
     if task.changes:
-        move(task, task.counter[FIRST], position)
+        move_entry(task, task.counter[FIRST], position)
         task.counter[FIRST] += 1
     else:
         task.queue_job[position] = GONE

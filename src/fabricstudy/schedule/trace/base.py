@@ -23,14 +23,14 @@ OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
 Factor = Annotated[Number, Field(ge=1, le=1000)]
 
 
-class Request(Model):
+class RequestedTimes(Model):
     """Requested times."""
 
     factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="range of requested over run time, drawn uniformly")
     round_s: Moment = Field("0 s", alias="round", validate_default=True, description="unit to which it is rounded up")
 
     @model_validator(mode="after")
-    def _in_order(self) -> Request:
+    def _in_order(self) -> RequestedTimes:
         least, most = self.factor
         if least > most:
             raise ConfigError("an empty range", "swap the two", ("factor",), [least, most], code="out-of-range")

@@ -19,7 +19,7 @@ from pydantic import model_validator
 
 from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.input_files import MAX_BYTES, InputFileError, changed_ns, read_bytes
+from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Moment
@@ -161,12 +161,12 @@ def _text(content: bytes) -> str:
         try:
             # A file of some MB may expand to as many GB.
             with gzip.open(io.BytesIO(content)) as log:
-                content = log.read(MAX_BYTES + 1)
+                content = log.read(MAX_INPUT_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             problem = f"compressed by gzip, but damaged ({error})"
             raise InputFileError(problem, "download it again", code="file-unreadable") from None
-        if len(content) > MAX_BYTES:
-            problem = f"more than {MAX_BYTES:,} bytes when decompressed"
+        if len(content) > MAX_INPUT_BYTES:
+            problem = f"more than {MAX_INPUT_BYTES:,} bytes when decompressed"
             raise InputFileError(problem, "use a part of the log", code="file-too-large")
     if _NO_TEXT.search(content):
         remedy = "use a log in the standard workload format, as text or compressed by gzip"

@@ -16,9 +16,9 @@ from fabricstudy.core.model import Model, Number, Whole
 from fabricstudy.core.quantities import Span
 
 from ..jobs import Jobs
-from .base import OfferedLoad, Request, Trace, scale
+from .base import OfferedLoad, RequestedTimes, Trace, scale
 
-Share = Annotated[Number, Field(gt=0)]
+_Weight = Annotated[Number, Field(gt=0)]
 
 
 class Runtime(Model):
@@ -43,11 +43,11 @@ class Synthetic(Trace):
     load: OfferedLoad | None = Field(
         None, description="requested node-seconds over those of the machine in the span; default: times as drawn"
     )
-    sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
+    sizes: dict[Annotated[int, Field(ge=1)], _Weight] = Field(
         min_length=1, max_length=1000, description="share of jobs by nodes: {nodes: share}"
     )
     runtime: Runtime = Field(description="run times")
-    request: Request = Field(default_factory=Request, description="requested times")
+    request: RequestedTimes = Field(default_factory=RequestedTimes, description="requested times")
 
     @property
     def expected_jobs(self) -> int:

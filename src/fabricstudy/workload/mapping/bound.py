@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.hops import hop_distances
 
 from .slots import Slots
@@ -28,12 +29,11 @@ torus few eigenvalues of the hops are nonzero, and iterative methods find the fe
 above, and a missed one would invalidate the bound.
 """
 
-MAX_ROUTERS = 4096
+MAX_PAIRED_ROUTERS = 4096
 """Routers up to which all pairs are examined if a job has a part of a grid."""
 
 _AT_ONCE = 1 << 22
 _ROUNDING = 1e-9
-NS_PER_S = 1e9
 
 
 class MappingBound(NamedTuple):
@@ -81,7 +81,7 @@ def _most_within(slots: Slots) -> Ints:
     router, cores = np.unique(slots.router_of_core, return_counts=True)
     far = int(sum(table.table[a : a + n * n].max() for a, n in zip(table.first, table.length, strict=True)))
     plain_grid = bool(slots.machine.dimensions) and all(line.graph for line in slots.machine.dimensions)
-    if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_ROUTERS):
+    if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_PAIRED_ROUTERS):
         # If all routers had nodes, the one in the middle would have the most around it.
         every = np.arange(slots.machine.routers)
         middle = np.flatnonzero((table.place == table.length // 2).all(axis=1))[:1]

@@ -13,7 +13,7 @@ from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
 
-CPU_S_OF_A_PARTNER = 2e-6
+GREEDY_CPU_S_PER_PARTNER = 2e-6
 
 
 @register
@@ -31,7 +31,7 @@ class GreedyMapping(Mapping):
     starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        return CPU_S_OF_A_PARTNER * self.starts * ranks * (1 + degree)
+        return GREEDY_CPU_S_PER_PARTNER * self.starts * ranks * (1 + degree)
 
     def warm_up(self) -> None:
         from .kernel_inputs import compile_kernels
