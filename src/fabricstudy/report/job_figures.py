@@ -116,7 +116,7 @@ def _class_colours(panels: RunPanels) -> dict[int, Any]:
 
 def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[int, Any]) -> str:
     upper, lower = axes
-    instants = run.instants
+    instants = run.utilisation
     inside = _instants_within(run, window)
     days = np.maximum(instants.time_s[inside], window[0]) / DAY_S
     idle = {cause: getattr(instants, cause)[inside] * run.partitions.block_nodes for cause in CAUSES}
@@ -137,13 +137,13 @@ def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mappi
 
 def _instants_within(run: History, window: Window) -> slice:
     """Return the instants in a window, and the last one before it, whose state lasts into the window."""
-    first, last = (int(np.searchsorted(run.instants.time_s, bound_s, "right")) for bound_s in window)
+    first, last = (int(np.searchsorted(run.utilisation.time_s, bound_s, "right")) for bound_s in window)
     return slice(max(first - 1, 0), last)
 
 
 def busy_nodes(run: History, size: int) -> Ints:
     """Return how many nodes of partitions of one size are in use from each instant to the next."""
-    of_size, time_s = run.class_nodes == size, run.instants.time_s
+    of_size, time_s = run.class_nodes == size, run.utilisation.time_s
     started, ended = (np.sort(side_s[of_size]) for side_s in (run.start_s, run.end_s))
     running = np.searchsorted(started, time_s, "right") - np.searchsorted(ended, time_s, "right")
     return running.astype(np.int64) * size
@@ -181,7 +181,7 @@ def _boxes(run: History, window: Window) -> Iterator[tuple[float, float, int, in
 def blocked_by_cables(run: History, window: Window) -> Iterator[tuple[float, float, int]]:
     """Yield the spans in which a midplane is idle for lack of cables, by their ends: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
-    time_s = run.instants.time_s
+    time_s = run.utilisation.time_s
     instants = _instants_within(run, window)
     idle = [_idle_for_cables(run, float(now_s)) for now_s in time_s[instants]]
     padded = np.pad(np.reshape(np.array(idle, dtype=bool), (-1, run.partitions.midplanes)), ((1, 1), (0, 0)))
@@ -204,8 +204,8 @@ def _idle_for_cables(run: History, now_s: float) -> Bools:
     has_all = has_midplanes & (on_cables @ cables_used.astype(np.int64) == 0)
     waiting = (run.submit_s <= now_s) & (run.start_s > now_s)
     idle = np.zeros(partitions.midplanes, dtype=bool)
-    for variants in np.unique(run.takes[waiting], axis=0):
-        for size in np.unique(run.class_nodes[waiting & (run.takes == variants).all(axis=1)]):
+    for variants in np.unique(run.eligible[waiting], axis=0):
+        for size in np.unique(run.class_nodes[waiting & (run.eligible == variants).all(axis=1)]):
             usable = (partitions.nodes == size) & variants[partitions.variant]
             nearly, wholly = (on_midplanes[usable & free].sum(axis=0) > 0 for free in (has_midplanes, has_all))
             idle |= nearly & ~wholly

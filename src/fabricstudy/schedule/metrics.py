@@ -56,7 +56,7 @@ def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: Sched
         **_shares(partitions, jobs, scheduled, window_s),
         **_times(jobs, scheduled, ran),
         "makespan_s": float(end_s.max() - window_s[0]) if len(end_s) else None,
-        "queue_max": int(scheduled.instants.queue.max(initial=0)),
+        "queue_max": int(scheduled.utilisation.queue.max(initial=0)),
         "backfilled": int(scheduled.backfilled.sum()),
         "degraded_node_s": float(node_s[ran & (scheduled.factor > 1)].sum()),
         "rounded_up": int((ran & (occupied > jobs.nodes)).sum()),
@@ -72,9 +72,9 @@ def _shares(
     if not length_s > 0:
         return dict.fromkeys(["utilisation", "useful_utilisation", *list(_SHARES)[1:]])
     blocks = partitions.machine_nodes / partitions.block_nodes
-    steps_s = np.diff(np.clip(np.append(scheduled.instants.time_s, np.inf), *window_s))
+    steps_s = np.diff(np.clip(np.append(scheduled.utilisation.time_s, np.inf), *window_s))
     shares: dict[str, float | None] = {
-        name: float((getattr(scheduled.instants, use) * steps_s).sum()) / blocks / length_s
+        name: float((getattr(scheduled.utilisation, use) * steps_s).sum()) / blocks / length_s
         for name, use in _SHARES.items()
     }
     inside_s = np.clip(scheduled.end_s, *window_s) - np.clip(scheduled.start_s, *window_s)

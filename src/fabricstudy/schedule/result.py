@@ -54,9 +54,9 @@ class ScheduleResult:
         Slowdown of its run time; NaN for a rejected job.
     backfilled : bool array [jobs]
         Whether it started while a job ahead of it in the queue had to wait.
-    promised_s : float64 array [jobs]
+    reserved_start_s : float64 array [jobs]
         Begin of its first reservation or slot; NaN if it never had one.
-    instants : UtilisationSeries
+    utilisation : UtilisationSeries
     spans : int64 array [spans, 3]
         In a pool the nodes of each job: job, first node and last node, sorted by job and node; else empty.
     """
@@ -67,8 +67,8 @@ class ScheduleResult:
     class_nodes: Ints
     factor: Floats
     backfilled: Bools
-    promised_s: Floats
-    instants: UtilisationSeries
+    reserved_start_s: Floats
+    utilisation: UtilisationSeries
     spans: Ints
 
     @property

@@ -46,8 +46,9 @@ class Application(Model):
         None, description="part of its run time that is communication; default: all (or that of `bisection`)"
     )
     mesh: Loss | None = Field(None, description="its loss on a mesh, in place of `slowdown.mesh`")
-    asks: Literal["any", "torus", "mesh"] = Field(
-        "any", description="torus: never on a mesh; mesh: on no torus if its size has meshes; any: on any partition"
+    partition: Literal["any", "torus", "mesh"] = Field(
+        "any",
+        description="partitions on which it runs: any; torus, never a mesh; or mesh, no torus if its size has meshes",
     )
 
 
@@ -172,7 +173,7 @@ def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> Bools:
         "torus": [not variant.torus for variant in variants],
         "mesh": [variant.torus and variant.nodes in meshes for variant in variants],
     }
-    return np.array([unwanted[application.asks] for application in kinds])
+    return np.array([unwanted[application.partition] for application in kinds])
 
 
 def non_torus_sizes(partitions: Partitions | NodePool) -> list[int]:

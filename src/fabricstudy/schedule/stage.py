@@ -93,7 +93,7 @@ def run_metrics(done: ScheduleRun) -> dict[str, Any]:
     """Return the metrics of a run, and in `classes` those of each size class, as plain values."""
     row = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
-    repairs = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
+    repairs = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.repairs.items()))
     plain: dict[str, Any] = _plain({**row, "trace_repairs": repairs or None, "classes": classes})
     return plain
 
@@ -128,7 +128,7 @@ class ScheduleRun:
         result = self.result
         return History(
             self.planned, self.jobs.submit_s, result.start_s, result.end_s, result.class_nodes, result.partition,
-            self.factors.application, result.instants,
+            self.factors.application, result.utilisation,
         )  # fmt: skip
 
     def job_table(self) -> pd.DataFrame:

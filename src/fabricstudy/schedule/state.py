@@ -102,7 +102,7 @@ CONFLICT = _record("other shares_midplane")
 GROUP = _record("first last free waiting open freed")
 JOB = _record(
     "group place partition backfilled slot tried",
-    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s promised_s slot_s",
+    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s reserved_start_s slot_s",
 )
 
 
@@ -148,7 +148,7 @@ def initial_state(
     records = np.zeros(len(jobs), dtype=JOB)
     for name in ("submit_s", "runtime_s", "request_s", "nodes"):
         records[name] = getattr(jobs, name)
-    for name in ("start_s", "end_s", "expected_s", "promised_s"):
+    for name in ("start_s", "end_s", "expected_s", "reserved_start_s"):
         records[name] = np.nan
     records["partition"] = records["slot"] = -1
     records["group"], records["place"] = group, _places(order, jobs)
@@ -202,7 +202,7 @@ def _edges(table: Array) -> tuple[Array, Array]:
 
 
 def _of_partitions(partitions: Partitions | None, of_group: Array, above: Array) -> tuple[Array, Array, Array]:
-    """Return `parts`, `conflicts` and `words` of a task."""
+    """Return the arrays `parts`, `conflicts` and `words`."""
     if partitions is None:
         return np.zeros(0, dtype=PART), np.zeros(0, dtype=CONFLICT), np.empty((0, 0), dtype=np.uint64)
     pairs = partitions.conflicts

@@ -63,18 +63,19 @@ def test_a_history_is_read_as_it_was_written(done: History) -> None:
     for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "takes", "ran"):
         np.testing.assert_array_equal(getattr(done, name), getattr(made, name))
     for name in ("time_s", "busy", "empty", "cables", "held", "scattered", "queue"):
-        np.testing.assert_array_equal(getattr(done.instants, name), getattr(made.instants, name))
+        np.testing.assert_array_equal(getattr(done.utilisation, name), getattr(made.utilisation, name))
 
 
 def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: History) -> None:
     size_axes = [int(one) for one in np.unique(done.class_nodes)]
     assert (
-        np.sum([busy_nodes(done, size) for size in size_axes], axis=0).tolist() == (done.instants.busy * 512).tolist()
+        np.sum([busy_nodes(done, size) for size in size_axes], axis=0).tolist()
+        == (done.utilisation.busy * 512).tolist()
     )
 
 
 def test_spans_without_cables_are_those_that_the_kernel_counts(done: History) -> None:
-    instants = done.instants
+    instants = done.utilisation
     window = float(instants.time_s[0]), float(instants.time_s[-1])
     spans = list(blocked_by_cables(done, window))
     counted = (instants.cables[:-1] * np.diff(instants.time_s)).sum()
@@ -114,7 +115,7 @@ def test_what_can_be_drawn_is_and_twice_the_same(
 
 def test_a_timeline_covers_its_window(done: History) -> None:
     """A window between two instants shows the state at the first one."""
-    time_s = done.instants.time_s
+    time_s = done.utilisation.time_s
     at = int(np.argmax(np.diff(time_s)))
     window = {"from": f"{time_s[at] + 1:.0f} s", "to": f"{time_s[at + 1] - 1:.0f} s"}
     (figure,) = study_of(kind="timeline", **window).figures

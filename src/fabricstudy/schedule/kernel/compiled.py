@@ -73,16 +73,16 @@ def jit_cached(function: F) -> F:
 
 
 @jit_inner
-def sift(task: Any, heap: Any, position: int, size: int, comes_first: Any) -> None:
+def sift(state: Any, heap: Any, position: int, size: int, comes_first: Any) -> None:
     """Move the entry of a heap down to its position; `comes_first` compares two entries."""
     moved = heap[position]
     while True:
         child = 2 * position + 1
         if child >= size:
             break
-        if child + 1 < size and comes_first(task, heap[child + 1], heap[child]):
+        if child + 1 < size and comes_first(state, heap[child + 1], heap[child]):
             child += 1
-        if not comes_first(task, heap[child], moved):
+        if not comes_first(state, heap[child], moved):
             break
         heap[position] = heap[child]
         position = child
