@@ -184,7 +184,7 @@ def _links(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFram
 
 
 def link_load_rows(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
-    """Return a row for each directed link of each done point of the experiments in `link_load_rows` of the study."""
+    """Return a row for each directed link of each done point of the experiments in `link_loads` of the study."""
     columns = list(dict.fromkeys([*keys, *names_of(LINK_LOAD_TABLE)]))
     tables = [read_parquet(path) for path in files] if plan.study.link_loads else []
     if not tables:
