@@ -63,7 +63,7 @@ def draw_axis_figure(figure: Figure, tables: Tables) -> figure_style.Drawing:
 
 
 def _data(figure: Figure, tables: Tables) -> _Data:
-    seen, frame = figure_style.drawn_rows(figure, tables, figure.y)
+    observed, frame = figure_style.drawn_rows(figure, tables, figure.y)
     drawn = figure_style.mark_labels(frame, figure).assign(
         x=figure_style.axis_values(figure_style.labelled(frame, figure.x)),
         y=figure_style.in_unit(frame[VALUE], figure.y, figure.unit),
@@ -83,14 +83,14 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     family, xs = figure_style.hue_families(drawn), figure_style.in_order(drawn["x"])
     x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
-    basis = _basis(figure, seen, frame, drawn)
+    basis = _basis(figure, observed, frame, drawn)
     return _Data(drawn, basis, list(family), family, list(drawn["style"].unique()), numeric, xs, x_log)
 
 
-def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
+def _basis(figure: Figure, observed: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Return points, seeds, meaning of the whiskers and missing points of a figure."""
-    parts, marks = [figure_style.sample_text(seen, frame)], ["x", "hue", "style", "column", "row"]
-    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in marks])
+    parts, marks = [figure_style.sample_text(observed, frame)], ["x", "hue", "style", "column", "row"]
+    over = figure_style.merged_axes(figure, observed, frame, [drawn[name] for name in marks])
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
         parts.append(f"whiskers: bounds of {wide} values" if wide else "all values exact")
@@ -103,7 +103,7 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         parts.append(f"dotted: {_bound_text(figure)}{seeds}")
     parts += figure_style.dropped_note(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
-    return figure_style.footnote(figure, seen, frame, parts)
+    return figure_style.footnote(figure, observed, frame, parts)
 
 
 def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:

@@ -23,10 +23,10 @@ from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 
-from .figure_style import Drawing, Made, NothingToDraw, add_footnote
+from .figure_style import Drawing, InputFiles, NothingToDraw, add_footnote
 
 MAX_BOXES = 2000
-"""More cannot be distinguished, and make the page slow."""
+"""More boxes cannot be distinguished, and slow the page down."""
 
 CAUSES = {"cables": "#d55e00", "held": "#e69f00", "scattered": "#999999", "empty": "#eeeeee"}
 """Colours of the causes of idle midplanes, from the bottom of the stack."""
@@ -42,15 +42,15 @@ Window = tuple[float, float]
 RunPanels = Mapping[str, Sequence[DrawnRun]]
 
 
-def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
+def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw a figure of the jobs of single runs."""
-    panels = _panels(figure, plan, tables, made.histories)
-    canvas, words = draw_runs(figure, panels)
+    panels = _panels(figure, plan, tables, inputs.histories)
+    canvas, description = draw_runs(figure, panels)
     rows = [row for runs in panels.values() for row, _ in runs]
     basis = f"n = {count_noun(len(rows), 'run')}, seed {rows[0].seed}."
     add_footnote(canvas, basis)
     names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
-    return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(panels))
+    return Drawing(canvas, f"{names[figure.kind]}. {description}", basis, len(panels))
 
 
 def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> RunPanels:
@@ -75,10 +75,10 @@ def draw_runs(figure: JobsFigure | EcdfFigure, panels: RunPanels) -> tuple[Canva
     labels = {"timeline": ("nodes", "jobs waiting"), "gantt": ("midplane",), "ecdf": ("share of jobs",)}[figure.kind]
     ratios = [4, 1][: len(labels)]
     grid = canvas.subplots(len(labels), columns, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
-    words = []
+    descriptions = []
     for axes, (label, runs) in zip(grid.T, panels.items(), strict=True):
-        panel_words = _draw_panel(figure, list(axes), runs, colours)
-        words.append(f"{label}: {panel_words}" if label else panel_words)
+        description = _draw_panel(figure, list(axes), runs, colours)
+        descriptions.append(f"{label}: {description}" if label else description)
         if label:
             axes[0].set_title(f"{figure.columns}: {label}")
         axes[-1].set_xlabel("wait (h)" if is_ecdf else "days from the start of the trace")
@@ -87,7 +87,7 @@ def draw_runs(figure: JobsFigure | EcdfFigure, panels: RunPanels) -> tuple[Canva
     handles = _handles(figure, grid[0][0], colours)
     if handles:
         canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
-    return canvas, "; ".join(words)
+    return canvas, "; ".join(descriptions)
 
 
 def _draw_panel(
@@ -155,8 +155,8 @@ def _gantt(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[
     boxes = list(_boxes(run, window))
     blocked = list(blocked_by_cables(run, window))
     if len(boxes) + len(blocked) > MAX_BOXES:
-        words = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be distinguished"
-        raise NothingToDraw(f"{words}; narrow it with from and to until there are at most {MAX_BOXES:,}")
+        description = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be distinguished"
+        raise NothingToDraw(f"{description}; narrow it with from and to until there are at most {MAX_BOXES:,}")
     (ax,) = axes
     for start_s, end_s, low, high, size in boxes:
         ax.fill_between([start_s / DAY_S, end_s / DAY_S], low, high, color=colours[size], ec="white", linewidth=0.4)

@@ -119,13 +119,13 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     grid = canvas.subplots(rows, columns, squeeze=False)
     scale = _scale(scenes, load)
     inks = _inks(scenes, scale is None)
-    words = []
+    descriptions = []
     for axes, scene in zip(grid.flat, scenes, strict=False):
         _panel(axes, scene, inks, scale)
         layout = scene.layout
         drawn = f"drawn as {count_noun(len(layout.positions), 'spot')} and {count_noun(layout.lines, 'line')}"
         facts = ", ".join(filter(None, [slow_cables_in_words(scene.machine), *scene.sizes, drawn]))
-        words.append(": ".join(filter(None, (scene.title, facts))))
+        descriptions.append(": ".join(filter(None, (scene.title, facts))))
     for axes in grid.flat[len(scenes) :]:
         axes.set_visible(False)
     add_legend(canvas, _handles(scenes, inks))
@@ -135,7 +135,7 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     notes = dict.fromkeys(note for scene in scenes for note in _legend_notes(scene, load))
     footnote = f"{'; '.join([*[basis] * bool(basis), *notes])}."
     add_footnote(canvas, footnote)
-    return canvas, "; ".join(words), footnote
+    return canvas, "; ".join(descriptions), footnote
 
 
 def small_picture(machine: Machine) -> tuple[Canvas, str]:

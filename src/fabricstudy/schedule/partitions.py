@@ -110,7 +110,7 @@ class Partitions:
     variants : tuple of Variant
         In the order of their first partitions.
     rank : int64 array [partitions]
-        Partitions of lower rank are tried first, whatever they block.
+        Partitions of lower rank are tried first, regardless of their conflicts.
     """
 
     lines: Lines

@@ -46,9 +46,9 @@ class ScheduleState(NamedTuple):
     used : uint64 array [words]
         Midplanes in use.
     jobs : array of JOB [jobs]
-        In the order of submission. `lowest` is the least of its factors, `place` its position in an order that never
-        changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its begin, and the stamp of
-        the search for it (`tried`).
+        In the order of submission. `lowest` is the least of its factors, `queue_rank` its position in an order that
+        never changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its begin, and the
+        stamp of the search for it (`tried`).
     factor : float64 array [jobs, variants]
         Slowdown of its run time.
     queue_job, queue_submit_s, queue_request_s, queue_nodes, queue_score : arrays [jobs]
@@ -101,7 +101,7 @@ PART = _record(
 CONFLICT = _record("other shares_midplane")
 GROUP = _record("first last free waiting open freed")
 JOB = _record(
-    "group place partition backfilled slot tried",
+    "group queue_rank partition backfilled slot tried",
     "submit_s runtime_s request_s nodes lowest start_s end_s expected_s reserved_start_s slot_s",
 )
 
@@ -151,7 +151,7 @@ def initial_state(
     for name in ("start_s", "end_s", "expected_s", "reserved_start_s"):
         records[name] = np.nan
     records["partition"] = records["slot"] = -1
-    records["group"], records["place"] = group, _places(order, jobs)
+    records["group"], records["queue_rank"] = group, _queue_ranks(order, jobs)
     records["lowest"] = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
     parts, conflicts, words = _of_partitions(listed, of_group, above)
     size = len(jobs)
@@ -226,11 +226,11 @@ def _above(partitions: Partitions) -> Array:
     return np.asarray(((table @ table.T).toarray() == size[:, None]) & (size[None, :] > size[:, None]))
 
 
-def _places(order: Order, jobs: Jobs) -> Array:
+def _queue_ranks(order: Order, jobs: Jobs) -> Array:
     """Return the position of each job in an order that never changes; else that of its submission."""
-    place = np.arange(len(jobs))
+    rank = np.arange(len(jobs))
     if not order.changes:
         score = np.empty(len(jobs))
         order.score(0.0, jobs.submit_s, jobs.request_s, jobs.nodes.astype(np.float64), score)
-        place[np.argsort(-score, kind="stable")] = np.arange(len(jobs))
-    return place
+        rank[np.argsort(-score, kind="stable")] = np.arange(len(jobs))
+    return rank

@@ -54,9 +54,9 @@ def collect(
 ) -> Tables:
     """Build and check all tables of a study, in the order of the plan's rows.
 
-    Records of points outside the plan are left out; of two records of a point the last done one counts. `schedules` is
-    the result of `schedule_tables`, `links` are files of link loads. Raises pandera.errors.SchemaErrors if a record is
-    not a result.
+    Records of points outside the plan are left out; of several records of a point, the last complete one is
+    used. `schedules` is the result of `schedule_tables`, `links` are files of link loads. Raises
+    pandera.errors.SchemaErrors if a record is not a result.
     """
     axes = list(plan.axes)
     keys = _keys(plan)
@@ -153,7 +153,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
 
 
 def _baseline_ns(baseline_id: str | None, job: int, records: PointRecords) -> float | None:
-    # In a baseline run the jobs before this one are idle and later ones are left out, so that its number is the same.
+    # In a baseline run earlier jobs are idle and later ones are omitted, so its number is the same.
     jobs = records.jobs
     return next((jobs["runtime_ns"][row] for row in records.jobs_of(baseline_id) if jobs["job"][row] == job), None)
 
@@ -165,7 +165,7 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
 def _rows_of(
     plan: Plan, keys: pd.DataFrame, table: str, rows_of: Callable[[str], range], facts: ColumnBuilder
 ) -> pd.DataFrame:
-    """Return the rows of the points of a plan in a table that has any number of them a point."""
+    """Return the rows of the points of a plan in a table with any number of rows per point."""
     planned_rows: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
@@ -195,10 +195,10 @@ def link_load_rows(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.
 
 
 def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the jobs that shared the machine with another communicating job; `keys` identify them but for seeds.
+    """Return the jobs that shared the machine with another communicating job; `keys` identify them except for seeds.
 
-    A slowdown is below 1 if its median over the seeds of the point is, by more than they differ; with one seed, the
-    run-to-run variation is unknown.
+    A slowdown counts as below 1 if its median over the seeds of the point is below 1 by more than their range; with one
+    seed, the run-to-run variation is unknown.
     """
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1

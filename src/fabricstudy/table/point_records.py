@@ -59,8 +59,8 @@ class ColumnBuilder:
 class PointRecords:
     """Facts of the points of a plan, and of the jobs, link classes and latencies of those that are done.
 
-    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs`, `links` and
-    `latency` are the names of the facts to keep.
+    Of several records of a point, the last complete one is used, or the last one if none is complete. `points`,
+    `jobs`, `links` and `latency` are the names of the facts to keep.
     """
 
     def __init__(

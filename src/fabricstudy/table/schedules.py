@@ -62,7 +62,7 @@ def _list_id(plan: Plan, row: RunRow) -> str:
 
 
 def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
-    """Return one row a size class of each list of each schedule, with the labels that all of its runs share."""
+    """Return one row per size class of each list of each schedule, with the labels that all of its runs share."""
     runs_of: dict[tuple[str, str], list[RunRow]] = {}
     for row in plan.run_rows:
         runs_of.setdefault((row.schedule, _list_id(plan, row)), []).append(row)

@@ -15,7 +15,7 @@ import pytest
 from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.report import job_figures
-from fabricstudy.report.figure_style import Made
+from fabricstudy.report.figure_style import InputFiles
 from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes, draw_runs
 from fabricstudy.schedule.history import History, read_histories
@@ -107,7 +107,7 @@ def test_what_can_be_drawn_is_and_twice_the_same(
     study = study_of(**figure)
     of = plan(study)
     tables = collect(of, [], [], {}, schedule_tables(of, {}))
-    made = Made(histories=histories_of(of, tmp_path))
+    made = InputFiles(histories=histories_of(of, tmp_path))
     first, again = (draw(study.figures[0], tables, of, made) for _ in range(2))
     assert bool(first.svg) == drawn and first.svg == again.svg and first.pdf == again.pdf
     assert pd.isna(tables.schedules["utilisation"]).all()
@@ -132,7 +132,7 @@ def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:
     """Its slowdown rests on points, of which none has a record."""
     figure = {"id": "a", "title": "A", "schedule": "s", "kind": "timeline"}
     of = plan(validate_study({**coupled(), "figures": [figure]}))
-    made = Made(histories=histories_of(of, tmp_path))
+    made = InputFiles(histories=histories_of(of, tmp_path))
     lines = [json.loads(line) for line in (tmp_path / "s-all.jsonl").read_text().splitlines()]
     drawn = draw(of.study.figures[0], collect(of, [], [], {}, schedule_tables(of, {"s": lines})), of, made)
     assert not drawn.svg and "has no record" in drawn.basis

@@ -1,4 +1,4 @@
-"""Layouts of machines: positions of routers and lines for cables; one module a layout.
+"""Layouts of machines: positions of routers and lines for cables; one module per layout.
 
 In: a machine. Out: a `Layout`. Grids are drawn as grids, trees level by level, machines of groups as groups on a
 circle, and other graphs by hop distance.

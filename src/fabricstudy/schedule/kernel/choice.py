@@ -13,10 +13,10 @@ UNLIMITED = 1 << 60
 @jit_inner
 def any_free(state: ScheduleState) -> bool:
     """Return whether some waiting job has a free partition."""
-    found = False
+    exists = False
     for group in range(len(state.groups)):
-        found |= state.groups[group].free > 0 and state.groups[group].waiting > 0
-    return found
+        exists |= state.groups[group].free > 0 and state.groups[group].waiting > 0
+    return exists
 
 
 @jit_inner

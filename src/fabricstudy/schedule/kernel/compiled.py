@@ -1,7 +1,7 @@
 """Compilation of the kernel, and constants of its modules.
 
-numba keeps a compiled function as long as the file of that function is unchanged, whatever it calls. So the functions
-are cached in a folder named by a digest of all sources.
+numba caches a compiled function until its own file changes, even if a function that it calls has changed. Therefore the
+cache is in a folder named by a digest of all sources.
 """
 
 import os

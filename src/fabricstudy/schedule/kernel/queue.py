@@ -23,7 +23,8 @@ def insert(state: ScheduleState, job: int) -> None:
     state.counter[LAST] += 1
     if not state.changes:
         while (
-            position > state.counter[FIRST] and state.jobs[job].place < state.jobs[state.queue_job[position - 1]].place
+            position > state.counter[FIRST]
+            and state.jobs[job].queue_rank < state.jobs[state.queue_job[position - 1]].queue_rank
         ):
             move_entry(state, position - 1, position)
             position -= 1

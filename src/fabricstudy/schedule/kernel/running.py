@@ -108,7 +108,7 @@ def update_free_counts(state: ScheduleState, partition: int, change: int) -> Non
 
 @jit_inner
 def free_s(state: ScheduleState, now: float, partition: int) -> float:
-    """Return when a partition is free by requested times; a job beyond its request is expected to end at once."""
+    """Return when a partition is free by requested times; a job beyond its request is expected to end immediately."""
     if state.parts[partition].expected_s == np.inf:
         # The job that was expected to end last has ended.
         latest = -np.inf

@@ -40,7 +40,7 @@ def causes(state: ScheduleState) -> tuple[int, int]:
     """Count the midplanes that are idle for lack of cables, and those that are held."""
     cables, held = 0, 0
     for word in range(len(state.used)):
-        lacks, has = np.uint64(0), np.uint64(0)
+        lacking_cables, startable = np.uint64(0), np.uint64(0)
         for group in range(len(state.groups)):
             if state.groups[group].waiting == 0:
                 continue
@@ -51,10 +51,10 @@ def causes(state: ScheduleState) -> tuple[int, int]:
                     seats |= state.words[partition, word]
                     if state.parts[partition].blockers == 0:
                         free |= state.words[partition, word]
-            lacks |= seats & ~free
-            has |= free
-        cables += popcount(lacks)
-        held += popcount(has & ~lacks)
+            lacking_cables |= seats & ~free
+            startable |= free
+        cables += popcount(lacking_cables)
+        held += popcount(startable & ~lacking_cables)
     return cables, held
 
 

@@ -92,10 +92,10 @@ def _wrap(lines: Lines, shape: PartitionShape) -> tuple[bool, ...]:
         problem = f"{len(shape.wrap)} values for {len(rings)} dimensions"
         remedy = "write one for all, or one for each dimension"
         raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), "out-of-range")
-    asked = spread(shape.wrap, len(rings))
-    for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
-        if wanted and not possible:
+    wraps = spread(shape.wrap, len(rings))
+    for number, (wrap, possible) in enumerate(zip(wraps, rings, strict=True)):
+        if wrap and not possible:
             problem = f"the machine cannot close a ring of {shape.shape[number]} blocks in dimension {number}"
             remedy = "leave `wrap` out, or write false for this dimension"
             raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), code="does-not-fit")
-    return tuple(wanted or side == 1 for wanted, side in zip(asked, shape.shape, strict=True))
+    return tuple(wrap or side == 1 for wrap, side in zip(wraps, shape.shape, strict=True))

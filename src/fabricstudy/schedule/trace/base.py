@@ -71,7 +71,7 @@ class Trace(Kind):
         machine_nodes, block_nodes : int
             Nodes of the machine, and of a building block of its partitions.
         seed : int
-            The same seed gives the same sizes and arrivals whatever the load.
+            The same seed gives the same sizes and arrivals at any load.
 
         Raises StudyError if it cannot be read, has no job, or cannot reach its load.
         """

@@ -135,14 +135,14 @@ class Swf(Trace):
 
     def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, repairs: dict[str, int]) -> Ints:
         """Return the nodes of each job: the requested ones, or the allocated ones if the request is unknown."""
-        asked, got = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
-        _count(repairs, "allocated_otherwise", (asked > 0) & (got > 0) & (asked != got))
-        _count(repairs, "no_requested_processors", asked <= 0)
-        nodes = np.ceil(np.where(asked > 0, asked, got) / cores_per_node).astype(np.int64)
+        requested, allocated = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
+        _count(repairs, "allocated_otherwise", (requested > 0) & (allocated > 0) & (requested != allocated))
+        _count(repairs, "no_requested_processors", requested <= 0)
+        nodes = np.ceil(np.where(requested > 0, requested, allocated) / cores_per_node).astype(np.int64)
         large = np.flatnonzero(nodes > machine_nodes)
         if len(large) and self.too_large == "refuse":
             problem = f"the job needs {nodes[large[0]]} nodes, and the machine has {machine_nodes}"
-            field = SwfField.PROCESSORS if asked[large[0]] > 0 else SwfField.ALLOCATED
+            field = SwfField.PROCESSORS if requested[large[0]] > 0 else SwfField.ALLOCATED
             raise log.refusal(large[0], field, problem, TOO_LARGE, "invalid-trace")
         _count(repairs, "too_large", nodes > machine_nodes)
         return nodes
@@ -189,10 +189,10 @@ def _check_ranges(log: Log) -> None:
             raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "invalid-trace")
 
 
-def _count(repairs: dict[str, int], name: str, which: Bools) -> None:
+def _count(repairs: dict[str, int], name: str, rows: Bools) -> None:
     """Record the number of occurrences, if there are any."""
-    if which.any():
-        repairs[name] = int(which.sum())
+    if rows.any():
+        repairs[name] = int(rows.sum())
 
 
 def _check_numbers(log: Log) -> None:

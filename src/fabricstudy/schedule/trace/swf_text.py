@@ -105,8 +105,8 @@ def read_swf(text: str, file: str) -> Log:
         elif len(line) > MAX_LINE_CHARACTERS:
             problem, remedy = f"a line of {len(line):,} characters", "use a log in the standard workload format"
             raise refusal(file, number, None, problem, line[:60], remedy, "invalid-trace")
-        elif words := line.strip():
-            if len(words) < MIN_LINE_CHARACTERS:  # refused before millions of them are stored
+        elif content := line.strip():
+            if len(content) < MIN_LINE_CHARACTERS:  # refused before millions of them are stored
                 _slow_table([line], [number], file)
             numbers.append(number)
             lines.append(line)
@@ -122,7 +122,7 @@ def read_swf(text: str, file: str) -> Log:
 def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> Floats:
     """Read line by line, up to the first that is not 18 numbers."""
     fields = np.empty((len(lines), len(FIELDS)))
-    for place, (line, number) in enumerate(zip(lines, numbers, strict=True)):
+    for row, (line, number) in enumerate(zip(lines, numbers, strict=True)):
         words = line.split()
         for column, word in enumerate(words[: len(FIELDS)], start=1):
             if _NUMBER.fullmatch(word) is None or not np.isfinite(float(word)):
@@ -132,7 +132,7 @@ def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> Floa
             problem, text = f"a line of {len(words)} fields", line.strip()[:60]
             remedy = f"write the {len(FIELDS)} fields of the standard workload format in each line"
             raise refusal(file, number, None, problem, text, remedy, "invalid-trace")
-        fields[place] = [float(word) for word in words]
+        fields[row] = [float(word) for word in words]
     return fields
 
 

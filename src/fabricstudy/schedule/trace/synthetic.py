@@ -26,7 +26,7 @@ class Runtime(Model):
 
     median_s: Span = Field(alias="median", description="median before times are scaled to the load")
     spread: Annotated[Number, Field(ge=0, le=5)] = Field(1.0, description="standard deviation of the logarithm")
-    longest_s: Span = Field(alias="longest", description="maximum, whatever the load")
+    longest_s: Span = Field(alias="longest", description="maximum, independent of the load")
 
 
 @register

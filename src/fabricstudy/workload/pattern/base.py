@@ -48,7 +48,7 @@ class Pattern(Kind):
     """It never sends anything."""
 
     def is_near(self, ranks: int) -> bool:
-        """Whether ranks send most to those beside them: in the application, or by number."""
+        """Return whether ranks send most to their neighbours, in the application or by number."""
         return self.has_places
 
     def traffic_messages(self, ranks: int) -> float:
