@@ -13,7 +13,7 @@ from fabricstudy.routing.base import Routing
 from ..contract import Unsupported
 from ..point import Point
 
-NO_LINK = -1
+UNLINKED = -1
 """Marks a port to a node, and an unused one."""
 
 
@@ -28,7 +28,7 @@ class PortCounters:
     columns: int
     """Numbers in a row before those of the ports."""
     link_of_port: Integers
-    """Directed link from each port, or `NO_LINK`, [routers, ports]."""
+    """Directed link from each port, or `UNLINKED`, [routers, ports]."""
     bits: int = 63
     """Bits of a number in the output; larger numbers appear modulo a power of two."""
 
@@ -99,13 +99,13 @@ class CodesModel:
 
 
 def links_to(machine: Machine, router: Integers, neighbour: Integers) -> Integers:
-    """Return the directed link from each router to the neighbour; `NO_LINK` where there is none, or it is negative."""
+    """Return the directed link from each router to the neighbour; `UNLINKED` where there is none, or it is negative."""
     key = machine.link_tail.astype(np.int64) * machine.routers + machine.link_head
     order = np.argsort(key)
     wanted = np.asarray(router, dtype=np.int64) * machine.routers + neighbour
     row = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
     exists = (key[order][row] == wanted) & (np.asarray(neighbour) >= 0)
-    return np.where(exists, order[row], NO_LINK)
+    return np.where(exists, order[row], UNLINKED)
 
 
 def gib_per_s(bandwidth_Bps: float) -> float:

@@ -14,7 +14,7 @@ from fabricstudy.engine.lifetime import end_with_parent
 
 FOLDER = "ranks"
 FIRST_LINE = "ROSS Version"
-GAVE_UP, MAX_RUNS = "We never look for non-existent events", 5
+GAVE_UP, MAX_ATTEMPTS = "We never look for non-existent events", 5
 """Message of ROSS after an error in its rollbacks, which does not occur in each run."""
 
 _TO_A_FILE = f'exec "$@" > {FOLDER}/$$'
@@ -26,7 +26,7 @@ def main(number: str, *command: str) -> int:
     """Run the program, repeatedly where ROSS gave up, and return the exit code of ``mpirun``."""
     end_with_parent()
     inputs = set(Path().iterdir())
-    for _ in range(MAX_RUNS):
+    for _ in range(MAX_ATTEMPTS):
         for output in set(Path().iterdir()) - inputs:
             remove(output)
         exit_code, texts = _run(["mpirun", "-n", number, "sh", "-c", _TO_A_FILE, "sh", *command])

@@ -14,7 +14,7 @@ from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .files import HOPS, OUTPUTS, TracedJob, background_end_ns, isolated_job_folder, measured_by_job, traced_jobs
 from .models import network_of
-from .network import NO_LINK, HopList, PortCounters
+from .network import UNLINKED, HopList, PortCounters
 
 RANKS = "mpi-replay-stats"
 
@@ -116,7 +116,7 @@ def _listed_hops(
     job_of_node = np.full(machine.nodes, -1)
     for number, job in enumerate(jobs):
         job_of_node[job.node_of_rank] = number
-    on_link = link != NO_LINK
+    on_link = link != UNLINKED
     shape, count = (len(jobs), machine.links), len(jobs) * machine.links
     cell = job_of_node[source[on_link]] * machine.links + link[on_link]
     if cell.min(initial=0) < 0:
@@ -229,5 +229,5 @@ def _link_bytes(folder: Path, traffic: PortCounters, machine: Machine, jobs: lis
     counted = rows[:, traffic.columns :] % 2.0**traffic.bits
     link = traffic.link_of_port[router]
     link_bytes = np.zeros(machine.links)
-    np.add.at(link_bytes, link[link != NO_LINK], counted[link != NO_LINK])
+    np.add.at(link_bytes, link[link != UNLINKED], counted[link != UNLINKED])
     return link_bytes

@@ -25,7 +25,7 @@ from ...contract import Unsupported
 from ...detours import check_via
 from ...job_traffic import traffic_classes
 from ...point import Point
-from ..network import NO_LINK, CodesModel, CodesNetwork, bandwidths, buffers, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
 from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
 
@@ -117,7 +117,7 @@ def _ports(config: AriesConfig, machine: Machine, between: Integers, inter: int)
     columns = config.links_per_column_pair if len(rows) > 1 else 0
     neighbours = np.concatenate([in_row, np.repeat(in_column, columns, axis=1)], axis=1)
     local = links_to(machine, router[:, None], neighbours)
-    link = np.full((machine.routers, inter + config.nodes_per_router), NO_LINK)
+    link = np.full((machine.routers, inter + config.nodes_per_router), UNLINKED)
     order = np.argsort(between[:, 0], kind="stable")
     tail, head = between[order].T
     starts = np.searchsorted(tail, router)

@@ -17,7 +17,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import NO_LINK, CodesModel, CodesNetwork, HopList, bandwidths, buffers, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, HopList, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
 from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
 
@@ -102,7 +102,7 @@ def _pairs(machine: Machine, chosen: Bools) -> Integers:
 
 def _ports(machine: Machine, local: Integers, between: Integers, intra: int, inter: int, nodes: int) -> Integers:
     """Return the link of each port: in the group by the order of the wiring file, then global ones, then nodes."""
-    link = np.full((machine.routers, intra + inter + nodes), NO_LINK)
+    link = np.full((machine.routers, intra + inter + nodes), UNLINKED)
     for pairs, first in ((local, 0), (between, intra)):
         router = pairs[:, 0]
         starts = np.searchsorted(router, np.arange(machine.routers))

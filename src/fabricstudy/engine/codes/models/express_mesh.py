@@ -15,7 +15,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import NO_LINK, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static", Adaptive: "adaptive"}
@@ -60,7 +60,7 @@ def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> Intege
     assert machine.coordinates is not None
     # CODES' number of ports of a dimension; rounded towards 0, as C divides.
     reserved = [2 + int((length - 3) / gap) for length in lengths]
-    link = np.full((machine.routers, nodes + sum(reserved)), NO_LINK)
+    link = np.full((machine.routers, nodes + sum(reserved)), UNLINKED)
     router = np.arange(machine.routers)
     first, stride = nodes, 1
     for dimension, length in enumerate(lengths):

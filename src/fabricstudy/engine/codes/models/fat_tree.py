@@ -14,7 +14,7 @@ from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import NO_LINK, CodesModel, CodesNetwork, PortCounters, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
@@ -78,7 +78,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 
 def _neighbours(config: FatTreeConfig) -> Integers:
-    """Return the router at the other end of each port, ports down first; `NO_LINK` for nodes and unused ports."""
+    """Return the router at the other end of each port, ports down first; `UNLINKED` for nodes and unused ports."""
     half, pods = config.half_radix, config.pod_count
     ports = np.arange(half)
     leaf = np.arange(pods * half)
@@ -87,7 +87,7 @@ def _neighbours(config: FatTreeConfig) -> Integers:
     down_to_leaf = first_of_pod[:, None] + ports
     core = 2 * pods * half
     up_from_aggregation = core + leaf[:, None] % half * half + ports
-    neighbour = np.full((config.routers, config.radix), NO_LINK)
+    neighbour = np.full((config.routers, config.radix), UNLINKED)
     neighbour[: len(leaf), half:] = up_from_leaf
     neighbour[len(leaf) : core] = np.hstack([down_to_leaf, up_from_aggregation])
     below = np.arange(config.core_routers) // half

@@ -19,7 +19,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import NO_LINK, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
@@ -69,7 +69,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
 
 def _ports(machine: Machine, q: int, within: int, across: int) -> Integers:
     """Return the link of each port: those of the group, then the others, by neighbour, descending on side 1."""
-    link = np.full((machine.routers, within + across + machine.nodes // machine.routers), NO_LINK)
+    link = np.full((machine.routers, within + across + machine.nodes // machine.routers), UNLINKED)
     for kind, first, ports in ((slim_fly.LOCAL, 0, within), (slim_fly.GLOBAL, within, across)):
         links = np.flatnonzero(machine.link_class == kind)
         tail, head = machine.link_tail[links].astype(np.int64), machine.link_head[links]

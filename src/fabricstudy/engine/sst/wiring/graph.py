@@ -28,7 +28,7 @@ MAX_ROUTE_HOPS = 3_000_000
 
 AT_SOURCE: tuple[type[Routing], ...] = (Minimal, DimensionOrder, Valiant, Ugal)
 
-RouteTable = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
+SstRouteTable = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 """Weight and hops of the routes, by source and destination router."""
 
 
@@ -104,7 +104,7 @@ class _Ports:
         }
 
 
-def stepwise_table(machine: Machine, routing: Routing) -> RouteTable:
+def stepwise_table(machine: Machine, routing: Routing) -> SstRouteTable:
     """Return all routes between routers with their shares of the packets; raise `Unsupported` if they are too many."""
     # A route has at least one hop.
     _check(machine.routers * (machine.routers - 1), machine)
@@ -115,7 +115,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> RouteTable:
     source, goal = source[apart], goal[apart]
     router, share = source, np.ones(len(source))
     path: list[tuple[int, ...]] = [()] * len(source)
-    table: RouteTable = defaultdict(lambda: defaultdict(list))
+    table: SstRouteTable = defaultdict(lambda: defaultdict(list))
     total = 0
     while len(router):
         hops = steps.next_hops(router, goal)
@@ -133,7 +133,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> RouteTable:
     return table
 
 
-def valiant_table(minimal: RouteTable, machine: Machine) -> RouteTable:
+def valiant_table(minimal: SstRouteTable, machine: Machine) -> SstRouteTable:
     """Return routes through each router with nodes, with equal shares; source and destination are no detour.
 
     Raises
@@ -143,7 +143,7 @@ def valiant_table(minimal: RouteTable, machine: Machine) -> RouteTable:
     """
     middles = np.flatnonzero(machine.nodes_of_router).tolist()
     stay: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
-    table: RouteTable = defaultdict(lambda: defaultdict(list))
+    table: SstRouteTable = defaultdict(lambda: defaultdict(list))
     total = 0
     for source in range(machine.routers):
         for goal in range(machine.routers):
@@ -173,7 +173,7 @@ def _check(hops: int, machine: Machine) -> None:
         )
 
 
-def written(table: RouteTable, source: int) -> str:
+def written(table: SstRouteTable, source: int) -> str:
     """Return the routes from a router in SST's format.
 
     Examples
