@@ -97,6 +97,14 @@ class GridLatencies(EachClass):
     host_ns: Latency = default_latency("host", "between a node and its router")
 
 
+def product_bandwidth(links: str, host: str, note: str = "") -> Any:
+    """Return the key `bandwidth` of a product, with its published values as the default."""
+    return Field(
+        default_factory=lambda: GridBandwidths.model_validate({"links": links, "host": host}),
+        description=f"bandwidth of a cable in one direction: {links}, host links {host}{note}",
+    )
+
+
 def classes_in_turn(names: Iterable[str], count: int, bandwidth: Any, latency: Any) -> LinkClasses:
     """Return the link classes of dimensions or levels, which have one quantity each, or one for all."""
     quantities = spread(bandwidth.links_Bps, count), spread(latency.links_ns, count)
