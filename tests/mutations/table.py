@@ -94,8 +94,8 @@ MACHINES = (
     Mutation(
         "default bandwidths of a product, all twice as high",
         "machine/bluegene_p.py",
-        '{"links": "425 MB/s", "host": "2.55 GB/s"}',
-        '{"links": "850 MB/s", "host": "5.1 GB/s"}',
+        '"425 MB/s", "2.55 GB/s"',
+        '"850 MB/s", "5.1 GB/s"',
     ),
     Mutation(
         "radix of a machine", "machine/graph.py", "self.nodes_of_router).max())", "self.nodes_of_router).max()) + 1"
