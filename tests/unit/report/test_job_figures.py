@@ -60,7 +60,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> History:
 
 def test_a_history_is_read_as_it_was_written(done: History) -> None:
     made = ScheduleRun(done.planned, {}).history
-    for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "takes", "ran"):
+    for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "eligible", "ran"):
         np.testing.assert_array_equal(getattr(done, name), getattr(made, name))
     for name in ("time_s", "busy", "empty", "cables", "held", "scattered", "queue"):
         np.testing.assert_array_equal(getattr(done.utilisation, name), getattr(made.utilisation, name))
