@@ -300,4 +300,4 @@ def show_mapping(result: dict[str, Any]) -> None:
         least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
         print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
         print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
-    print(f"best    {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))
+    print(f"chosen  {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))

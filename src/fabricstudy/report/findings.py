@@ -143,7 +143,7 @@ class Effects:
             rows.append([effect.axis, *numbers, effect.where, best])
         if rows and self.noise:
             rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), "", "", ""])
-        head = ["choice", "factor, median", "max", "comparisons", "max at", "comparisons won or tied"]
+        head = ["axis", "factor, median", "max", "comparisons", "max at", "best or tied in"]
         return TextTable(head, rows, frozenset((1, 2, 3)))
 
 
@@ -418,7 +418,7 @@ def _best(effect: Effect) -> str:
     else:
         tie = ", tied within run-to-run variation," * (len(effect.best) > 1)
         among = f"{effect.best_in} of {count_noun(effect.comparisons, 'comparison')}{' each' * (len(effect.best) > 1)}"
-        text = f"Best{tie or ' or tied:'} {join_words(effect.best)} in {among}"
+        text = f"Best{tie or ' or tied:'} {effect.axis} {join_words(effect.best)} in {among}"
     if effect.left_out:
         text += f" ({effect.left_out} more left out: their points send different numbers of bytes)"
     return text
