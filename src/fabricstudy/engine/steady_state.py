@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from fabricstudy.core.arrays import Floats, Ints
 
 State = Literal["steady", "saturated", "unsteady"]
 

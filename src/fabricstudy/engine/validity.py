@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
-import numpy.typing as npt
-
+from fabricstudy.core.arrays import Array
 from fabricstudy.core.kinds import kinds_within
 from fabricstudy.core.source import OURS, code_digest, digest_of, imported, is_project_module
 from fabricstudy.core.store import FINAL, Record
@@ -147,7 +146,7 @@ def input_digest(
         See `Engine.scale`.
     """
     digest = hashlib.sha256(files_digest(folder, command).encode())
-    arrays: list[npt.NDArray[Any]] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
+    arrays: list[Array] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
     for job in jobs:
         arrays += [job.node_of_rank, job.messages.source, job.messages.size_bytes]
     for array in arrays:

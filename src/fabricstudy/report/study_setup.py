@@ -22,14 +22,14 @@ from fabricstudy.table.select import label_text
 from .figure_style import column_text, truncate_label
 from .text import TextTable, VaryingAxis, named, varying_axes
 
-SECTIONS = ("offered", "network", "engine", "routing", "machine")
+SETUP_ORDER = ("offered", "network", "engine", "routing", "machine")
 """Parts of a point with parameters; jobs are in another table."""
 
 _MOST_VALUES, _MOST_JOBS = 5, 4
 _UNITS = {"nanosecond": "ns us ms s", "byte": "B kB MB GB TB", "byte/second": "B/s kB/s MB/s GB/s TB/s"}
 
 
-def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
+def study_overview(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
     """Return the overview at the top of the page: axes compared, machines, workloads and source."""
     chosen = {row.point_id: planned.points[row.point_id].point for row in planned.rows}
     sources = list(dict.fromkeys(claim.source for claim in study.claims))
@@ -146,7 +146,9 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
     stated = study.network.model_fields_set | (study.engine.model_fields_set if study.engine else set())
-    sections = {section: [getattr(point.point, section) for point in planned.points.values()] for section in SECTIONS}
+    sections = {
+        section: [getattr(point.point, section) for point in planned.points.values()] for section in SETUP_ORDER
+    }
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
         for model in {id(model): model for model in models if model is not None}.values():  # points share parts

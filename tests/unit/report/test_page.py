@@ -28,7 +28,7 @@ from fabricstudy.table.files import write_tables
 from .conftest import FIGURES, HOSTILE, STUDY, Case
 
 Make = Callable[..., Case]
-SECTIONS = ("found", "claims", "asked", "parameters", "explore", "machines", "bounds", "provenance", "again")
+SECTIONS = ("findings", "claims", "setup", "parameters", "explore", "machines", "bounds", "provenance", "again")
 
 
 class Reader(HTMLParser):
@@ -215,7 +215,7 @@ def test_it_opens_with_the_figure_that_shows_the_largest_effect(make: Make, tmp_
     _, page = written(make(figures=[FIGURES[3], FIGURES[2], FIGURES[0]]), tmp_path / "out")
     order = [attributes["id"] for tag, attributes in page.tags if tag in ("section", "figure")]
     # Of those, only the lines show times against the routing, which doubles them.
-    assert order[:6] == ["found", "figure-of-machine", "figure-lines", "figures", "figure-cuts", "figure-boxes"]
+    assert order[:6] == ["findings", "figure-of-machine", "figure-lines", "figures", "figure-cuts", "figure-boxes"]
     numbers = [page.text.index(f"Figure {number}. {title}") for number, title in enumerate(("Time", "Bis", "Spr"), 1)]
     assert numbers == sorted(numbers)
 

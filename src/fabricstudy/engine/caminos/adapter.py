@@ -14,7 +14,7 @@ from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
-from ..bundled import BundledEngine
+from ..bundled import RESULT, BundledEngine
 from ..contract import Unsupported
 from ..detours import check_routing
 from ..outcome import EngineResult
@@ -26,7 +26,7 @@ from .channels import channels, channels_of
 from .clock import clock
 from .cost import work
 from .files import CONFIGURATION, write_files, write_offered
-from .result import RESULT, read_offered_result, read_result
+from .result import read_offered_result, read_result
 from .settings import CaminosSettings
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)

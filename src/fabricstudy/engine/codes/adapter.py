@@ -37,7 +37,7 @@ from .files import (
     traced_jobs,
     write_files,
 )  # fmt: skip
-from .models import model_of, network_of
+from .models import codes_model, network_of
 from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
 from .settings import CodesSettings
@@ -163,7 +163,7 @@ class Codes(ProgramEngine):
 
     def offered_program(self) -> str | None:
         """Return a digest of the synthetic program and its libraries."""
-        program = shutil.which(offered.PROGRAM)
+        program = shutil.which(offered.SYNTHETIC_PROGRAM)
         return None if program is None else _digest(program)
 
     def prepare_offered(
@@ -204,7 +204,7 @@ def _groups(point: Point) -> int:
 
 def _check_sharing(point: Point) -> None:
     """Raise `Unsupported` where several processes would give other times than one."""
-    model = model_of(point)
+    model = codes_model(point)
     if model is not None and type(point.routing) in model.one_process:
         raise Unsupported(
             f"on several processes CODES has other times on a {point.machine.kind} under {point.routing.kind}; leave "

@@ -7,6 +7,7 @@ alternately up and down.
 
 import numpy as np
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
@@ -18,7 +19,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...detours import check_routing
-from .base import Ints, Wiring, cable_ends
+from .base import Wiring, cable_ends
 
 COMPONENT = "merlin.dragonfly"
 
