@@ -129,6 +129,15 @@ def test_b_eff_divides_any_number_of_ranks(ranks: int) -> None:
     assert all(source != destination for _, source, destination, _ in found)
 
 
+@pytest.mark.parametrize("ranks", [2, 17, 64])
+def test_b_eff_consists_of_its_halves(ranks: int) -> None:
+    natural, shuffled = (sent(ranks, kind="b-eff", rings=half) for half in ("natural", "shuffled"))
+    later = Counter({(phase + 6, *message): count for (phase, *message), count in shuffled.items()})
+    assert natural + later == sent(ranks, kind="b-eff")
+    half: Any = PATTERN.model_validate({"kind": "b-eff", "message": "1000 B", "rings": "natural"})
+    assert half.traffic_messages(ranks) == natural.total() and half.traffic(ranks)[0].phases == 6
+
+
 @given(ranks=st.integers(1, 30).map(lambda half: 2 * half), shuffled=st.booleans())
 @settings(deadline=None)
 def test_pairs_are_pairs(ranks: int, shuffled: bool) -> None:

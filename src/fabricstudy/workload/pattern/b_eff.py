@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.kinds import register
@@ -16,23 +17,28 @@ class BEff(MessagePattern):
     """Rings as in the effective bandwidth benchmark b_eff (Rabenseifner and Koniges 2001), one message size.
 
     Six phases in which ranks exchange with both neighbours in rings of 2, 4, 8, a quarter of, half of and all ranks
-    (the fourth at least 16, the fifth at least 32), in rank order; then six with the ranks shuffled for each.
+    (the fourth at least 16, the fifth at least 32), in rank order; then six with the ranks shuffled for each. The
+    benchmark averages over the two halves, which `rings` selects, by a geometric mean.
     """
 
     kind: Literal["b-eff"] = "b-eff"
+    rings: Literal["both", "natural", "shuffled"] = Field(
+        "both", description="both halves, the six phases in rank order (natural), or the six shuffled ones"
+    )
 
     def ring_sizes(self, ranks: int) -> tuple[int, ...]:
         """Return the ranks of a ring in each phase of either half."""
         return tuple(min(size, ranks) for size in (2, 4, 8, max(16, ranks // 4), max(32, ranks // 2), ranks))
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
-        phases = 2 * len(self.ring_sizes(ranks))
+        phases = len(self.ring_sizes(ranks)) * (2 if self.rings == "both" else 1)
         return (TrafficEstimate(2.0 * phases * ranks * self.iterations, int(self.message_bytes), phases),)
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         rank, sizes = np.arange(ranks, dtype=np.int32), self.ring_sizes(ranks)
-        parts = [_rings(rank, size) for size in sizes] + [_rings(rng.permutation(rank), size) for size in sizes]
-        return concatenate_phases(parts, self.iterations)
+        natural = [] if self.rings == "shuffled" else [_rings(rank, size) for size in sizes]
+        shuffled = [] if self.rings == "natural" else [_rings(rng.permutation(rank), size) for size in sizes]
+        return concatenate_phases(natural + shuffled, self.iterations)
 
 
 def _rings(order: Int32s, size: int) -> Sends:
