@@ -8,6 +8,8 @@ The element has one bandwidth for all links of a group. A PERCS machine whose L-
 bandwidth is such a dragonfly.
 """
 
+from typing import Any
+
 import numpy as np
 
 from fabricstudy.machine.arrangement import group_pairs
@@ -42,14 +44,15 @@ def as_dragonfly(config: Topology) -> DragonflyConfig | None:
     assert isinstance(config, PercsConfig)
     if config.supernodes == 1 or config.bandwidth.local_Bps != config.bandwidth.remote_Bps:
         return None
+    sizes: dict[str, Any] = {
+        "groups": config.supernodes,
+        "routers_per_group": config.hubs_per_supernode,
+        "nodes_per_router": config.nodes_per_router,
+        "links_per_group_pair": config.links_per_supernode_pair,
+        "arrangement": config.arrangement,
+    }
     # Without validation: circulant needs an even number of global ports per router of a dragonfly only.
-    return DragonflyConfig.model_construct(
-        groups=config.supernodes,
-        routers_per_group=config.hubs_per_supernode,
-        nodes_per_router=config.nodes_per_router,
-        links_per_group_pair=config.links_per_supernode_pair,
-        arrangement=config.arrangement,
-    )
+    return DragonflyConfig.model_construct(**sizes)
 
 
 def wire(config: DragonflyConfig, routing: Routing, machine: Machine) -> Wiring:
