@@ -8,7 +8,7 @@ CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 DIST ?= dist
 # Studies whose reports `make demo` shows, with commas between them.
-DEMO ?= quick,torus-or-mesh
+DEMO ?= quick,torus-or-mesh,load-latency-small
 # Our programs in Rust: the front end for CAMINOS, and the flow engine, which shares some of its sources.
 CRATES := caminos flow
 PROGRAMS := $(foreach crate,$(CRATES),engines/$(crate)/target/release/fabricstudy-$(crate))

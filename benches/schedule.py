@@ -123,5 +123,5 @@ def main() -> None:
             start = time.process_time()
             done = simulate_schedule(found, own, *with_what)
             spent = time.process_time() - start
-            queue = done.instants.queue.max()
+            queue = done.utilisation.queue.max()
             print(f"{jobs:,} jobs, load {load}, {order}, {backfill}: {spent:.3f} s CPU, queue {queue}", flush=True)

@@ -100,11 +100,11 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
-from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.mapping import Slots, Tasks
-from fabricstudy.workload.messages import Indices
+from fabricstudy.workload.mapping.base import Mapping
 
 
 @register
@@ -118,7 +118,7 @@ class ReverseMapping(Mapping):
         if ranks > 8:
             raise ConfigError(f"{ranks} ranks are more than 8", "make the job smaller")
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Fill the cores from the last one on."""
         return np.arange(slots.ranks)[::-1]
 '''
@@ -220,8 +220,9 @@ ORDER = '''
 
 from typing import Literal
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.kinds import register
-from fabricstudy.schedule.order.base import Floats, Order
+from fabricstudy.schedule.order.base import Order
 
 
 @register

@@ -16,7 +16,7 @@ from fabricstudy.core.log import enable_logging
 
 _COMMANDS = {
     "run": ("run_study", None),
-    "plan": ("plan_study", "show_plan"),
+    "plan": ("summarise_plan", "show_plan"),
     "status": ("study_status", "show_status"),
     "engines": ("list_engines", "show_engines"),
     "point": ("point_details", "show_point"),

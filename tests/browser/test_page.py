@@ -45,7 +45,7 @@ def test_an_automatic_check_finds_nothing_serious(browser: Any, report: Path, ax
 def test_it_opens_with_what_was_found_in_sight(browser: Any, report: Path) -> None:
     page = Page(browser, report, 1280)
     (first, *_) = page.browser.find_elements(By.TAG_NAME, "section")
-    assert first.get_attribute("id") == "found"
+    assert first.get_attribute("id") == "findings"
     top = "return document.querySelector('#figure-time img').getBoundingClientRect().top"
     assert page.script(top) < 900  # the window's height
     assert page.script("return document.querySelector('.machine img').getBoundingClientRect().bottom") < 900
@@ -54,7 +54,7 @@ def test_it_opens_with_what_was_found_in_sight(browser: Any, report: Path) -> No
 def test_contents_stay_in_view_and_figures_use_the_width(browser: Any, report: Path) -> None:
     page = Page(browser, report, 1280)
     page.script("document.getElementById('provenance').scrollIntoView()")
-    page.wait(lambda: page.script("return document.querySelector('nav a[aria-current]')?.hash !== '#found'"))
+    page.wait(lambda: page.script("return document.querySelector('nav a[aria-current]')?.hash !== '#findings'"))
     assert page.script("return document.querySelector('nav').getBoundingClientRect().top") >= 0
     assert page.script("return document.querySelector('#figure-time img').clientWidth") > 0.75 * 1280
 

@@ -11,8 +11,8 @@ import pytest
 
 from fabricstudy.core.columns import TABLES
 from fabricstudy.engine.registry import engines
-from fabricstudy.machine.definitions import FILES as MACHINE_FILES
-from fabricstudy.study.plan_file import FILES as PLAN_FILES
+from fabricstudy.machine.definitions import MACHINE_FILES
+from fabricstudy.study.plan_file import PLAN_FILES
 from fabricstudy.workflow.jobs import FILE as JOBS_FILE
 
 ROOT = Path(__file__).resolve().parents[2]

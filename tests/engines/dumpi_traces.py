@@ -10,8 +10,8 @@ import numpy as np
 from fabricstudy.engine.codes.trace import (
     CALL_DTYPE,
     FINALIZE,
-    FOOT,
-    HEAD,
+    FOOTER,
+    HEADER,
     INIT,
     IRECV,
     ISEND,
@@ -40,9 +40,9 @@ def read_trace(data: bytes) -> list[Call]:
         If it is something else.
     """
     magic, _, _, _, _, body, footer, _ = struct.unpack(">8Q", data[-64:])
-    if struct.unpack(">Q", data[:8])[0] != HEAD or magic != HEAD:
+    if struct.unpack(">Q", data[:8])[0] != HEADER or magic != HEADER:
         raise ValueError("not a DUMPI trace")
-    if struct.unpack_from(">Q", data, footer)[0] != FOOT:
+    if struct.unpack_from(">Q", data, footer)[0] != FOOTER:
         raise ValueError("the trace has no footer where its index says")
     calls, at = [], body + 8
     while True:

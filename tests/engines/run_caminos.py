@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.engine.bundled import RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.caminos.result import RESULT
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine

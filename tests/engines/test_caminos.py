@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.bundled import MACHINE, MESSAGES, RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock, phits_of
-from fabricstudy.engine.caminos.files import MACHINE, MESSAGES
-from fabricstudy.engine.caminos.result import RESULT
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import LinkClass, Machine

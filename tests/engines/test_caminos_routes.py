@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.bundled import MACHINE, RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE
-from fabricstudy.engine.caminos.result import RESULT
+from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point

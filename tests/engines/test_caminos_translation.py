@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.engine.bundled import MACHINE, MESSAGES
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes, phits_of
-from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES, configuration
+from fabricstudy.engine.caminos.files import CONFIGURATION, configuration
 from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine

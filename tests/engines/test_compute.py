@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.store import Record
-from fabricstudy.engine.caminos.files import CONFIGURATION, MACHINE, MESSAGES
+from fabricstudy.engine.bundled import MACHINE, MESSAGES
+from fabricstudy.engine.caminos.files import CONFIGURATION
 from fabricstudy.engine.codes.trace import IRECV, WAITALL, traces
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.registry import engine_named

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.bundled import MACHINE, MESSAGES, RESULT
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.flow.adapter import Flow
-from fabricstudy.engine.flow.files import MACHINE, MESSAGES, SETTINGS, window_bytes
-from fabricstudy.engine.flow.result import RESULT
+from fabricstudy.engine.flow.files import SETTINGS, window_bytes
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine

@@ -143,7 +143,7 @@ def _value(value: Any, wildcards: SimpleNamespace, inputs: _Named | None) -> Any
 def _names(name: str, jobs: Any, batch_cpu_s: float | None = None) -> dict[str, Any]:
     """Give what stands in rules: the study, our functions, and those of Snakemake."""
     from fabricstudy.core.columns import PARQUET_ONLY, TABLES
-    from fabricstudy.machine.definitions import FILES
+    from fabricstudy.machine.definitions import MACHINE_FILES
     from fabricstudy.workflow.pipeline import BATCH_CPU_S
     from fabricstudy.workflow.snakefile import Inputs
 
@@ -154,7 +154,7 @@ def _names(name: str, jobs: Any, batch_cpu_s: float | None = None) -> dict[str, 
         "STUDIES": {name: jobs},
         "INPUTS": Inputs({name: jobs}),
         "SETTINGS": SimpleNamespace(batch_cpu_s=batch_cpu_s or BATCH_CPU_S),
-        "MACHINE_FILES": FILES,
+        "MACHINE_FILES": MACHINE_FILES,
         "PARQUET_ONLY": PARQUET_ONLY,
         "TABLES": TABLES,
         "expand": expand,

@@ -94,8 +94,8 @@ MACHINES = (
     Mutation(
         "default bandwidths of a product, all twice as high",
         "machine/bluegene_p.py",
-        '{"links": "425 MB/s", "host": "2.55 GB/s"}',
-        '{"links": "850 MB/s", "host": "5.1 GB/s"}',
+        '"425 MB/s", "2.55 GB/s"',
+        '"850 MB/s", "5.1 GB/s"',
     ),
     Mutation(
         "radix of a machine", "machine/graph.py", "self.nodes_of_router).max())", "self.nodes_of_router).max()) + 1"
@@ -137,9 +137,9 @@ ROUTINGS = (
     known(
         "rounding of Valiant's loads",
         "routing/valiant.py",
-        "ROUNDING = 1e-12",
+        "MIN_LOAD_SHARE = 1e-12",
         ("analysis", "simulate", *TABLE),
-        new="ROUNDING = 1e-11",
+        new="MIN_LOAD_SHARE = 1e-11",
     ),
     Mutation("parents of D-mod-k", "routing/d_mod_k.py", "parent = goal // self", "parent = 0 * goal // self"),
     same("order of next hops", "routing/forwarding.py", "    return entries\n", "    return entries[::-1]\n"),
@@ -170,7 +170,7 @@ STRUCTURES = (
         "list(analysis.rows())",
         "list(analysis.rows())[:1]",
     ),
-    Mutation("seconds of a bound", "structure/bound.py", "NS_PER_S = 1e9", "NS_PER_S = 2e9"),
+    Mutation("seconds of a bound", "structure/bound.py", "class Bound(", "NS_PER_S *= 2\n\n\nclass Bound("),
     Mutation("what counts as shared", "structure/sharing.py", "used & (users > 1)", "used & (users > 2)"),
     Mutation("nanoseconds of a metre", "structure/cost.py", "NS_OF_METRE = 5.0", "NS_OF_METRE = 4.0"),
     Mutation(
@@ -247,8 +247,12 @@ WORKLOADS = (
         ("workload", "simulate", *TABLE),
         new="if of_edges else 2.0)",
     ),
-    # No experiment of the study offers traffic.
-    known("uniform traffic", "workload/traffic/uniform.py", "@register\nclass Uniform("),
+    Mutation(
+        "uniform traffic",
+        "workload/traffic/uniform.py",
+        "np.zeros(machine.nodes, dtype=np.int64)",
+        "np.ones(machine.nodes, dtype=np.int64)",
+    ),
     known(
         "random mapping",
         "workload/mapping/random.py",
@@ -520,7 +524,7 @@ TABLES = (
         reads=(CAMINOS, FLOW),
     ),
     Mutation("nodes of ranks", "workload/definitions.py", "dtype=np.int32), start)", "dtype=np.int32)[::-1], start)"),
-    known("columns of the plan", "study/plan_file.py", "POINTS, WORKLOADS, SCHEDULES = FILES", TABLE),
+    known("columns of the plan", "study/plan_file.py", "WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES", TABLE),
     known("the command line", "cli.py", "_COMMANDS = {"),
     known("what the Snakefile calls", "workflow/snakefile.py", "RESULTS, REPORTS = "),
     known("rank correlation", "table/ranks.py", "MIN_ROWS = 6", TABLE),

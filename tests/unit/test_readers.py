@@ -23,7 +23,7 @@ from fabricstudy.core.input_files import read
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.fabric import read_fabric
 from fabricstudy.machine.from_file import FabricRules, machine_from_fabric
-from fabricstudy.routing.forwarding import read_entries
+from fabricstudy.routing.forwarding import read_forwarding
 from fabricstudy.schedule import Trace
 from fabricstudy.structure.prices.from_file import read_tariff
 from fabricstudy.workload.graph_file import group_tasks, read_graph
@@ -109,8 +109,8 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
         "phase,source,destination,bytes\n0,0,1,4\n",
     ),
     "messages.parquet": (partial(read, reader=read_messages, code="invalid-data-file"), parquet()),
-    "hops.csv": (partial(read, reader=read_entries, code="invalid-data-file"), "router,destination,next\nr,n,s\n"),
-    "hops.lft": (partial(read, reader=read_entries, code="invalid-data-file"), TABLE),
+    "hops.csv": (partial(read, reader=read_forwarding, code="invalid-data-file"), "router,destination,next\nr,n,s\n"),
+    "hops.lft": (partial(read, reader=read_forwarding, code="invalid-data-file"), TABLE),
     "prices.csv": (
         partial(read, reader=read_tariff, code="invalid-data-file"),
         PRICES + "optical,2.5\noptical_m,0.1\n",

@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 from scipy.sparse import coo_array, csr_array
 
+from fabricstudy.core.arrays import Floats, Int16s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.kinds import Kind, register
 from fabricstudy.core.model import ConfigError, Number, Whole
-from fabricstudy.core.quantities import Bandwidth
+from fabricstudy.core.quantities import NS_PER_S, Bandwidth
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.machine.requirements import MachineRequirements
 from fabricstudy.structure.bisection import BisectionBounds, bisection_bounds
-from fabricstudy.structure.bound import NS_PER_S, cuts_ns, hops_ns
+from fabricstudy.structure.bound import cuts_ns, hops_ns
 from fabricstudy.structure.cost import ALL, bill_of_materials
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.prices import Prices, Tariff
@@ -37,23 +37,21 @@ from fabricstudy.workload.streams import Purpose, stream
 
 from .base import Analysis, Row
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 MAX_CANDIDATES = 100_000
-MAX_MESSAGES = 50_000_000
+MAX_CANDIDATE_MESSAGES = 50_000_000
 """Messages of a job, in 4 GB of memory: an all-to-all of 7,000 nodes."""
-MAX_ROUTERS = 20_000
+MOST_ROUTERS = 20_000
 """Routers of a candidate; the hops between all of them need 0.8 GB of memory."""
 MAX_NODE_EXCESS = 0.05
 ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
 
 
-class Traffic:
+class PairBytes:
     """Bytes between nodes below `nodes`, the same for all candidates, from arrays [messages].
 
     Examples
     --------
-    >>> traffic = Traffic(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 3.0]), nodes=4)
+    >>> traffic = PairBytes(np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([1.0, 2.0, 3.0]), nodes=4)
     >>> traffic.busiest_node_bytes, [part.tolist() for part in traffic.between(np.array([0, 0, 1, 1]))]
     (5.0, [[0], [1], [5.0]])
     """
@@ -64,7 +62,7 @@ class Traffic:
         self.busiest_node_bytes = max(float(self._of_nodes.sum(axis=way).max()) for way in (0, 1))
         self._between: dict[bytes, tuple[Ints, Ints, Floats]] = {}
 
-    def between(self, router_of_node: npt.NDArray[np.integer[Any]]) -> tuple[Ints, Ints, Floats]:
+    def between(self, router_of_node: Integers) -> tuple[Ints, Ints, Floats]:
         """Return the bytes between distinct routers: source, destination and bytes."""
         routers, index = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
         # Machines with the same number of nodes on each router share the result.
@@ -80,7 +78,7 @@ class Traffic:
         return routers[source].astype(np.int64), routers[destination].astype(np.int64), size_bytes
 
 
-def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traffic:
+def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> PairBytes:
     """Return the traffic of jobs on the first nodes, without background jobs.
 
     Raises WorkloadError if a pattern cannot have so many ranks.
@@ -101,7 +99,7 @@ def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Traf
         first += job.node_count(nodes)
     none = np.empty(0, dtype=np.int64)
     source, destination, size_bytes = zip(*[*parts, (none, none, np.empty(0))], strict=True)
-    return Traffic(np.concatenate(source), np.concatenate(destination), np.concatenate(size_bytes), nodes)
+    return PairBytes(np.concatenate(source), np.concatenate(destination), np.concatenate(size_bytes), nodes)
 
 
 def _sends(job: Job, ranks: int, index: int) -> Sends:
@@ -110,13 +108,13 @@ def _sends(job: Job, ranks: int, index: int) -> Sends:
     except ConfigError as error:
         raise WorkloadError(f"job {index}: {error}") from None
     messages = job.pattern.traffic_messages(ranks)
-    if messages > MAX_MESSAGES:
-        problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MAX_MESSAGES:.3g} are added up"
+    if messages > MAX_CANDIDATE_MESSAGES:
+        problem = f"{messages:.3g} messages of {ranks:,} ranks, and at most {MAX_CANDIDATE_MESSAGES:.3g} are added up"
         raise WorkloadError(f"job {index}: {problem}; take jobs with fewer partners, such as a stencil", "out-of-range")
     return job.pattern.sends(ranks, stream(0, index, Purpose.PATTERN))
 
 
-def bound_ns(machine: Machine, traffic: Traffic, bisection: BisectionBounds, far: npt.NDArray[np.int16]) -> float:
+def bound_ns(machine: Machine, traffic: PairBytes, bisection: BisectionBounds, far: Int16s) -> float:
     """Return a lower bound of the time for the traffic, for any routing; `far` are the hops between all routers."""
     source, destination, size_bytes = traffic.between(machine.node_router)
     hosts_ns = traffic.busiest_node_bytes / machine.host.bandwidth_Bps * NS_PER_S
@@ -217,8 +215,8 @@ class Candidates(Analysis):
                 machine = kind.model_validate(written)
                 if machine.routers > most_routers:
                     continue
-                if machine.routers > MAX_ROUTERS:
-                    problem = f"{label_of(name, keys)} has {machine.routers:,} routers, more than {MAX_ROUTERS:,}"
+                if machine.routers > MOST_ROUTERS:
+                    problem = f"{label_of(name, keys)} has {machine.routers:,} routers, more than {MOST_ROUTERS:,}"
                     remedy = "raise radix, or lower nodes or ports_per_node"
                     raise FabricstudyError(f"{problem}; {remedy}", "out-of-range")
                 count += 1
@@ -260,7 +258,7 @@ class Candidates(Analysis):
             row["front"] = int(best)
         return candidates
 
-    def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: Traffic, tariff: Tariff) -> Row:
+    def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: PairBytes, tariff: Tariff) -> Row:
         far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
         between = far[np.ix_(ends, ends)]
         total = bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.machine.base import Topology
@@ -23,8 +23,6 @@ from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.placing import place
 
 from .base import Analysis, Row
-
-Ints = npt.NDArray[np.int64]
 
 
 class Case(Model):

@@ -25,7 +25,7 @@ def _facts(machine: Machine, routing: Routing) -> Row:
     }
 
 
-MAX_ROUTERS = 600
+MAX_CHECKED_ROUTERS = 600
 """Routers of the largest machine to check."""
 
 
@@ -52,9 +52,9 @@ class Deadlock(Analysis):
     @model_validator(mode="after")
     def _can_be_followed(self) -> Deadlock:
         for label, machine in self.machines.items():
-            if machine.routers > MAX_ROUTERS:
+            if machine.routers > MAX_CHECKED_ROUTERS:
                 problem = f"{machine.routers:,} routers are too many to follow all channels"
-                remedy = f"take a machine of at most {MAX_ROUTERS} routers"
+                remedy = f"take a machine of at most {MAX_CHECKED_ROUTERS} routers"
                 raise ConfigError(problem, remedy, ("machines", label), code="out-of-range")
         for name, routing in self.routings.items():
             for machine in self.machines.values():

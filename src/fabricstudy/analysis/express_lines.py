@@ -24,7 +24,7 @@ def _facts(length: int, gap: int) -> Row:
     }  # fmt: skip
 
 
-Length = Annotated[Whole, Field(ge=2, le=200)]
+_Length = Annotated[Whole, Field(ge=2, le=200)]
 Gap = Annotated[Whole, Field(ge=1, le=100)]
 
 
@@ -44,7 +44,7 @@ class ExpressLines(Analysis):
     numbers = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
 
     kind: Literal["express-lines"] = "express-lines"
-    lengths: tuple[Length, Length] = Field(description="least and largest number of routers along the dimension")
+    lengths: tuple[_Length, _Length] = Field(description="least and largest number of routers along the dimension")
     gaps: tuple[Gap, Gap] = Field(description="least and largest gap")
 
     @model_validator(mode="after")

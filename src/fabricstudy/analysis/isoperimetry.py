@@ -18,8 +18,8 @@ from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cu
 
 from .base import Analysis, Row
 
-Shape = tuple[int, ...]
-Length = Annotated[Whole, Field(ge=2, le=1000)]
+_Shape = tuple[int, ...]
+_Length = Annotated[Whole, Field(ge=2, le=1000)]
 Weight = Annotated[Number, Field(gt=0)]
 
 
@@ -29,7 +29,7 @@ class ShapeRange(Model):
     dimensions: tuple[Annotated[Whole, Field(ge=1, le=10)], ...] = Field(
         min_length=1, description="numbers of dimensions"
     )
-    lengths: tuple[Length, Length] = Field(description="least and largest length of a dimension")
+    lengths: tuple[_Length, _Length] = Field(description="least and largest length of a dimension")
     max_vertices: Whole = Field(100, ge=2, le=10_000, description="vertices of the largest graph")
 
 
@@ -57,7 +57,7 @@ class Isoperimetry(Analysis):
 
     kind: Literal["isoperimetry"] = "isoperimetry"
     graph: Literal["torus", "hyperx"] = Field("torus", description="product of rings, or of cliques")
-    shapes: tuple[Annotated[tuple[Length, ...], Field(min_length=1, max_length=10)], ...] = Field(
+    shapes: tuple[Annotated[tuple[_Length, ...], Field(min_length=1, max_length=10)], ...] = Field(
         (), max_length=10_000, description="lengths of the dimensions of each graph"
     )
     family: ShapeRange | None = Field(None, description="all shapes with lengths in a range, in place of `shapes`")
@@ -90,7 +90,7 @@ class Isoperimetry(Analysis):
     def rows(self) -> list[Row]:
         return [row for shape in self._all_shapes() for row in self._of_shape(shape)]
 
-    def _all_shapes(self) -> Iterator[Shape]:
+    def _all_shapes(self) -> Iterator[_Shape]:
         yield from self.shapes
         if self.family is not None:
             low, high = self.family.lengths
@@ -100,7 +100,7 @@ class Isoperimetry(Analysis):
                     if math.prod(shape) <= self.family.max_vertices:
                         yield shape
 
-    def _of_shape(self, shape: Shape) -> Iterator[Row]:
+    def _of_shape(self, shape: _Shape) -> Iterator[Row]:
         vertices, weights = math.prod(shape), self.weights or None
         has_bound = self.graph == "torus" and not weights
         cuboids = best_cuboid_cuts(shape, self.graph, self.pair_cables, weights)
@@ -121,7 +121,7 @@ class Isoperimetry(Analysis):
                 "cuboid_over_exact": _ratio(cuboid, exact),
             }  # fmt: skip
 
-    def _built_cut(self, shape: Shape, size: int) -> float | None:
+    def _built_cut(self, shape: _Shape, size: int) -> float | None:
         if self.graph == "hyperx":
             return float(lindsey_cut(shape, size))
         sides = s_r(shape, size)

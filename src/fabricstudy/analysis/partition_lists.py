@@ -32,8 +32,8 @@ from fabricstudy.structure.production import Allowed
 from .base import Analysis, Row
 
 MAX_LISTS = 20_000
-ALL = "all"
-Share = Annotated[Number, Field(gt=0)]
+EVERY_SIZE = "all"
+_Weight = Annotated[Number, Field(gt=0)]
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PartitionLists(Analysis):
 
     kind: Literal["partition-lists"] = "partition-lists"
     machine: Topology = Field(description="machine to divide, which must be a grid")
-    sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
+    sizes: dict[Annotated[int, Field(ge=1)], _Weight] = Field(
         min_length=1, max_length=100, description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1"
     )
     communication: Number = Field(
@@ -134,7 +134,7 @@ class PartitionLists(Analysis):
             raise FabricstudyError(f"{problem}; give fewer sizes")
         fits = {nodes: self._of_size(space, geometries) for nodes, geometries in of_size.items()}
         of_sizes = [row for nodes in fits for row in self._ranked(str(nodes), {nodes: fits[nodes]})]
-        return of_sizes + self._ranked(ALL, fits)
+        return of_sizes + self._ranked(EVERY_SIZE, fits)
 
     def _of_size(self, space: PartitionSpace, geometries: list[Geometry]) -> list[_Fit]:
         best_Bps = max(map(space.bisection_Bps, geometries))
@@ -167,7 +167,7 @@ class PartitionLists(Analysis):
         front = is_pareto_efficient(np.stack([mean, idle], axis=1))
         order = np.lexsort((mean, -useful))
         rank = 1 + np.searchsorted(-useful[order], -useful)
-        single, geometries = part != ALL, [{fit.geometry for fit in fits_of_list} for fits_of_list in lists]
+        single, geometries = part != EVERY_SIZE, [{fit.geometry for fit in fits_of_list} for fits_of_list in lists]
         return [
             {
                 "part": part, "geometries": " ".join(_written(fit.geometry) for fit in lists[i]),

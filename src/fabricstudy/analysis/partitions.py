@@ -33,7 +33,7 @@ def _facts(space: PartitionSpace, size: SizeChoice, geometry: Geometry, message_
 
 
 @register
-class Partitions(Analysis):
+class PartitionsAnalysis(Analysis):
     """Best, worst and production geometry of each size of partition, and their bisections.
 
     A partition is a cuboid of building blocks: midplanes of a Blue Gene, where every partition has the rings of the
@@ -66,7 +66,7 @@ class Partitions(Analysis):
     message_bytes: Size | None = Field(None, alias="message", description="what each node sends, for `exchange_ns`")
 
     @model_validator(mode="after")
-    def _fit(self) -> Partitions:
+    def _fit(self) -> PartitionsAnalysis:
         for label, machine in self.machines.items():
             if not isinstance(machine, GridConfig):
                 problem = f"a machine of kind {machine.kind} has no cuboids"

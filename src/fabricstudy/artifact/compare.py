@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from fabricstudy.analysis.base import Analysis, keys_of
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import TABLES
 from fabricstudy.table.files import ANALYSIS_PREFIX, read_tables
 from fabricstudy.table.schemas import axes_of
@@ -21,15 +21,13 @@ from fabricstudy.table.select import label_text
 from .checksums import CHECKSUMS, check
 from .completed_study import ArtifactError
 
-Floats = npt.NDArray[np.float64]
-
 _PARTS = ("experiment", "schedule")
 """First columns of tables with axes; names of rows contain their labels without the column."""
 
 TOLERANCE = 0.05
 """Allowed relative difference between two versions of an engine."""
 
-ROUNDING = 1e-9
+FLOAT_TOLERANCE = 1e-9
 """Allowed relative difference of floating-point numbers, since processors round sums differently."""
 
 
@@ -111,7 +109,7 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
     `old` and `new` are folders of tables, or contain exactly one study: an unpacked artifact, or where Snakemake ran.
     Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
-    fractions to `ROUNDING`. Columns on where, when and how fast something ran are left out.
+    fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out.
 
     Raises ArtifactError if there are no tables or several, the files of an artifact were changed, or the tables have
     different axes.
@@ -214,7 +212,7 @@ def _compare_column(column: str, old: pd.Series[Any], new: pd.Series[Any], allow
     if _is_number(old) and _is_number(new):
         before, after = (side.to_numpy(dtype=np.float64, na_value=np.nan) for side in (old, new))
         fraction = pd.api.types.is_float_dtype(old) or pd.api.types.is_float_dtype(new)
-        allowed = np.maximum(allowed, ROUNDING) if fraction else allowed
+        allowed = np.maximum(allowed, FLOAT_TOLERANCE) if fraction else allowed
         difference = relative_difference(before, after)
     else:
         before, after = (side.astype(object).where(side.notna(), None).to_numpy() for side in (old, new))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
 
 WORKFLOW = "code/Snakefile"
-METADATA = "ro-crate-metadata.json"
+CRATE_METADATA = "ro-crate-metadata.json"
 
 _PROFILES = {
     "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),

@@ -19,7 +19,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import claim_numbers, format_number
 from fabricstudy.table.files import ANALYSIS_PREFIX
 
-from .compare import ROUNDING, TOLERANCE
+from .compare import FLOAT_TOLERANCE, TOLERANCE
 from .completed_study import CompletedStudy
 from .effort import CORES, SETUP_MINUTES, effort
 
@@ -63,7 +63,7 @@ def _facts(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes]) -
         "work": work, "setup_minutes": SETUP_MINUTES, "analysis_minutes": _minutes(work.analysis_s / 60),
         "execution_minutes": {cores: _minutes(work.execution_minutes(cores)) for cores in CORES},
         "hosts": sorted(points["host"].dropna().unique()), "here": _this_machine(), "interval": run.interval,
-        "size_mb": sum(map(len, contents.values())) / 1e6, "tolerance": TOLERANCE, "rounding": ROUNDING,
+        "size_mb": sum(map(len, contents.values())) / 1e6, "tolerance": TOLERANCE, "rounding": FLOAT_TOLERANCE,
     }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from fabricstudy.core.files import atomic_path
 
 from .checksums import CHECKSUMS, checksums
 from .completed_study import ArtifactError, CompletedStudy
-from .crate import METADATA, metadata
+from .crate import CRATE_METADATA, metadata
 from .documents import documents
 
 # 1 January 2000; GNU tar warns of files from 1970.
@@ -35,7 +35,7 @@ def pack(run: CompletedStudy, code: Checkout, out: Path) -> None:
     contents = {path: content for path, (content, _) in sources.items()}
     contents |= {name: path.read_bytes() for name, path in files.items()}
     contents |= documents(run, code, contents)
-    contents[METADATA] = metadata(run, code, contents)
+    contents[CRATE_METADATA] = metadata(run, code, contents)
     contents[CHECKSUMS] = checksums(contents)
     with atomic_path(out) as path:
         _write(path, f"{run.name}-artifact", contents, programs)

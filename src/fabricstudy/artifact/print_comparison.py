@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from .compare import ROUNDING
+from .compare import FLOAT_TOLERANCE
 
-MAX_LINES = 20
+MAX_PRINTED_LINES = 20
 """Maximum number of printed entries of a list; all are in ``--json`` and ``--csv``."""
 
 Plain = Mapping[str, Any]
@@ -22,7 +22,7 @@ def print_comparison(comparison: Plain, console: Console) -> None:
     for engine, versions in comparison["engines"].items():
         old, new = escape(versions["old"]), escape(versions["new"])
         allowed = f"{old} and {new}, so numbers may differ by {100 * comparison['tolerance']:g} %"
-        equal = f"{old} in both, so numbers must be equal (to {ROUNDING:g} of their size)"
+        equal = f"{old} in both, so numbers must be equal (to {FLOAT_TOLERANCE:g} of their size)"
         console.print(f"engine {engine}: {equal if old == new else allowed}", soft_wrap=True)
     console.print(_overview(comparison["tables"]))
     for name, table in comparison["tables"].items():
@@ -67,10 +67,10 @@ def _list(console: Console, title: str, entries: Sequence[str]) -> None:
     if not entries:
         return
     console.print(f"\n{title} ({len(entries)})", style="bold")
-    for entry in entries[:MAX_LINES]:
+    for entry in entries[:MAX_PRINTED_LINES]:
         console.print(f"  {escape(entry)}", soft_wrap=True)
-    if len(entries) > MAX_LINES:
-        console.print(f"  and {len(entries) - MAX_LINES} more; --json and --csv have all")
+    if len(entries) > MAX_PRINTED_LINES:
+        console.print(f"  and {len(entries) - MAX_PRINTED_LINES} more; --json and --csv have all")
 
 
 def _differing(tables: Mapping[str, Plain]) -> list[str]:
@@ -83,7 +83,7 @@ def _change(value: Plain) -> str:
     change = f"{_text(value['old'])} -> {_text(value['new'])}"
     if value["difference"] is None:
         return change
-    allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > ROUNDING else ""
+    allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > FLOAT_TOLERANCE else ""
     return f"{change} ({percent(value['difference'])}{allowed})"
 
 

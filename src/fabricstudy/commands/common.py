@@ -78,7 +78,7 @@ def parse_whole_number(text: str, least: int = 0) -> int:
 parse_positive = partial(parse_whole_number, least=1)
 
 
-def check_output(written: Path | None, *read: Path | str | None) -> None:
+def check_output_path(written: Path | None, *read: Path | str | None) -> None:
     """Refuse to write a file that is also read, or one in a missing folder; None is not written."""
     if written is None:
         return

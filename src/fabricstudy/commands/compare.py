@@ -7,7 +7,7 @@ from typing import Any
 
 from fabricstudy.core.errors import FabricstudyError
 
-from .common import check_output, table_console
+from .common import check_output_path, table_console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
     from fabricstudy.artifact.compare import compare
     from fabricstudy.table.files import write_csv
 
-    check_output(args.csv)
+    check_output_path(args.csv)
     for folder in (args.old, args.new):
         if args.csv and args.csv.exists() and args.csv.resolve().is_relative_to(folder.resolve()):
             raise FabricstudyError(f"{args.csv}: is read as part of {folder}; name another file", "invalid-value")

@@ -20,7 +20,7 @@ from fabricstudy.workload.placing import job_of_node
 
 from .common import (
     add_results,
-    check_output,
+    check_output_path,
     load_named_machine,
     machine_files,
     planned_point,
@@ -51,7 +51,7 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     if args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
     read = study_files(find_study(args.load[0])) if args.load else []
-    check_output(args.out, *read, *machine_files(args.machine))
+    check_output_path(args.out, *read, *machine_files(args.machine))
     with progress_spinner("drawing"), mpl.rc_context(STYLE):
         scene = _of_point(args) if args.load else Scene(_named_machine(args.machine).build())
         scene = replace(scene, labels=args.labels)

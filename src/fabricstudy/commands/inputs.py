@@ -10,7 +10,7 @@ from fabricstudy.engine.single_point import write_inputs
 
 from .common import planned_point
 
-SCRIPT = "run.sh"
+RUN_SCRIPT = "run.sh"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def write_point_inputs(args: argparse.Namespace) -> dict[str, Any]:
         raise FabricstudyError(f"{args.out}: not an empty folder; name another one with --out", "invalid-value")
     command = write_inputs(planned, args.out)
     if command is not None:
-        script = args.out / SCRIPT
+        script = args.out / RUN_SCRIPT
         script.write_text(f'#!/bin/sh\ncd "$(dirname "$0")" && exec {shlex.join(command)}\n')
         script.chmod(0o755)
     files = sorted(str(path.relative_to(args.out)) for path in args.out.rglob("*") if path.is_file())

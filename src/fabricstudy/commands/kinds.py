@@ -13,7 +13,7 @@ from fabricstudy.core.kinds import Kind, extension_scope, kind_of
 from fabricstudy.core.source import extension_package
 from fabricstudy.study.document import family_paths, kind_schema, reference
 
-COLUMNS = 100
+LINE_WIDTH = 100
 """Of a line about a kind."""
 
 
@@ -62,5 +62,5 @@ def show_kinds(members: list[dict[str, Any]]) -> None:
         print(f"{family} ({path})")
         for kind in kinds:
             module = f"[{kind['module']}] " if kind["module"].endswith(".py") else ""
-            about = textwrap.shorten(module + kind["about"], COLUMNS - 24, placeholder=" ...")
+            about = textwrap.shorten(module + kind["about"], LINE_WIDTH - 24, placeholder=" ...")
             print(f"  {kind['kind']:21} {about}")

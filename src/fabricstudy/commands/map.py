@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import ConfigError, Model
@@ -26,10 +26,10 @@ from fabricstudy.workload.graph_file import GraphFile, nearest_power_of_ten, rea
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, messages_of
+from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, rank_messages
 
 from .common import (
-    check_output,
+    check_output_path,
     load_named_machine,
     machine_files,
     parse_positive,
@@ -38,9 +38,7 @@ from .common import (
     text_table,
 )
 
-Ints = npt.NDArray[np.int64]
-
-METRICS = (
+PRINTED_METRICS = (
     "hop_bytes", "hops_mean", "hop_bytes_over_bound", "hops_max", "link_max_bytes", "expected_load_ns", "mapping_cpu_s",
 )  # fmt: skip
 IN_BYTES = (
@@ -87,7 +85,7 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
         slots = _slots(args, config, graph)
         # Messages have whole bytes, and weights are any numbers.
         scale = nearest_power_of_ten(float(graph.units.sum()), WHOLE_BYTES)
-        tasks = Tasks(slots.ranks, messages_of(graph, slots.ranks, "metis", scale))
+        tasks = Tasks(slots.ranks, rank_messages(graph, slots.ranks, "metis", scale))
         if not len(tasks.messages or ()):
             problem = f"{args.graph}: all edges are within the groups of vertices of {slots.ranks} ranks"
             raise FabricstudyError(f"{problem}; use more ranks", "invalid-data-file")
@@ -220,7 +218,7 @@ def _check_out(args: argparse.Namespace) -> None:
         raise FabricstudyError(f"--out {args.out}: no name; give one, such as job", "invalid-value")
     read = [args.graph, args.nodes, args.hosts, *machine_files(args.machine)]
     for suffix in _SUFFIXES:
-        check_output(args.out.with_name(args.out.name + suffix), *read)
+        check_output_path(args.out.with_name(args.out.name + suffix), *read)
 
 
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
@@ -265,7 +263,7 @@ def open_mpi(node: Ints, core: Ints, hosts: list[str] | None) -> str:
     return "".join(f"rank {rank}={name} slot={slot}\n" for rank, (name, slot) in enumerate(slots))
 
 
-def cray_mpich(core: Ints, nodes: npt.NDArray[np.integer]) -> str:
+def cray_mpich(core: Ints, nodes: Integers) -> str:
     """Return the file ``MPICH_RANK_ORDER`` for ``MPICH_RANK_REORDER_METHOD=3``: the ranks in the order of the cores.
 
     One line for each node, in ascending order, in which the launcher fills them, whatever the order of the allocation
@@ -289,15 +287,15 @@ def show_mapping(result: dict[str, Any]) -> None:
     dropped = f", {graph['loops']} loops excluded" if graph["loops"] else ""
     print(f"graph   {graph['vertices']} vertices, {graph['edges']} edges{dropped}")
     print(f"job     {result['ranks']} ranks on {result['nodes']} nodes")
-    table = text_table("mapping", *METRICS)
+    table = text_table("mapping", *PRINTED_METRICS)
     for row in result["mappings"]:
         start = row["mapping_start"]
         name = row["mapping"] if start is None else f"{row['mapping']} (from {start})"
-        table.add_row(name, *("–" if row[name] is None else f"{row[name]:.4g}" for name in METRICS))
+        table.add_row(name, *("–" if row[name] is None else f"{row[name]:.4g}" for name in PRINTED_METRICS))
     table_console(160).print(table)
     bound = result["mappings"][0]
     if "hop_bytes_bound" in bound:
         least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
         print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
         print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
-    print(f"best    {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))
+    print(f"chosen  {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))

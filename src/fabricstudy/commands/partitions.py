@@ -15,12 +15,12 @@ from fabricstudy.machine.bluegene_q import BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import Geometry, geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
-from fabricstudy.study.file import MAX_BYTES, parse_yaml, validate_machine
+from fabricstudy.study.file import MAX_STUDY_BYTES, parse_yaml, validate_machine
 
 from .common import load_named_machine, table_console
 
 KINDS = ("torus", "mesh", "hyperx", "express-mesh", "bluegene-q", "bluegene-p")
-UNIT = (
+UNITS = (
     "Bisections are in links: the cables across the best flat cut into halves"
     " (2 N / L on a Blue Gene/Q of N nodes and longest dimension L)."
 )
@@ -28,7 +28,7 @@ UNIT = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        f"{UNIT} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
+        f"{UNITS} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
         " rings of the machine; those of other tori have a ring only in a dimension that they span."
     )
     source = "published machine, like mira; YAML file of a machine; study; or mapping, like '{kind: torus, ...}'"
@@ -97,7 +97,7 @@ def _geometry(text: str) -> Geometry:
 
 def _allowed(path: Path) -> list[Sequence[int]]:
     try:
-        listed = parse_yaml(text_of(read_bytes(path, MAX_BYTES)))
+        listed = parse_yaml(text_of(read_bytes(path, MAX_STUDY_BYTES)))
     except InputFileError as mistake:
         raise FabricstudyError(f"{path}: {mistake.problem}; {mistake.remedy}", mistake.code) from None
     except StudyError as error:
@@ -133,4 +133,4 @@ def show_partitions(rows: list[dict[str, Any]]) -> None:
         table.add_row(*cells)
     console = table_console(140)
     console.print(table)
-    console.print(f"\n{UNIT} Gain: of the best over {'production' if listed else 'the worst'}.")
+    console.print(f"\n{UNITS} Gain: of the best over {'production' if listed else 'the worst'}.")

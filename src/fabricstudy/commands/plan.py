@@ -30,7 +30,7 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text}: not a number of seconds above 0") from None
 
 
-def plan_study(args: argparse.Namespace) -> dict[str, Any]:
+def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, cached points and batches, and predict their CPU time."""
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)

@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from fabricstudy.core.errors import FabricstudyError, suggestion
+from fabricstudy.core.quantities import HOUR_S
 from fabricstudy.core.store import point_store
 from fabricstudy.schedule.partitions import Partitions
 from fabricstudy.schedule.trace.swf_text import swf_text
@@ -20,14 +21,12 @@ from fabricstudy.study.file import study_files
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 
-from .common import add_study, check_output, load_pipeline, results_folder, text_table
+from .common import add_study, check_output_path, load_pipeline, results_folder, text_table
 
 if TYPE_CHECKING:
     from fabricstudy.schedule.stage import ScheduleRun
 
 MAX_DAYS = 100_000
-DAY_S = 86400.0
-HOUR_S = 3600.0
 _BATSIM = (
     "job_id", "workload_name", "profile", "submission_time", "requested_number_of_resources", "requested_time",
     "success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time",
@@ -82,7 +81,7 @@ def _check_files(planned: Plan, written: Sequence[Path], days: Sequence[float] |
     """Refuse to overwrite a file of the study, to write two outputs to one file, and an empty part of the trace."""
     read = [] if planned.study.file is None else study_files(planned.study.file)
     for path in written:
-        check_output(path, *read)
+        check_output_path(path, *read)
     if len({path.resolve() for path in written}) < len(written):
         raise FabricstudyError("two outputs have one file; use distinct names", "usage")
     if days is not None and not 0 <= days[0] < days[1] <= MAX_DAYS:

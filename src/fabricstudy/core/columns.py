@@ -111,6 +111,10 @@ _OF_POINT = (_EXPERIMENT, _SEED, _ENGINE, _POINT_ID, replace(_MACHINE_ID, identi
 _OF_SEVERAL_POINTS = (_EXPERIMENT, replace(_SEED, missing=False), _MACHINE_ID)
 _JOB_NUMBER = Column("job", "number of the job in its point, from 0", "count", key=True, identity=True)
 _JOB = (_JOB_NUMBER, Column("job_name", "name of the job", names="job"))
+_RUNTIME = _metric("runtime_ns", "time from the start to the last arrival")
+_BASELINE = _metric("baseline_ns", "runtime of the baseline run: the job alone on the same nodes")
+_SLOWDOWN = _metric("slowdown", "runtime over that of the baseline run")
+_CLASS = Column("class", "class of links", key=True, identity=True)
 _CLASS_NODES = Column("class_nodes", "nodes of the size class", "count", key=True, identity=True)
 _PART = (_id("claim", "name of the claim"), Column("part", "number of the part, from 0", "count", identity=True))
 _POINTS_BEHIND = _count("points", "points, machines or rows it is based on")
@@ -165,7 +169,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("nodes", "nodes"),
         _count("messages", "messages of all ranks", metric=True),
         _count("bytes", "bytes of all messages", metric=True),
-        _metric("runtime_ns", "time from the start to the last arrival"),
+        _RUNTIME,
         _metric("rank_mean_ns", "time from the start to the end of a rank, mean over the ranks that send"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
@@ -175,8 +179,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
         _metric("over_bound", "runtime over the link bound"),
         _metric("over_phase_bound", "runtime over the phase bound"),
-        _metric("baseline_ns", "runtime of the baseline run: the job alone on the same nodes"),
-        _metric("slowdown", "runtime over that of the baseline run"),
+        _BASELINE,
+        _SLOWDOWN,
         _metric("rate_Bps", "bytes over runtime"),
         _text("mapping_start", "initial mapping of the result, where several are tried", missing=True),
         _metric("hop_bytes", "bytes times hops between routers"),
@@ -231,7 +235,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "links": (
         *_OF_POINT,
-        Column("class", "class of links", key=True, identity=True),
+        _CLASS,
         _count("links", "directed links", metric=True),
         _count("used", "links that carried something", missing=True, metric=True),
         _metric("load_mean_bytes", "mean load of a link", missing=False),
@@ -245,7 +249,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
     ),
     "link_loads": (
         *_OF_POINT,
-        Column("class", "class of links", key=True, identity=True),
+        _CLASS,
         Column("tail", "router that the link leaves, from 0", "count", key=True, identity=True),
         Column("head", "router that it enters", "count", key=True, identity=True),
         _count("cables", "its parallel cables"),
@@ -257,15 +261,15 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "interference": (
         *_OF_POINT,
         *_JOB,
-        Column("runtime_ns", "time from the start to the last arrival", "number", missing=True),
-        Column("baseline_ns", "runtime of the baseline run: the job alone on the same nodes", "number", missing=True),
-        _metric("slowdown", "runtime over that of the baseline run"),
+        replace(_RUNTIME, metric=False),
+        replace(_BASELINE, metric=False),
+        _SLOWDOWN,
         _metric("slowdown_low", "least slowdown of the job over the seeds of its point"),
         _metric("slowdown_high", "largest slowdown of the job over the seeds of its point"),
         Column("below_one", "whether the slowdown is below 1 by more than its run-to-run variation", "flag", True),
         _metric("variation", "(max - min) / median of the job's runtimes among different others"),
-        _metric("mls", "mean over links used of the share of other jobs (MLS), simulated"),
-        _metric("tls", "share of all links that several jobs use (TLS), simulated"),
+        _metric("mls", "maximum link sharing (MLS), simulated: largest share of a job's links that other jobs use"),
+        _metric("tls", "total link sharing (TLS), simulated: share of the used links that several jobs use"),
         _metric("links_shared", "share of the job's links that others use, simulated"),
         _metric("mls_routes", "MLS by the routes alone"),
         _metric("tls_routes", "TLS by the routes alone"),

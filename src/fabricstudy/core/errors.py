@@ -28,7 +28,7 @@ Code = Literal[
 
 # Similarity of two words, from 0 to 1, from which one is suggested for the other.
 LIKENESS = 0.6
-MAX_LISTED = 40
+MAX_VALUES = 40
 
 SHOWN = 20
 """Most mistakes of a study that are printed."""
@@ -183,7 +183,7 @@ def suggestion(wrong: object, known: Iterable[str]) -> str:
     """Return a remedy: the closest known name, and the known names."""
     options = sorted(set(known))
     close = difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
-    listed = ", ".join(options[:MAX_LISTED]) + (", ..." if len(options) > MAX_LISTED else "")
+    listed = ", ".join(options[:MAX_VALUES]) + (", ..." if len(options) > MAX_VALUES else "")
     return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"
 
 

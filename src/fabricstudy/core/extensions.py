@@ -25,7 +25,7 @@ from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import EXTENSIONS, OURS, direct_imports, extension_package
 
-MAX_BYTES = 1_000_000
+MAX_EXTENSION_BYTES = 1_000_000
 
 LOADED: dict[str, dict[str, str]] = {}
 """The imported packages: the SHA-256 of each file, by the name of its module."""
@@ -107,8 +107,8 @@ def _read(index: int, name: str, folder: Path, anywhere: bool) -> _File:
     if not path.is_file():
         problem = "this is not a file" if path.exists() else "there is no such file"
         raise _error(index, name, problem, f"check the name, which is relative to {folder.resolve()}")
-    if path.stat().st_size > MAX_BYTES:
-        raise _error(index, name, "the file is too large", f"use at most {MAX_BYTES:,} bytes")
+    if path.stat().st_size > MAX_EXTENSION_BYTES:
+        raise _error(index, name, "the file is too large", f"use at most {MAX_EXTENSION_BYTES:,} bytes")
     return _File(index, name, path, path.read_bytes())
 
 

@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -13,10 +13,10 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.errors import Code, StudyError, suggestion
 from fabricstudy.core.model import ConfigError, Model, NoPhysics
 
-MAX_BYTES = 500_000_000
+MAX_INPUT_BYTES = 500_000_000
 """Size of a file, and of its unpacked content; lists of its cells need up to ten times as much memory."""
 
 MAX_LINE_LENGTH = 20_000_000
@@ -61,7 +61,7 @@ def position_text(line: int, column: int | None = None, name: str = "") -> str:
     return f"{position} ({name})" if name else position
 
 
-def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
+def read_bytes(path: Path, most: int = MAX_INPUT_BYTES) -> bytes:
     """Return the content of a regular file of at most `most` bytes.
 
     Raises InputFileError, without the name of the file, if it is not one or cannot be read.
@@ -137,6 +137,14 @@ def numbered_csv_rows(data: bytes) -> Iterator[tuple[int, list[str]]]:
                 raise InputFileError(f"not CSV: {error}", remedy, position_text(number)) from None
 
 
+def check_columns(number: int, names: list[str], known: Sequence[str]) -> None:
+    """Raise InputFileError, with the position, for an unknown or duplicate column of a header."""
+    for column, name in enumerate(names, 1):
+        if name not in known or names.index(name) != column - 1:
+            remedy = suggestion(name, known)
+            raise InputFileError("unknown or duplicate column", remedy, position_text(number, column), name)
+
+
 def check_width(number: int, row: list[str], head: list[str]) -> None:
     """Raise InputFileError, with the line, for a row whose length is not that of the header."""
     if len(row) != len(head):
@@ -156,7 +164,7 @@ def whole(text: object, least: int, most: int, where: Where) -> int:
     return int(digits)
 
 
-def number(text: str, least: float, most: float, where: Where) -> float:
+def finite_number(text: str, least: float, most: float, where: Where) -> float:
     """Return a finite number. Raises InputFileError if it is none, or out of range."""
     if _NUMBER.fullmatch(text) is None or not least <= float(text) <= most:
         raise InputFileError("not a number in range", f"write one from {least:g} to {most:g}", _text(where), text)

@@ -13,14 +13,14 @@ from .store import other_format
 
 CHECKED = {"compression": "zstd", "write_page_checksum": True}
 KEY, VERSION = b"fabricstudy.format", b"2"
-FORMAT = {KEY: VERSION}
+METADATA = {KEY: VERSION}
 """Metadata of all files. Since version 2 columns have the names of `fabricstudy.core.columns`."""
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table; a reader sees the complete new file or the old one."""
     with atomic_path(path) as out:
-        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **FORMAT}), out, **CHECKED)
+        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **METADATA}), out, **CHECKED)
 
 
 def read_parquet(

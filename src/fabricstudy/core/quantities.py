@@ -142,6 +142,9 @@ def _quantity(kind: type, limits: QuantityRange, example: str, **bounds: float) 
     ]
 
 
+NS_PER_S = 1e9
+HOUR_S, DAY_S = 3600.0, 86400.0
+
 # Ranges are far wider than anything built: they catch typing errors, and what no engine can count.
 BANDWIDTHS = QuantityRange("1 kB/s", "100 TB/s", "byte/second")
 """From a modem to a hundred times a link of 2026 (800 Gb/s)."""
@@ -158,7 +161,7 @@ COMPUTATIONS = QuantityRange("1 ns", "1 h", "nanosecond")
 MOMENTS = QuantityRange("0 s", "100000 days", "second")
 """From the start of a log to three centuries later."""
 
-SPANS = QuantityRange("1 ms", "100000 days", "second")
+SIMULATED_TIMES = QuantityRange("1 ms", "100000 days", "second")
 """Of simulated time, up to three centuries."""
 
 SIZES = QuantityRange("1 B", "4194304 TiB", "byte")
@@ -172,6 +175,6 @@ Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
 Computation = _quantity(float, COMPUTATIONS, "20 us", gt=0)
 Duration = _quantity(float, DURATIONS, "10 min", gt=0)
 Moment = _quantity(float, MOMENTS, "14 days", ge=0)
-Span = _quantity(float, SPANS, "14 days", gt=0)
+Span = _quantity(float, SIMULATED_TIMES, "14 days", gt=0)
 Size = _quantity(int, SIZES, "100 kB", gt=0, le=2**62)
 Memory = _quantity(int, MEMORIES, "2 GB", gt=0, le=2**62)

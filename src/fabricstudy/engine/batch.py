@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from fabricstudy.core.chunks import divide_in_at_most
 from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.parquet import CHECKED, FORMAT
+from fabricstudy.core.parquet import CHECKED, METADATA
 from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
@@ -24,7 +24,7 @@ from .simulate import simulate
 # Snakemake's overhead grows with its jobs.
 MAX_BATCHES = 200
 # A small study is divided further, to use several cores; the overhead of a job is about two seconds.
-MIN_BATCHES = 4
+MIN_BATCHES_PER_GROUP = 4
 MIN_BATCH_CPU_S = 10.0
 # Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
@@ -83,7 +83,7 @@ def _batches_of(
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs = {key: predict(point.point) for key, point in by_key.items()}
     # Halving chunks above twice the target leaves most batches between the target and its double.
-    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES, MIN_BATCH_CPU_S))
+    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES_PER_GROUP, MIN_BATCH_CPU_S))
     name = engine if processes == 1 else f"{engine}-on{processes}"
     batches = []
     for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most):
@@ -119,7 +119,7 @@ def run_batch(
     with (
         atomic_text(records) as out,
         atomic_path(links) as link_file,
-        pq.ParquetWriter(link_file, LINK_COLUMNS.with_metadata(FORMAT), **CHECKED) as link_rows,
+        pq.ParquetWriter(link_file, LINK_COLUMNS.with_metadata(METADATA), **CHECKED) as link_rows,
     ):
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe.version, missing, store, machine_of, batch.limits)

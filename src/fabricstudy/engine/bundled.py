@@ -9,6 +9,9 @@ from .content import output_of
 from .contract import Probe
 from .program_engine import ProgramEngine
 
+MACHINE, MESSAGES, RESULT = "machine.graph", "jobs.messages", "result.json"
+"""Files of a simulation."""
+
 ENGINES = Path(__file__).parents[3] / "engines"
 """Folder of the crates in a clone of the repository."""
 

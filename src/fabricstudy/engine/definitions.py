@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
+from fabricstudy.core.arrays import Bools
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
@@ -25,7 +23,7 @@ class AnalysedMachine:
     """A machine with its best cut and, optionally, the placements of a point's jobs."""
 
     machine: Machine
-    cut_side: npt.NDArray[np.bool_]
+    cut_side: Bools
     """One side of the best cut found, [routers]."""
     placed: tuple[Placement | str, ...] | None = None
     """Placement of each job, or the reason why it does not fit; computed when left out."""
@@ -66,9 +64,7 @@ class Definitions:
 
 
 @lru_cache(maxsize=1)
-def machine_and_cut(
-    folders: tuple[Path, ...], structures: tuple[Path, ...], machine_id: str
-) -> tuple[Machine, npt.NDArray[np.bool_]]:
+def machine_and_cut(folders: tuple[Path, ...], structures: tuple[Path, ...], machine_id: str) -> tuple[Machine, Bools]:
     """Return a machine and one side of its best cut, bool [routers], from the files of their rules."""
     machine = read_machine(folders, machine_id)
     return machine, cut_side(structures, machine_id, machine.routers)

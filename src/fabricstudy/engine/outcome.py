@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.core.store import Record
 from fabricstudy.workload.messages import PlacedJob
 
@@ -51,14 +52,14 @@ class EngineResult:
     """
 
     job_runtime_ns: tuple[float | None, ...]
-    link_bytes: npt.NDArray[np.float64] | None = None
-    job_link_packets: npt.NDArray[np.int32] | None = None
-    link_packets: npt.NDArray[np.int64] | None = None
-    link_stall_ns: npt.NDArray[np.float64] | None = None
+    link_bytes: Floats | None = None
+    job_link_packets: Int32s | None = None
+    link_packets: Ints | None = None
+    link_stall_ns: Floats | None = None
     job_rank_mean_ns: tuple[float | None, ...] = ()
 
 
-def mean_of_senders_ns(job: PlacedJob, ended_ns: npt.NDArray[np.float64]) -> float | None:
+def mean_of_senders_ns(job: PlacedJob, ended_ns: Floats) -> float | None:
     """Return the mean finish time of the ranks of a job that send; None without any, and for background jobs.
 
     Parameters
@@ -91,7 +92,7 @@ def store_result(result: EngineResult, folder: Path, record: Record) -> None:
         np.save(folder / JOB_LINKS, np.packbits(result.job_link_packets > 0, axis=1))
 
 
-def load_arrays(folder: Path) -> dict[str, npt.NDArray[Any] | None]:
+def load_arrays(folder: Path) -> dict[str, Array | None]:
     """Return the arrays stored by `store_result`, by name; None for those that the engine does not measure."""
     return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
 

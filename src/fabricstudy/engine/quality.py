@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
@@ -10,7 +11,7 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import LinkLoads, has_loads, link_loads
 from fabricstudy.workload.mapping import Slots, TaskGraph
 from fabricstudy.workload.mapping.bound import mapping_bound
-from fabricstudy.workload.messages import Mask, PlacedJob, hop_bytes
+from fabricstudy.workload.messages import PlacedJob, hop_bytes
 from fabricstudy.workload.pattern.base import Pattern
 
 MOST_MESSAGES = 2**22
@@ -24,7 +25,7 @@ def loads_by_routes(job: PlacedJob, machine: Machine, routing: Routing) -> LinkL
     return link_loads(machine, source, destination, job.messages.size_bytes, oblivious)
 
 
-def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Mask) -> Record:
+def mapping_record(job: PlacedJob, pattern: Pattern, machine: Machine, loads: LinkLoads, cut_side: Bools) -> Record:
     """Return the columns on the mapping of a job, without those that do not apply.
 
     Bounds over all mappings apply neither to traffic that depends on the placement nor to background jobs, whose

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bound import Bound, computing_bound_ns, load_time_ns, lower_bound, phase_bound_ns
@@ -79,9 +79,9 @@ def describe_links(folder: Path, machine: Machine, record: Record) -> None:
 
 def class_loads(
     machine: Machine,
-    link_bytes: npt.NDArray[np.float64],
-    link_packets: npt.NDArray[np.int64] | None,
-    link_stall_ns: npt.NDArray[np.float64] | None,
+    link_bytes: Floats,
+    link_packets: Ints | None,
+    link_stall_ns: Floats | None,
 ) -> list[Record]:
     """Return the loads of each link class, given arrays [links]."""
     rows = []
@@ -114,7 +114,7 @@ def sharing_by_routes(jobs: list[PlacedJob], point: Point, machine: Machine) -> 
     return {"routes": sharing_record(np.array([link_support(machine, *pairs, point.routing) for pairs in ends]))}
 
 
-def sharing_record(used: npt.NDArray[np.bool_]) -> Record:
+def sharing_record(used: Bools) -> Record:
     """Return the link sharing of jobs, given which job used which link, [jobs, links]."""
     sharing = link_sharing(used)
     return {"mls": sharing.mls, "tls": sharing.tls, "used": sharing.used.tolist(), "shared": sharing.shared.tolist()}

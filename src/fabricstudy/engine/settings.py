@@ -43,8 +43,8 @@ class Network(Model):
         alias="injection",
         ge=1,
         le=1_000_000,
-        description="messages of a node that are under way at once and take turns packet by packet; 1: one after the "
-        "other. 16 are the torus injection FIFOs of a Blue Gene/Q node (Chen et al., IEEE Micro 32(1), 2012, "
+        description="messages of a node in flight at once, whose packets are interleaved; 1: one after the other. 16 "
+        "are the torus injection FIFOs of a Blue Gene/Q node (Chen et al., IEEE Micro 32(1), 2012, "
         "doi:10.1109/MM.2011.96); other interfaces have more",
     )
     ports_per_node: Whole = Field(

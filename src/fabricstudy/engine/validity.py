@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeGuard
 
-import numpy.typing as npt
-
+from fabricstudy.core.arrays import Array
 from fabricstudy.core.kinds import kinds_within
 from fabricstudy.core.source import OURS, code_digest, digest_of, imported, is_project_module
 from fabricstudy.core.store import FINAL, Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from .contract import Engine
+from .contract import Engine, OfferedEngine
 from .point import Point
 from .registry import engine_named
 
@@ -57,14 +56,21 @@ class Fingerprint:
 
 def fingerprint(point: Point) -> Fingerprint:
     """Return the fingerprint of a result of `point` by the current code and program."""
-    return Fingerprint(*_code_of(point), engine_named(point.engine.kind).program() or "")
+    engine = engine_named(point.engine.kind)
+    program = engine.offered_program() if _is_offered(engine, point) else engine.program()
+    return Fingerprint(*_code_of(point), program or "")
+
+
+def _is_offered(engine: Engine, point: Point) -> TypeGuard[OfferedEngine]:
+    return point.offered is not None and isinstance(engine, OfferedEngine)
 
 
 def _code_of(point: Point) -> tuple[str, str]:
     """Return the fields `code` and `reading` of the fingerprint."""
     engine = engine_named(point.engine.kind)
     kinds = {type(kind).__module__ for kind in [engine, *kinds_within(point)]}
-    return _code(frozenset(kinds), engine.sources()), _reading(type(engine), engine.reading)
+    reading = engine.reading_offered if _is_offered(engine, point) else engine.reading
+    return _code(frozenset(kinds), engine.sources()), _reading(type(engine), reading)
 
 
 @cache
@@ -94,7 +100,7 @@ def validity(record: Record | None, point: Point) -> Validity:
         return Validity.VALID
     made, now = _parsed(record.get("fingerprint")), fingerprint(point)
     same_program = made is not None and now.program in ("", made.program)
-    same_reading = made is not None and made.reading == now.reading and record.get("input") is not None
+    same_reading = made is not None and made.reading == now.reading and bool({"input", "runs"} & record.keys())
     return Validity.UNCHECKED if same_program and same_reading else Validity.INVALID
 
 
@@ -140,7 +146,7 @@ def input_digest(
         See `Engine.scale`.
     """
     digest = hashlib.sha256(files_digest(folder, command).encode())
-    arrays: list[npt.NDArray[Any]] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
+    arrays: list[Array] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
     for job in jobs:
         arrays += [job.node_of_rank, job.messages.source, job.messages.size_bytes]
     for array in arrays:

@@ -16,28 +16,28 @@ Faanes et al.: Cray Cascade: a scalable HPC system based on a dragonfly network.
 Alverson, Froese, Kaplan, Roweth: Cray XC series network. White paper WP-Aries01-1112, Cray 2012.
 """
 
-from typing import ClassVar, Literal
+from math import comb
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .arrangement import Arrangement, clique_cables, group_pairs
-from .base import LATENCY, EachClass, NodesPerRouter, Topology, assemble_groups, link_classes
+from .arrangement import clique_cables, group_pairs
+from .base import LATENCY_DESCRIPTION, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
 from .dimension import Dimension
 from .graph import Machine
 from .grid import coordinates
-
-Ints = npt.NDArray[np.int64]
+from .groups import GroupTopology
 
 SOCKETS = 5
 """Optical cables of a pair of blades."""
 
-LINKS = 2
+CABLE_LINKS = 2
 """Links between two routers that an optical cable joins."""
 
 
@@ -53,17 +53,15 @@ class RowBandwidths(EachClass):
 class RowLatencies(EachClass):
     """Propagation delay of one link of each class of a Cray XC."""
 
-    row_ns: Latency = Field("40 ns", alias="row", validate_default=True, description="between routers of a chassis")
-    column_ns: Latency = Field("40 ns", alias="column", validate_default=True, description="between chassis of a group")
-    global_ns: Latency = Field("40 ns", alias="global", validate_default=True, description="between groups")
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    row_ns: Latency = default_latency("row", "between routers of a chassis")
+    column_ns: Latency = default_latency("column", "between chassis of a group")
+    global_ns: Latency = default_latency("global", "between groups")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 @register
-class AriesConfig(Topology):
+class AriesConfig(GroupTopology):
     """Cray XC (Cascade): a dragonfly of groups with fully connected rows and columns (Faanes et al., SC 2012)."""
-
-    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
 
     kind: Literal["aries"] = "aries"
     groups: Whole = Field(ge=1, le=10_000, description="groups; 241 is the largest XC")
@@ -78,35 +76,23 @@ class AriesConfig(Topology):
     cables_per_group_pair: Whole = Field(
         1, ge=1, le=10_000, description="optical cables, of four links each, between two groups"
     )
-    arrangement: Arrangement = Field(
-        "absolute", description="assignment of global ports to groups; circulant needs an odd number of groups"
-    )
     bandwidth: RowBandwidths = Field(description="bandwidth of a link in one direction; one value or one per class")
-    latency: RowLatencies = Field(default_factory=RowLatencies, description=LATENCY)
+    latency: RowLatencies = Field(default_factory=RowLatencies, description=LATENCY_DESCRIPTION)
 
     @property
     def routers_per_group(self) -> int:
         return self.chassis_per_group * self.blades_per_chassis
 
     @property
-    def routers(self) -> int:
-        return self.groups * self.routers_per_group
-
-    @property
-    def nodes(self) -> int:
-        return self.routers * self.nodes_per_router
-
-    @property
-    def group_nodes(self) -> int:
-        return self.routers_per_group * self.nodes_per_router
+    def group_shape(self) -> tuple[int, int]:
+        return self.groups, self.routers_per_group
 
     @property
     def cables(self) -> int:
         chassis, blades = self.chassis_per_group, self.blades_per_chassis
         columns = self.links_per_column_pair * (chassis - 1)
-        pairs = self.groups * (self.groups - 1) // 2
         local = self.groups * chassis * blades * (blades - 1 + columns) // 2
-        return local + 2 * LINKS * pairs * self.cables_per_group_pair
+        return local + 2 * CABLE_LINKS * comb(self.groups, 2) * self.cables_per_group_pair
 
     def _check(self) -> None:
         if self.blades_per_chassis % 2:
@@ -122,11 +108,7 @@ class AriesConfig(Topology):
             raise ConfigError(
                 problem, remedy, ("cables_per_group_pair",), self.cables_per_group_pair, "invalid-machine"
             )
-        if self.arrangement == "circulant" and self.groups % 2 == 0:
-            problem = f"the circulant arrangement needs an odd number of groups (here {self.groups})"
-            raise ConfigError(
-                problem, "change groups, or use 'relative'", ("arrangement",), self.arrangement, "invalid-machine"
-            )
+        super()._check()
 
     def build(self) -> Machine:
         """Build the machine with the link classes "row", "column" and "global", in this order.
@@ -147,7 +129,7 @@ class AriesConfig(Topology):
     def global_links(self) -> Ints:
         """Return the router pairs of global links, lower group first, [links, 2]."""
         low, low_port, high, high_port = group_pairs(self.arrangement, self.groups)
-        copy, router = np.arange(self.cables_per_group_pair)[:, None], np.arange(2).repeat(LINKS)[:, None, None]
+        copy, router = np.arange(self.cables_per_group_pair)[:, None], np.arange(2).repeat(CABLE_LINKS)[:, None, None]
 
         def routers(group: Ints, port: Ints) -> Ints:
             position, row = np.divmod(port * self.cables_per_group_pair + copy, self.chassis_per_group)

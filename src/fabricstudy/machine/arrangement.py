@@ -21,9 +21,8 @@ Kaplan et al.: global link arrangements and network management on dragonfly. CCG
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from fabricstudy.core.arrays import Ints
 
 
 def absolute(group: Ints, port: Ints, groups: int) -> tuple[Ints, Ints]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole
@@ -27,10 +28,9 @@ MAX_CABLES = 100_000_000
 LinkClasses = tuple[tuple[LinkClass, ...], LinkClass]
 """The classes of the cables between routers, and that of the host links."""
 
-LATENCY = "latency of a cable; one value or one per class"
+LATENCY_DESCRIPTION = "latency of a cable; one value or one per class"
 """Description of the key."""
 
-Ints = npt.NDArray[np.int64]
 NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes per router (p)")]
 
 
@@ -177,6 +177,11 @@ class EachClass(QuantityOrMapping):
         return value
 
 
+def default_latency(alias: str, description: str) -> Any:
+    """Return the field of a link class with the default latency."""
+    return Field("40 ns", alias=alias, validate_default=True, description=description)
+
+
 class ClassBandwidths(EachClass):
     """Bandwidth per direction of one cable of each link class, for machines with groups."""
 
@@ -191,9 +196,9 @@ class ClassLatencies(EachClass):
     The default is that of 8 m: light in glass of refractive index 1.5 takes 5 ns/m.
     """
 
-    local_ns: Latency = Field("40 ns", alias="local", validate_default=True, description="between routers of a group")
-    global_ns: Latency = Field("40 ns", alias="global", validate_default=True, description="between groups")
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    local_ns: Latency = default_latency("local", "between routers of a group")
+    global_ns: Latency = default_latency("global", "between groups")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 class LinkBandwidths(EachClass):
@@ -206,8 +211,8 @@ class LinkBandwidths(EachClass):
 class LinkLatencies(EachClass):
     """Propagation delay of one cable, for machines with one class of router-to-router cables."""
 
-    links_ns: Latency = Field("40 ns", alias="links", validate_default=True, description="between routers")
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    links_ns: Latency = default_latency("links", "between routers")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 def link_classes(bandwidth: EachClass, latency: EachClass) -> LinkClasses:

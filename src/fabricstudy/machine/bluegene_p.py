@@ -7,9 +7,9 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import LATENCY
+from .base import LATENCY_DESCRIPTION
 from .dimension import Dimension
-from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, rings
+from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, product_bandwidth, rings
 
 
 @register
@@ -27,13 +27,9 @@ class BlueGenePConfig(GridConfig):
     wrap: Wrap = Field((True,), description="true if a dimension is a ring; one value, or one per dimension")
     nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
     cores_per_node: Whole = Field(4, ge=1, le=10_000, description="cores per node; each rank needs one")
-    bandwidth: GridBandwidths = Field(
-        default_factory=lambda: GridBandwidths.model_validate({"links": "425 MB/s", "host": "2.55 GB/s"}),
-        description="bandwidth of a cable in one direction: 425 MB/s, host links 2.55 GB/s",
-    )
+    bandwidth: GridBandwidths = product_bandwidth("425 MB/s", "2.55 GB/s")
     latency: GridLatencies = Field(
-        default_factory=lambda: GridLatencies.model_validate("50 ns"),
-        description=LATENCY,
+        default_factory=lambda: GridLatencies.model_validate("50 ns"), description=LATENCY_DESCRIPTION
     )
 
     @property

@@ -8,7 +8,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
-from .grid import GridBandwidths, GridConfig, Midplanes, rings
+from .grid import GridBandwidths, GridConfig, Midplanes, product_bandwidth, rings
 
 
 @register
@@ -29,10 +29,7 @@ class BlueGeneQConfig(GridConfig):
     )
     nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
     cores_per_node: Whole = Field(16, ge=1, le=10_000, description="cores per node; each rank needs one")
-    bandwidth: GridBandwidths = Field(
-        default_factory=lambda: GridBandwidths.model_validate({"links": "2 GB/s", "host": "20 GB/s"}),
-        description="bandwidth of a cable in one direction: 2 GB/s, host links 20 GB/s",
-    )
+    bandwidth: GridBandwidths = product_bandwidth("2 GB/s", "20 GB/s")
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

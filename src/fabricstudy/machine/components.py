@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.arrays import Integers
 
-def component_labels(
-    tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer], routers: int
-) -> npt.NDArray[np.signedinteger]:
+
+def component_labels(tail: Integers, head: Integers, routers: int) -> npt.NDArray[np.signedinteger]:
     """Return the connected component of each router, int array [routers], from 0.
 
     Examples

@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
+from fabricstudy.core.parquet import CHECKED, METADATA, read_parquet
 from fabricstudy.core.store import checksummed_line, verified_record
 
 from .dimension import Dimension
 from .graph import LinkClass, Machine
-from .named import NAMES, NamedMachine
+from .named import NAME_FIELDS, NamedMachine
 
-LINKS, NODES, ROUTERS, MACHINES = FILES = ("links.parquet", "nodes.parquet", "routers.parquet", "machines.json")
+LINKS, NODES, ROUTERS, MACHINES = MACHINE_FILES = ("links.parquet", "nodes.parquet", "routers.parquet", "machines.json")
 
 
 _LINKS = pa.schema(
@@ -45,15 +45,15 @@ _ROUTERS = pa.schema(
 
 
 def write_machines(machines: Iterable[tuple[str, dict[str, Any], Machine]], folder: Path) -> None:
-    """Write the files `FILES` into a folder, for machines given as (id, parameters of the topology, machine)."""
+    """Write `MACHINE_FILES` into a folder, for machines given as (id, parameters of the topology, machine)."""
     facts = {}
     with (
         atomic_path(folder / LINKS) as links,
         atomic_path(folder / NODES) as nodes,
         atomic_path(folder / ROUTERS) as routers,
-        pq.ParquetWriter(links, _LINKS.with_metadata(FORMAT), **CHECKED) as link_rows,
-        pq.ParquetWriter(nodes, _NODES.with_metadata(FORMAT), **CHECKED) as node_rows,
-        pq.ParquetWriter(routers, _ROUTERS.with_metadata(FORMAT), **CHECKED) as router_rows,
+        pq.ParquetWriter(links, _LINKS.with_metadata(METADATA), **CHECKED) as link_rows,
+        pq.ParquetWriter(nodes, _NODES.with_metadata(METADATA), **CHECKED) as node_rows,
+        pq.ParquetWriter(routers, _ROUTERS.with_metadata(METADATA), **CHECKED) as router_rows,
     ):
         for machine_id, parameters, machine in machines:
             facts[machine_id] = {"parameters": parameters, **_facts(machine)}
@@ -95,7 +95,7 @@ def _columns(machine: Machine) -> tuple[dict[str, Any], ...]:
 
 
 def _facts(machine: Machine) -> dict[str, Any]:
-    names = {name: getattr(machine, name) for name in NAMES} if isinstance(machine, NamedMachine) else {}
+    names = {name: getattr(machine, name) for name in NAME_FIELDS} if isinstance(machine, NamedMachine) else {}
     return {
         "kind": machine.kind,
         "routers": machine.routers,

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Bools, Int16s, Int32s, Integers, Ints
 
 from .search import hops_between_all, starts
 
@@ -71,7 +72,7 @@ class Dimension:
             return min((1 - 1 / length) * (1 + self.gap) / 2, line)
         return (length**2 - length % 2) / (4 * length) if self.wrap else line
 
-    def pairs(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def pairs(self) -> tuple[Int32s, Int32s]:
         """Return the lower and the higher coordinate of each joined pair, shortest cables first.
 
         Examples
@@ -85,20 +86,20 @@ class Dimension:
             low, high = np.append(low, 0), np.append(high, self.length - 1)
         return low.astype(np.int32), high.astype(np.int32)
 
-    def joined(self) -> npt.NDArray[np.bool_]:
+    def joined(self) -> Bools:
         """Return the adjacency matrix, bool [length, length]."""
         low, high = self.pairs()
         joined = np.zeros((self.length, self.length), dtype=np.bool_)
         joined[low, high] = joined[high, low] = True
         return joined
 
-    def hops(self) -> npt.NDArray[np.int16]:
+    def hops(self) -> Int16s:
         """Return the hops between all coordinates, int16 [length, length]."""
         if self.graph is None:
             tail, head = np.nonzero(self.joined())
             return hops_between_all(starts(tail, self.length), head)
         coordinate = np.arange(self.length, dtype=np.int16)
-        hops: npt.NDArray[np.int16] = np.abs(coordinate[:, None] - coordinate)
+        hops: Int16s = np.abs(coordinate[:, None] - coordinate)
         if self.graph == "cliques":
             return np.minimum(hops, 1)
         return np.minimum(hops, np.int16(self.length) - hops) if self.is_closed else hops
@@ -133,7 +134,7 @@ class Dimension:
         """
         return not self.wrap or side == self.length or side <= (self.length + 1) // 2
 
-    def longest_span(self, distance: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    def longest_span(self, distance: Integers) -> Ints:
         """Return the longest span of at most `distance` coordinates, and at least 1.
 
         Examples
@@ -142,5 +143,5 @@ class Dimension:
         array([1, 1, 3, 3, 5, 5])
         """
         spans = np.array(self.spans)
-        longest: npt.NDArray[np.int64] = spans[np.searchsorted(spans, np.maximum(distance, 1), side="right") - 1]
+        longest: Ints = spans[np.searchsorted(spans, np.maximum(distance, 1), side="right") - 1]
         return longest

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Int16s, Ints
+
 from .graph import Machine
 from .search import hops_between_all, starts
 
@@ -12,11 +14,11 @@ from .search import hops_between_all, starts
 class Adjacency(NamedTuple):
     """Directed links sorted by tail router; those of router r start at ``first[r]``; `cables` counts parallel ones."""
 
-    first: npt.NDArray[np.int64]
-    link: npt.NDArray[np.int64]
-    head: npt.NDArray[np.int64]
-    kind: npt.NDArray[np.int64]
-    cables: npt.NDArray[np.float64]
+    first: Ints
+    link: Ints
+    head: Ints
+    kind: Ints
+    cables: Floats
 
 
 def adjacency(machine: Machine) -> Adjacency:
@@ -31,7 +33,7 @@ def adjacency(machine: Machine) -> Adjacency:
     )
 
 
-def distances(machine: Machine) -> npt.NDArray[np.int16]:
+def distances(machine: Machine) -> Int16s:
     """Return the hops between all routers, int16 [routers, routers].
 
     Raises ValueError if the machine is not connected.
@@ -64,7 +66,7 @@ def longest_route(machine: Machine) -> int:
     return int(np.max(hops[np.ix_(ends, ends)], initial=0))
 
 
-def path_weights(links: Adjacency, weight: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def path_weights(links: Adjacency, weight: Ints) -> Ints:
     """Return the least path weights, int64 [routers, routers]; `weight` is positive, one per link of `links`.
 
     Raises ValueError if the machine is not connected.

@@ -10,35 +10,31 @@ doi:10.1109/ISCA.2008.19.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from math import comb
+from typing import Any, Literal
 
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .arrangement import Arrangement, clique_cables, global_cables
-from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, assemble_groups, link_classes
+from .arrangement import clique_cables, global_cables
+from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, assemble_groups, link_classes
 from .graph import Machine
+from .groups import GroupTopology
 from .requirements import MachineRequirements, halvings
 
 
 @register
-class DragonflyConfig(Topology):
+class DragonflyConfig(GroupTopology):
     """Dragonfly: fully connected groups of fully connected routers (Kim et al., ISCA 2008)."""
-
-    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
 
     kind: Literal["dragonfly"] = "dragonfly"
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
-    nodes_per_router: NodesPerRouter
-    arrangement: Arrangement = Field(
-        "absolute", description="assignment of global ports to groups; circulant needs an odd number of groups"
-    )
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
@@ -54,21 +50,12 @@ class DragonflyConfig(Topology):
                         }  # fmt: skip
 
     @property
-    def routers(self) -> int:
-        return self.groups * self.routers_per_group
-
-    @property
-    def nodes(self) -> int:
-        return self.routers * self.nodes_per_router
-
-    @property
-    def group_nodes(self) -> int:
-        return self.routers_per_group * self.nodes_per_router
+    def group_shape(self) -> tuple[int, int]:
+        return self.groups, self.routers_per_group
 
     @property
     def cables(self) -> int:
-        local = self.groups * self.routers_per_group * (self.routers_per_group - 1) // 2
-        return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
+        return self.groups * comb(self.routers_per_group, 2) + comb(self.groups, 2) * self.links_per_group_pair
 
     @property
     def global_ports_per_router(self) -> int:

@@ -25,7 +25,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, Topology, link_classes
+from .base import LATENCY_DESCRIPTION, EachClass, Topology, default_latency, link_classes
 from .graph import Machine
 from .requirements import MachineRequirements
 from .xgft import build_tree
@@ -42,13 +42,9 @@ class TreeBandwidths(EachClass):
 class TreeLatencies(EachClass):
     """Propagation delay of one cable of each link class of a fat tree."""
 
-    pod_ns: Latency = Field(
-        "40 ns", alias="pod", validate_default=True, description="between a leaf and an aggregation router of its pod"
-    )
-    core_ns: Latency = Field(
-        "40 ns", alias="core", validate_default=True, description="between an aggregation and a core router"
-    )
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    pod_ns: Latency = default_latency("pod", "between a leaf and an aggregation router of its pod")
+    core_ns: Latency = default_latency("core", "between an aggregation and a core router")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 @register
@@ -73,7 +69,7 @@ class FatTreeConfig(Topology):
         "core routers, whose ports are then all in use",
     )
     bandwidth: TreeBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: TreeLatencies = Field(default_factory=TreeLatencies, description=LATENCY)
+    latency: TreeLatencies = Field(default_factory=TreeLatencies, description=LATENCY_DESCRIPTION)
 
     @model_validator(mode="before")
     @classmethod

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Floats, Int32s
 
 from .dimension import Dimension
-
-IntArray = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,12 @@ class Machine:
 
     kind: str
     """Kind of the topology."""
-    node_router: IntArray
+    node_router: Int32s
     """Router of each node; int32 [nodes]."""
-    cable_tail: IntArray
-    cable_head: IntArray
-    cable_class: IntArray
-    cable_count: IntArray
+    cable_tail: Int32s
+    cable_head: Int32s
+    cable_class: Int32s
+    cable_count: Int32s
     """Router-to-router cables; int32 [rows] each."""
     classes: tuple[LinkClass, ...]
     """Classes of router-to-router cables, indexed by `cable_class`."""
@@ -46,12 +45,12 @@ class Machine:
     """Class of the links between a node and its router (one each way)."""
     routers: int
     cores_per_node: int = 1
-    group: IntArray | None = None
+    group: Int32s | None = None
     """Group of each router (dragonfly group, Slim Fly sub-group, fat-tree pod or core); int32 [routers]."""
-    coordinates: IntArray | None = None
+    coordinates: Int32s | None = None
     """Coordinates of each router in a grid, the first varying fastest; int32 [routers, dimensions]."""
     dimensions: tuple[Dimension, ...] = ()
-    level: IntArray | None = None
+    level: Int32s | None = None
     """Level of each router of a tree: 0 for leaves, which have the nodes; int32 [routers]."""
     hop_weight: tuple[int, ...] = field(default=())
     """Weight of a hop of each class for minimal routing; default: 1."""
@@ -116,28 +115,28 @@ class Machine:
         return 2 * len(self.cable_tail)
 
     @cached_property
-    def link_tail(self) -> IntArray:
+    def link_tail(self) -> Int32s:
         """Tail router of each directed link, int32 [links]."""
         return np.stack([self.cable_tail, self.cable_head], axis=1).reshape(-1)
 
     @cached_property
-    def link_head(self) -> IntArray:
+    def link_head(self) -> Int32s:
         """Head router of each directed link, int32 [links]."""
         return np.stack([self.cable_head, self.cable_tail], axis=1).reshape(-1)
 
     @cached_property
-    def link_class(self) -> IntArray:
+    def link_class(self) -> Int32s:
         """Class of each directed link, int32 [links]."""
         return np.repeat(self.cable_class, 2)
 
     @cached_property
-    def link_capacity_Bps(self) -> npt.NDArray[np.float64]:
+    def link_capacity_Bps(self) -> Floats:
         """Capacity of each directed link, all parallel cables together, float64 [links]."""
         bandwidth_Bps = np.array([link.bandwidth_Bps for link in self.classes], dtype=np.float64)
         return np.repeat(bandwidth_Bps[self.cable_class] * self.cable_count, 2)
 
     @cached_property
-    def nodes_of_router(self) -> IntArray:
+    def nodes_of_router(self) -> Int32s:
         """Number of nodes on each router, int32 [routers]."""
         return np.bincount(self.node_router, minlength=self.routers).astype(np.int32)
 

@@ -29,18 +29,16 @@ from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.model import ConfigError, Flag, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, LinkClasses, NodesPerRouter, Topology
+from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, NodesPerRouter, Topology, default_latency
 from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .requirements import MachineRequirements
-
-IntArray = npt.NDArray[np.int32]
 
 MOST_DIMENSIONS = range(1, 7)
 """Numbers of dimensions of proposed grids."""
@@ -56,7 +54,7 @@ def _ports(dimension: Dimension) -> int:
     return dimension.ports
 
 
-def coordinates(lengths: tuple[int, ...]) -> IntArray:
+def coordinates(lengths: tuple[int, ...]) -> Int32s:
     """Return the coordinates of each router, int32 [routers, dimensions]."""
     return np.indices(lengths[::-1], dtype=np.int32).reshape(len(lengths), -1)[::-1].T.copy()
 
@@ -96,7 +94,15 @@ class GridLatencies(EachClass):
     links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
         "40 ns", alias="links", validate_default=True, description="between routers; one value, or one per dimension"
     )
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    host_ns: Latency = default_latency("host", "between a node and its router")
+
+
+def product_bandwidth(links: str, host: str, note: str = "") -> Any:
+    """Return the key `bandwidth` of a product, with its published values as the default."""
+    return Field(
+        default_factory=lambda: GridBandwidths.model_validate({"links": links, "host": host}),
+        description=f"bandwidth of a cable in one direction: {links}, host links {host}{note}",
+    )
 
 
 def classes_in_turn(names: Iterable[str], count: int, bandwidth: Any, latency: Any) -> LinkClasses:
@@ -121,7 +127,7 @@ class GridConfig(Topology):
 
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY_DESCRIPTION)
 
     @property
     def grid(self) -> tuple[Dimension, ...]:

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Int16s, Int32s, Integers, Ints
 
 from .distances import distances
 from .graph import Machine
@@ -18,13 +19,13 @@ class HopDistances:
     is the matrix over all pairs.
     """
 
-    place: npt.NDArray[np.int32]
+    place: Int32s
     """Coordinates of the routers; int32 [routers, dimensions]."""
-    table: npt.NDArray[np.int16]
+    table: Int16s
     """Tables of all dimensions, flattened and concatenated; int16 [sum of squared lengths]."""
-    first: npt.NDArray[np.int64]
+    first: Ints
     """Offset of each dimension's table; int64 [dimensions]."""
-    length: npt.NDArray[np.int64]
+    length: Ints
     """Length of each dimension; int64 [dimensions]."""
 
     @property
@@ -32,7 +33,7 @@ class HopDistances:
         """Number of routers."""
         return len(self.place)
 
-    def between(self, tail: npt.NDArray[np.integer], head: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    def between(self, tail: Integers, head: Integers) -> Ints:
         """Return the hops from routers `tail` to routers `head`; the arrays are broadcast.
 
         Examples
@@ -48,7 +49,7 @@ class HopDistances:
             total += self.table[self.first[k] + coordinate[tail] * self.length[k] + coordinate[head]]
         return total
 
-    def matrix(self) -> npt.NDArray[np.int16]:
+    def matrix(self) -> Int16s:
         """Return the hops between all routers, int16 [routers, routers]."""
         if len(self.length) == 1 and np.array_equal(self.place[:, 0], np.arange(self.routers)):
             return self.table.reshape(self.routers, self.routers)

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
@@ -27,8 +27,7 @@ from .components import component_labels
 from .requirements import MachineRequirements
 from .uniform import UniformTopology
 
-Ints = npt.NDArray[np.int64]
-TRIES = 1000
+MAX_SWAPS_OF_CABLE = 1000
 """Swaps attempted for one cable before the graph is redrawn."""
 
 
@@ -65,7 +64,7 @@ def _simple(routers: int, degree: int, rng: np.random.Generator) -> tuple[Ints, 
 
 
 def _repair(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bool:
-    """Swap ends until the graph is simple; return False if `TRIES` swaps did not suffice for a cable."""
+    """Swap ends until the graph is simple; return False if `MAX_SWAPS_OF_CABLE` swaps did not suffice for a cable."""
 
     def key(tail: int, head: int) -> int:
         return min(tail, head) * routers + max(tail, head)
@@ -74,7 +73,7 @@ def _repair(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bo
     for cable in ends:
         tries = 0
         while cable[0] == cable[1] or joined[key(*cable)] > 1:
-            if tries == TRIES:
+            if tries == MAX_SWAPS_OF_CABLE:
                 return False
             tries += 1
             partner = ends[int(rng.integers(len(ends)))]

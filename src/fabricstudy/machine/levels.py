@@ -1,12 +1,13 @@
 """Levels of a tree of routers."""
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Ints
 
 from .graph import Machine
 
 
-def levels(machine: Machine) -> npt.NDArray[np.int64] | None:
+def levels(machine: Machine) -> Ints | None:
     """Return the level of each router of a tree, int64 [routers], or None if the machine is not a tree.
 
     Levels are `Machine.level`, else the hops to the nearest router with nodes; each cable joins adjacent levels.

@@ -17,17 +17,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import LATENCY, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
+from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
 from .graph import Machine
 from .requirements import MachineRequirements, halvings
-
-Ints = npt.NDArray[np.int64]
 
 
 @register
@@ -46,7 +44,7 @@ class MegaflyConfig(Topology):
     nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes per leaf (p)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

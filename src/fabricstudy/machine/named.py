@@ -20,5 +20,5 @@ class NamedMachine(Machine):
     """Directed link or node at each "router number:port number", if the file has ports."""
 
 
-NAMES = ("router_names", "node_names", "router_of", "node_of", "link_of_port", "node_of_port")
+NAME_FIELDS = ("router_names", "node_names", "router_of", "node_of", "link_of_port", "node_of_port")
 """Fields that `Machine` does not have."""

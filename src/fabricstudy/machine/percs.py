@@ -13,7 +13,8 @@ References
 Arimilli et al.: The PERCS high-performance interconnect. HOTI 2010, doi:10.1109/HOTI.2010.16.
 """
 
-from typing import ClassVar, Literal
+from math import comb
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -22,9 +23,10 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .arrangement import Arrangement, clique_cables, global_cables
-from .base import LATENCY, EachClass, NodesPerRouter, Topology, assemble_groups, link_classes
+from .arrangement import clique_cables, global_cables
+from .base import LATENCY_DESCRIPTION, EachClass, NodesPerRouter, assemble_groups, default_latency, link_classes
 from .graph import Machine
+from .groups import GroupTopology
 
 D_PORTS = 16
 """D links of a hub."""
@@ -42,19 +44,15 @@ class PercsBandwidths(EachClass):
 class PercsLatencies(EachClass):
     """Propagation delay of one link of each class of a PERCS machine."""
 
-    local_ns: Latency = Field("40 ns", alias="local", validate_default=True, description="between hubs of a drawer")
-    remote_ns: Latency = Field(
-        "40 ns", alias="remote", validate_default=True, description="between drawers of a supernode"
-    )
-    global_ns: Latency = Field("40 ns", alias="global", validate_default=True, description="between supernodes")
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its hub")
+    local_ns: Latency = default_latency("local", "between hubs of a drawer")
+    remote_ns: Latency = default_latency("remote", "between drawers of a supernode")
+    global_ns: Latency = default_latency("global", "between supernodes")
+    host_ns: Latency = default_latency("host", "between a node and its hub")
 
 
 @register
-class PercsConfig(Topology):
+class PercsConfig(GroupTopology):
     """IBM PERCS (Power 775): fully connected supernodes of fully connected hubs (Arimilli et al., HOTI 2010)."""
-
-    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
 
     kind: Literal["percs"] = "percs"
     supernodes: Whole = Field(ge=1, le=10_000, description="supernodes; 512 is the largest PERCS")
@@ -64,12 +62,8 @@ class PercsConfig(Topology):
     links_per_supernode_pair: Whole = Field(
         1, ge=1, le=10_000, description="parallel D links between two supernodes; at most 16 per hub"
     )
-    arrangement: Arrangement = Field(
-        "absolute",
-        description="assignment of the ports of D links to supernodes; circulant needs an odd number of supernodes",
-    )
     bandwidth: PercsBandwidths = Field(description="bandwidth of a link in one direction; one value or one per class")
-    latency: PercsLatencies = Field(default_factory=PercsLatencies, description=LATENCY)
+    latency: PercsLatencies = Field(default_factory=PercsLatencies, description=LATENCY_DESCRIPTION)
 
     @property
     def hubs_per_supernode(self) -> int:
@@ -77,21 +71,13 @@ class PercsConfig(Topology):
         return self.drawers_per_supernode * self.hubs_per_drawer
 
     @property
-    def routers(self) -> int:
-        return self.supernodes * self.hubs_per_supernode
-
-    @property
-    def nodes(self) -> int:
-        return self.routers * self.nodes_per_router
-
-    @property
-    def group_nodes(self) -> int:
-        return self.hubs_per_supernode * self.nodes_per_router
+    def group_shape(self) -> tuple[int, int]:
+        return self.supernodes, self.hubs_per_supernode
 
     @property
     def cables(self) -> int:
-        local = self.routers * (self.hubs_per_supernode - 1) // 2
-        return local + self.supernodes * (self.supernodes - 1) // 2 * self.links_per_supernode_pair
+        local = self.supernodes * comb(self.hubs_per_supernode, 2)
+        return local + comb(self.supernodes, 2) * self.links_per_supernode_pair
 
     @property
     def d_links_per_hub(self) -> int:
@@ -103,10 +89,7 @@ class PercsConfig(Topology):
             problem = f"a hub has {self.d_links_per_hub} D links and ports for {D_PORTS}"
             remedy, links = "use fewer supernodes or fewer links", self.links_per_supernode_pair
             raise ConfigError(problem, remedy, ("links_per_supernode_pair",), links, "invalid-machine")
-        if self.arrangement == "circulant" and self.supernodes % 2 == 0:
-            problem = f"the circulant arrangement needs an odd number of supernodes (here {self.supernodes})"
-            remedy = "change supernodes, or use 'relative'"
-            raise ConfigError(problem, remedy, ("arrangement",), self.arrangement, "invalid-machine")
+        super()._check()
 
     def build(self) -> Machine:
         """Build the machine with the link classes "local", "remote" and "global", in this order."""

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
@@ -28,7 +28,6 @@ from .finite_field import check_prime_power, galois_field_of_order, prime_of
 from .requirements import MachineRequirements
 from .uniform import UniformTopology
 
-Ints = npt.NDArray[np.int64]
 ROWS_AT_ONCE = 1024
 """Limits the memory of the dot products."""
 

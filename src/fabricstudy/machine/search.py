@@ -6,15 +6,17 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.arrays import Int16s, Integers, Ints
+
 Word = TypeVar("Word", np.uint8, np.uint64)
 
 
-def starts(tail: npt.NDArray[np.integer], routers: int) -> npt.NDArray[np.int64]:
+def starts(tail: Integers, routers: int) -> Ints:
     """Return the offset of each router among links sorted by `tail`, int64 [routers + 1]."""
     return np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=routers))]).astype(np.int64)
 
 
-def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) -> npt.NDArray[np.int16]:
+def hops_between_all(first: Ints, head: Ints) -> Int16s:
     """Return the hops between all routers, int16 [routers, routers]; `first` and `head` are those of `Adjacency`.
 
     Raises ValueError if the machine is not connected.
@@ -31,9 +33,7 @@ def hops_between_all(first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]) 
     raise ValueError("the machine is not connected")
 
 
-def bfs_levels(
-    reached: npt.NDArray[Word], first: npt.NDArray[np.int64], head: npt.NDArray[np.int64]
-) -> Iterator[npt.NDArray[Word]]:
+def bfs_levels(reached: npt.NDArray[Word], first: Ints, head: Ints) -> Iterator[npt.NDArray[Word]]:
     """Yield the sources that reach each router within 0, 1, 2, ... hops, as bits [routers, words], until convergence.
 
     `first` and `head` are those of `Adjacency`.

@@ -28,18 +28,17 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import LATENCY, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
+from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
 from .finite_field import GaloisField, check_prime_power, galois_field_of_order, prime_of
 from .graph import Machine
 from .requirements import MachineRequirements
 
-Ints = npt.NDArray[np.int64]
 LOCAL, GLOBAL = 0, 1
 
 
@@ -95,7 +94,7 @@ class SlimFlyConfig(Topology):
     q: Whole = Field(ge=3, le=1_000, description="a prime power: 3, 4, 5, 7, 8, 9, 11, ...; there are 2 q^2 routers")
     nodes_per_router: NodesPerRouter
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY)
+    latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

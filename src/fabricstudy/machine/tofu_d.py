@@ -8,9 +8,9 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
-from .grid import GridBandwidths, GridConfig, Length, Wrap, rings
+from .grid import GridBandwidths, GridConfig, Length, Wrap, product_bandwidth, rings
 
-UNIT = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
+UNIT_DIMENSIONS = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
 """The dimensions a, b and c, the same on all machines."""
 
 
@@ -32,12 +32,8 @@ class TofuDConfig(GridConfig):
     wrap: Wrap = Field((True,), description="true if x, y and z are rings; one value, or one per dimension")
     nodes_per_router: Literal[1] = Field(1, description="each node is its own router")
     cores_per_node: Whole = Field(48, ge=1, le=10_000, description="cores per node; each rank needs one")
-    bandwidth: GridBandwidths = Field(
-        default_factory=lambda: GridBandwidths.model_validate({"links": "6.8 GB/s", "host": "40.8 GB/s"}),
-        description="bandwidth of a cable in one direction: 6.8 GB/s, host links 40.8 GB/s (six interfaces, as we read "
-        "the source)",
-    )
+    bandwidth: GridBandwidths = product_bandwidth("6.8 GB/s", "40.8 GB/s", " (six interfaces, as we read the source)")
 
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        return (*rings(self.units, self.wrap), *UNIT)
+        return (*rings(self.units, self.wrap), *UNIT_DIMENSIONS)

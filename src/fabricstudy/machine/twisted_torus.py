@@ -26,22 +26,21 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import LATENCY, NodesPerRouter, Topology
+from .base import LATENCY_DESCRIPTION, NodesPerRouter, Topology
 from .graph import Machine
 from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
 from .requirements import MachineRequirements
 
-Ints = npt.NDArray[np.int64]
-Rows = tuple[tuple[int, ...], ...]
+TorusRows = tuple[tuple[int, ...], ...]
 
 
-def symmetric_twist(shape: tuple[int, ...]) -> Rows | None:
+def symmetric_twist(shape: tuple[int, ...]) -> TorusRows | None:
     """Return the twist that makes lengths of 1 : 2 symmetric in all dimensions; None for other lengths.
 
     Examples
@@ -56,7 +55,7 @@ def symmetric_twist(shape: tuple[int, ...]) -> Rows | None:
     return tuple(tuple(0 if is_long else short * target for target in long) for is_long in long)
 
 
-def modulo(points: Ints, shape: tuple[int, ...], twist: Rows) -> Ints:
+def modulo(points: Ints, shape: tuple[int, ...], twist: TorusRows) -> Ints:
     """Return the coordinates within the box of points of space, both int64 [points, dimensions]."""
     inside = points.copy()
     for along, length in enumerate(shape):
@@ -81,7 +80,7 @@ class TwistedTorusConfig(Topology):
     )
     nodes_per_router: NodesPerRouter = 1
     bandwidth: GridBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY)
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
@@ -92,7 +91,7 @@ class TwistedTorusConfig(Topology):
                     yield {"shape": shape, "nodes_per_router": nodes}
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> TorusRows:
         """The twist, as written or symmetric."""
         rows = self.twist or symmetric_twist(self.shape)
         assert rows is not None  # checked when it was made

@@ -1,13 +1,11 @@
 """Machines with the same number of nodes on each router, and single cables of one class."""
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from .base import LATENCY, LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
-from .graph import Machine
+from fabricstudy.core.arrays import Ints
 
-Ints = npt.NDArray[np.int64]
+from .base import LATENCY_DESCRIPTION, LinkBandwidths, LinkLatencies, NodesPerRouter, Topology, link_classes
+from .graph import Machine
 
 
 class UniformTopology(Topology):
@@ -15,7 +13,7 @@ class UniformTopology(Topology):
 
     nodes_per_router: NodesPerRouter
     bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY)
+    latency: LinkLatencies = Field(default_factory=LinkLatencies, description=LATENCY_DESCRIPTION)
 
     def pairs(self) -> tuple[Ints, Ints]:
         """Return the routers at both ends of each cable."""

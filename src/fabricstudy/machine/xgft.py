@@ -23,19 +23,17 @@ from math import prod
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY, EachClass, LinkClasses, Topology
+from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, Topology, default_latency
 from .graph import Machine
 from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
 from .requirements import MachineRequirements, halvings
 
-Int32s = npt.NDArray[np.int32]
 MAX_LEVELS = 8
 Count = Annotated[Whole, Field(ge=1, le=100_000)]
 
@@ -58,7 +56,7 @@ class LevelLatencies(EachClass):
         validate_default=True,
         description="upwards from a level, leaves first; one value, or one per level below the top",
     )
-    host_ns: Latency = Field("40 ns", alias="host", validate_default=True, description="between a node and its router")
+    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
@@ -121,7 +119,7 @@ class XgftConfig(Topology):
         (1,), description="parallel cables to each parent; one value, or one per level below the top"
     )
     bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY)
+    latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from fabricstudy.study.file import load_study
 from fabricstudy.study.plan_file import read_plan
 from fabricstudy.table.files import read_tables
 
-from .figure_style import Made
+from .figure_style import InputFiles
 from .page import write_report
 
 
@@ -27,10 +27,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--histories", type=Path, nargs="*", default=[], help="histories of scheduled runs, Parquet")
     args = parser.parse_args(arguments)
     plan = read_plan(load_study(args.study), args.plan)
-    made = Made(tuple(args.machines), tuple(args.workloads), tuple(args.histories))
+    inputs = InputFiles(tuple(args.machines), tuple(args.workloads), tuple(args.histories))
     source = args.study.read_bytes()
     tables = read_tables(args.tables)
-    write_report(plan, tables, source, str(args.study), args.out, made)
+    write_report(plan, tables, source, str(args.study), args.out, inputs)
     counts = tables.points.drop_duplicates("point_id")["status"].value_counts()
     lost = ", ".join(f"{count} {status}" for status, count in counts.drop(DONE, errors="ignore").items())
     ending = points_done(counts.get(DONE, 0), counts.sum()) + f" ({lost}: see Failures)" * bool(lost)

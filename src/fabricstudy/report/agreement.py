@@ -74,7 +74,7 @@ def slowdowns(tables: Tables) -> TextTable:
     return TextTable(("experiment", "job", *engines), rows, frozenset(range(2, 2 + len(engines))))
 
 
-def verdicts(tables: Tables) -> TextTable:
+def verdict_rows(tables: Tables) -> TextTable:
     """Return the verdict of each engine alone on each part of each claim, and whether all engines agree.
 
     An undecided verdict contradicts no other.

@@ -21,7 +21,7 @@ from . import figure_style
 _BAR = 0.84
 """Width of all bars at one label, as a share of the distance between labels."""
 
-EDGE = "#222222"
+EDGE_COLOUR = "#222222"
 _DOTTED = (0, (1, 1.6))
 
 
@@ -63,7 +63,7 @@ def draw_axis_figure(figure: Figure, tables: Tables) -> figure_style.Drawing:
 
 
 def _data(figure: Figure, tables: Tables) -> _Data:
-    seen, frame = figure_style.drawn_rows(figure, tables, figure.y)
+    observed, frame = figure_style.drawn_rows(figure, tables, figure.y)
     drawn = figure_style.mark_labels(frame, figure).assign(
         x=figure_style.axis_values(figure_style.labelled(frame, figure.x)),
         y=figure_style.in_unit(frame[VALUE], figure.y, figure.unit),
@@ -83,14 +83,14 @@ def _data(figure: Figure, tables: Tables) -> _Data:
     numeric = pd.api.types.is_numeric_dtype(drawn["x"])
     family, xs = figure_style.hue_families(drawn), figure_style.in_order(drawn["x"])
     x_log = numeric and (suits_log_scale(xs) if figure.x_log is None else figure.x_log)
-    basis = _basis(figure, seen, frame, drawn)
+    basis = _basis(figure, observed, frame, drawn)
     return _Data(drawn, basis, list(family), family, list(drawn["style"].unique()), numeric, xs, x_log)
 
 
-def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
+def _basis(figure: Figure, observed: Observations, frame: pd.DataFrame, drawn: pd.DataFrame) -> str:
     """Return points, seeds, meaning of the whiskers and missing points of a figure."""
-    parts, marks = [figure_style.sample_text(seen, frame)], ["x", "hue", "style", "column", "row"]
-    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in marks])
+    parts, marks = [figure_style.sample_text(observed, frame)], ["x", "hue", "style", "column", "row"]
+    over = figure_style.merged_axes(figure, observed, frame, [drawn[name] for name in marks])
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
         parts.append(f"whiskers: bounds of {wide} values" if wide else "all values exact")
@@ -103,7 +103,7 @@ def _basis(figure: Figure, seen: Observations, frame: pd.DataFrame, drawn: pd.Da
         parts.append(f"dotted: {_bound_text(figure)}{seeds}")
     parts += figure_style.dropped_note(drawn["y"], figure.y_log)
     parts += ["scales differ between panels"] * (not _same_y(figure, drawn))
-    return figure_style.footnote(figure, seen, frame, parts)
+    return figure_style.footnote(figure, observed, frame, parts)
 
 
 def _same_y(figure: Figure, drawn: pd.DataFrame) -> bool:
@@ -191,7 +191,7 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
         hue_order=data.hues, palette=[_shade(figure_style.colour(data.family, hue), level, parts) for hue in data.hues],
         saturation=1, estimator="median", errorbar=(lambda values: (values.min(), values.max())) if whole else None,
-        err_kws={"linewidth": 0.9, "color": EDGE}, capsize=0.25, legend=False, ax=axes, width=_BAR,
+        err_kws={"linewidth": 0.9, "color": EDGE_COLOUR}, capsize=0.25, legend=False, ax=axes, width=_BAR,
     )  # fmt: skip
     axes.set(xlabel="", ylabel="")
     for index, bars in enumerate(axes.containers[-len(data.hues) :]):
@@ -206,7 +206,7 @@ def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     for x, hue, bound in bounds.itertuples(index=False):
         middle = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
         ends = [middle - 0.42 * width, middle + 0.42 * width]
-        axes.plot(ends, [bound, bound], linestyle=(0, (1, 1)), color=EDGE, linewidth=1.6)
+        axes.plot(ends, [bound, bound], linestyle=(0, (1, 1)), color=EDGE_COLOUR, linewidth=1.6)
 
 
 def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
@@ -220,7 +220,7 @@ def _boxes(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
             centre = tick + (hue_index - (len(data.hues) - 1) / 2) * width
             axes.boxplot(
                 [values], positions=[centre], widths=0.85 * width, whis=(0, 100), patch_artist=True, manage_ticks=False,
-                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE},
+                boxprops={"facecolor": (*shade, 0.45), "linewidth": 0.9}, medianprops={"color": EDGE_COLOUR},
                 whiskerprops={"linewidth": 0.9}, capprops={"linewidth": 0.9},
             )  # fmt: skip
             # Steps of the golden ratio spread the points evenly and deterministically.

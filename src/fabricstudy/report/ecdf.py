@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.study.figures import EcdfFigure
 from fabricstudy.table.files import Tables
@@ -15,7 +16,7 @@ from fabricstudy.table.select import VALUE
 from . import figure_style
 from .text import number
 
-MAX_STEPS = 1000
+MAX_DRAWN_STEPS = 1000
 """Most steps of a line; a step is then lower than the line is wide."""
 
 
@@ -24,25 +25,25 @@ def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
     values, basis = _values(figure, tables)
     family = figure_style.hue_families(values)
     grid = figure_style.panels(figure, values)
-    words = [panel.describe(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
+    descriptions = [panel.describe(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
     x_label = figure_style.with_unit(str(figure.x), figure.x_label, figure.unit)
     handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
-    alt = f"Cumulative distribution: {x_label}. {'; '.join(words)}"
+    alt = f"Cumulative distribution: {x_label}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, x_label, "share of values", handles)
 
 
 def _values(figure: EcdfFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Return columns x, hue, family, column and row, one row a value, and the footnote."""
-    seen, frame = figure_style.drawn_rows(figure, tables, str(figure.x))
+    """Return columns x, hue, family, column and row, one row per value, and the footnote."""
+    observed, frame = figure_style.drawn_rows(figure, tables, str(figure.x))
     x = figure_style.in_unit(frame[VALUE], str(figure.x), figure.unit)
     values = figure_style.mark_labels(frame, figure).assign(x=x)
-    over = figure_style.merged_axes(figure, seen, frame, [values[name] for name in ("hue", "column", "row")])
-    parts = [f"{count_noun(len(values), 'value')} of {figure_style.sample_text(seen, frame)}"]
+    over = figure_style.merged_axes(figure, observed, frame, [values[name] for name in ("hue", "column", "row")])
+    parts = [f"{count_noun(len(values), 'value')} of {figure_style.sample_text(observed, frame)}"]
     parts += [f"pooled over {' and '.join(over)}"] * bool(over)
-    return values, figure_style.footnote(figure, seen, frame, parts + figure_style.dropped_note(x, figure.x_log))
+    return values, figure_style.footnote(figure, observed, frame, parts + figure_style.dropped_note(x, figure.x_log))
 
 
-def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def steps(values: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return the steps of an empirical distribution function and the shares from there on.
 
     Examples
@@ -52,8 +53,8 @@ def steps(values: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], npt.NDArray[n
     """
     distinct, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
     shares = np.cumsum(counts) / counts.sum()
-    if len(distinct) > MAX_STEPS:
-        chosen = np.searchsorted(shares, np.linspace(0, 1, MAX_STEPS + 1)[1:-1])
+    if len(distinct) > MAX_DRAWN_STEPS:
+        chosen = np.searchsorted(shares, np.linspace(0, 1, MAX_DRAWN_STEPS + 1)[1:-1])
         chosen = np.unique(np.append(chosen, len(distinct) - 1))
         distinct, shares = distinct[chosen], shares[chosen]
     return distinct, shares

@@ -68,13 +68,13 @@ class Drawing(NamedTuple):
     """A canvas, its alternative text, its footnote and the number of panels side by side."""
 
     canvas: Canvas
-    words: str
+    description: str
     basis: str
     panels: int
 
 
 @dataclass(frozen=True)
-class Made:
+class InputFiles:
     """Files other than tables that figures read: definitions of machines and workloads, histories of scheduled runs."""
 
     machines: tuple[Path, ...] = ()
@@ -82,16 +82,16 @@ class Made:
     histories: tuple[Path, ...] = ()
 
 
-NOTHING_MADE = Made()
+NO_FILES = InputFiles()
 
 
 class NothingToDraw(Exception):
     """A figure has no rows or runs, or too many; the message is the reason."""
 
 
-def no_rows(figure: TableFigure, *seen: Observations) -> NothingToDraw:
+def no_rows(figure: TableFigure, *observed: Observations) -> NothingToDraw:
     """Return the error of a figure that selects no row with a value."""
-    gap = next((observed.gap() for observed in seen if observed.gap()), "")
+    gap = next((selection.gap() for selection in observed if selection.gap()), "")
     return NothingToDraw(f"table {figure.table} has no such rows{'; ' * bool(gap)}{gap}")
 
 
@@ -101,15 +101,15 @@ def drawn_rows(figure: TableFigure, tables: Tables, column: str) -> tuple[Observ
     With `normalise_to` values are divided by the median over seeds of the reference points; values without one are left
     out.
     """
-    seen = observe(tables, figure, column)
-    frame, to = seen.frame, getattr(figure, "normalise_to", None)
+    observed = observe(tables, figure, column)
+    frame, to = observed.frame, getattr(figure, "normalise_to", None)
     if to:
-        shared = [name for name in seen.keys if name not in to]
+        shared = [name for name in observed.keys if name not in to]
         joined = join(frame, medians(frame[mask(frame, to)], shared), shared)
         frame = joined.assign(**{VALUE: joined[VALUE] / joined[AGAINST]})
     if frame.empty:
-        raise no_rows(figure, seen)
-    return seen, frame
+        raise no_rows(figure, observed)
+    return observed, frame
 
 
 def in_unit(values: Any, column: str, unit: str | None) -> Any:
@@ -169,9 +169,9 @@ class Panel(NamedTuple):
     labels: tuple[str, str]
     rows: pd.DataFrame
 
-    def describe(self, words: str) -> str:
-        """Return the labels followed by `words`."""
-        return ": ".join(text for text in (*self.labels, words) if text)
+    def describe(self, description: str) -> str:
+        """Return the labels followed by `description`."""
+        return ": ".join(text for text in (*self.labels, description) if text)
 
 
 class PanelGrid(NamedTuple):
@@ -182,7 +182,13 @@ class PanelGrid(NamedTuple):
     panels: list[Panel]
 
     def finished(
-        self, words: str, basis: str, x_label: str, y_label: str, handles: Sequence[Any], columns: int | None = None
+        self,
+        description: str,
+        basis: str,
+        x_label: str,
+        y_label: str,
+        handles: Sequence[Any],
+        columns: int | None = None,
     ) -> Drawing:
         """Add axis labels at the edges, a legend above the panels and the footnote."""
         for axes in self.axes[-1]:
@@ -191,7 +197,7 @@ class PanelGrid(NamedTuple):
             axes.set_ylabel(wrap_text(y_label, 32))
         add_legend(self.canvas, handles, columns)
         add_footnote(self.canvas, basis)
-        return Drawing(self.canvas, words, basis, self.axes.shape[1])
+        return Drawing(self.canvas, description, basis, self.axes.shape[1])
 
 
 def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share_y: bool = True) -> PanelGrid:
@@ -234,19 +240,19 @@ def colour(family: Mapping[str, str], hue: str) -> Any:
     return tuple(base * (1 - white) + white)
 
 
-def sample_text(seen: Observations, frame: pd.DataFrame) -> str:
+def sample_text(observed: Observations, frame: pd.DataFrame) -> str:
     """Count the points and seeds of the rows drawn."""
-    seeds = f", {count_noun(frame['seed'].nunique(), 'seed')}" * (seen.noun in SEEDED)
-    noun = "pair" if "pair" in seen.keys else seen.noun[:-1]
-    return f"n = {count_noun(drawn_count(seen, frame), noun)}{seeds}"
+    seeds = f", {count_noun(frame['seed'].nunique(), 'seed')}" * (observed.noun in SEEDED)
+    noun = "pair" if "pair" in observed.keys else observed.noun[:-1]
+    return f"n = {count_noun(drawn_count(observed, frame), noun)}{seeds}"
 
 
-def drawn_count(seen: Observations, frame: pd.DataFrame) -> int:
+def drawn_count(observed: Observations, frame: pd.DataFrame) -> int:
     """Return the number of points, machines, runs or rows of a frame."""
-    if seen.noun == "rows":
+    if observed.noun == "rows":
         return len(frame)
     ids = [name for name in ("point_id", "machine_id", "run_id") if name in frame][:1]
-    of_point = [key for key in seen.keys if key not in _OF_ROWS]
+    of_point = [key for key in observed.keys if key not in _OF_ROWS]
     return len(frame[[*ids, *of_point, "seed"]].drop_duplicates())
 
 
@@ -254,7 +260,7 @@ def dropped_note(values: pd.Series[Any], log: bool) -> list[str]:
     """Return a note on the values that a logarithmic scale cannot show. Raises NothingToDraw if these are all."""
     count = int((values <= 0).sum()) if log else 0
     if log and count == len(values):
-        raise NothingToDraw("no value is above zero, as a logarithmic scale needs")
+        raise NothingToDraw("no value is above zero; a logarithmic scale needs positive values")
     return [f"{count_noun(count, 'value')} not above zero cannot be drawn on a logarithmic scale"] * bool(count)
 
 
@@ -271,18 +277,22 @@ def hatch(index: int, count: int) -> str:
     return HATCHES[index % len(HATCHES)] if count > PLAIN_HUES else ""
 
 
-def merged_axes(figure: TableFigure, seen: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]) -> list[str]:
+def merged_axes(
+    figure: TableFigure, observed: Observations, frame: pd.DataFrame, marks: list[pd.Series[Any]]
+) -> list[str]:
     """Return the axes over which each mark is a median, the seeds first."""
-    groups = frame[[name for name in seen.keys if name not in figure.axes()]].groupby(marks, dropna=False)
+    groups = frame[[name for name in observed.keys if name not in figure.axes()]].groupby(marks, dropna=False)
     over = [str(name) for name, most in groups.nunique(dropna=False).max().items() if most > 1]
-    return ["seeds"] * (seen.noun in SEEDED and frame["seed"].nunique() > 1) + over
+    return ["seeds"] * (observed.noun in SEEDED and frame["seed"].nunique() > 1) + over
 
 
-def footnote(figure: TableFigure, seen: Observations, frame: pd.DataFrame, parts: Iterable[str]) -> str:
-    """Add to the parts of a footnote what is missing and, of a normalised figure, the number of pairs."""
-    notes, to = [*parts, seen.note()], getattr(figure, "normalise_to", None)
+def footnote(figure: TableFigure, observed: Observations, frame: pd.DataFrame, parts: Iterable[str]) -> str:
+    """Return a footnote: the parts, missing observations and, of a normalised figure, the number of pairs."""
+    notes, to = [*parts, observed.note()], getattr(figure, "normalise_to", None)
     if to:
-        pairs, planned = (len(rows.loc[~mask(rows, to), seen.keys].drop_duplicates()) for rows in (frame, seen.frame))
+        pairs, planned = (
+            len(rows.loc[~mask(rows, to), observed.keys].drop_duplicates()) for rows in (frame, observed.frame)
+        )
         notes.append(pair_count_text(pairs, planned) + "; points without reference left out" * (pairs < planned))
     return "; ".join(notes) + "."
 

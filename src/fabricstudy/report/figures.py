@@ -19,7 +19,7 @@ from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
 
 from . import axis_figures, ecdf, heatmap, job_figures, load_figures, machine_figures, machine_picture, scatter
-from .figure_style import NOTHING_MADE, STYLE, Drawing, Made, NothingToDraw
+from .figure_style import NO_FILES, STYLE, Drawing, InputFiles, NothingToDraw
 
 MAX_SMALL_BYTES = 120_000
 """A larger SVG of the machine at the top of the page becomes a PNG."""
@@ -41,11 +41,11 @@ class RenderedFigure:
     panels: int
 
 
-def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made = NOTHING_MADE) -> RenderedFigure:
+def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, inputs: InputFiles = NO_FILES) -> RenderedFigure:
     """Draw a figure; `basis` is the reason if nothing can be drawn. Machines and jobs need the plan and files."""
     with mpl.rc_context(STYLE):
         try:
-            canvas, words, basis, panels = _drawing(figure, tables, plan, made)
+            canvas, description, basis, panels = _drawing(figure, tables, plan, inputs)
         except NothingToDraw as reason:
             return RenderedFigure(figure, b"", b"", "", f"Nothing to draw: {reason}.", 1)
         svg, pdf = io.BytesIO(), io.BytesIO()
@@ -53,7 +53,7 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, made: Made
         # The layout is done; computing it again takes as long as drawing.
         canvas.set_layout_engine("none")
         canvas.savefig(pdf, format="pdf", metadata={"CreationDate": None, "Title": figure.title})
-    return RenderedFigure(figure, svg.getvalue(), pdf.getvalue(), f"{words}.", basis, panels)
+    return RenderedFigure(figure, svg.getvalue(), pdf.getvalue(), f"{description}.", basis, panels)
 
 
 def draw_small_machine(machine: Machine) -> tuple[bytes, str]:
@@ -62,23 +62,23 @@ def draw_small_machine(machine: Machine) -> tuple[bytes, str]:
     Raises ConfigError if the machine is too large to be drawn.
     """
     with mpl.rc_context(STYLE):
-        canvas, words = machine_picture.small_picture(machine)
+        canvas, description = machine_picture.small_picture(machine)
         image = io.BytesIO()
-        canvas.savefig(image, format="svg", metadata={"Date": None, "Title": words})
+        canvas.savefig(image, format="svg", metadata={"Date": None, "Title": description})
         if image.tell() > MAX_SMALL_BYTES:
             image = io.BytesIO()
             canvas.savefig(image, format="png", dpi=200, metadata={"Software": None})
-    return image.getvalue(), words
+    return image.getvalue(), description
 
 
-def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, made: Made) -> Drawing:
+def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, inputs: InputFiles) -> Drawing:
     match figure:
         case MachineFigure():
             assert plan is not None
-            return machine_figures.draw_machine_figure(figure, tables, plan, made)
+            return machine_figures.draw_machine_figure(figure, tables, plan, inputs)
         case JobsFigure() | EcdfFigure(draws_jobs=True):
             assert plan is not None
-            return job_figures.draw_job_figure(figure, tables, plan, made)
+            return job_figures.draw_job_figure(figure, tables, plan, inputs)
         case EcdfFigure():
             return ecdf.draw_ecdf(figure, tables)
         case ScatterFigure():

@@ -143,7 +143,7 @@ class Effects:
             rows.append([effect.axis, *numbers, effect.where, best])
         if rows and self.noise:
             rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), "", "", ""])
-        head = ["choice", "factor, median", "max", "comparisons", "max at", "comparisons won or tied"]
+        head = ["axis", "factor, median", "max", "comparisons", "max at", "best or tied in"]
         return TextTable(head, rows, frozenset((1, 2, 3)))
 
 
@@ -224,16 +224,16 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
         if name in ADDED_EXPERIMENTS:
             continue
         selection = metric.selection.model_copy(update={"experiment": str(name)})
-        seen = observe(tables, selection, metric.column)
-        of_point = [*seen.keys, "seed"]
-        frame = seen.frame[[*of_point, "point_id", VALUE]].assign(experiment=name, **{_WORK: 1.0})
+        observed = observe(tables, selection, metric.column)
+        of_point = [*observed.keys, "seed"]
+        frame = observed.frame[[*of_point, "point_id", VALUE]].assign(experiment=name, **{_WORK: 1.0})
         if column_unit(metric.column) in ("nanosecond", "byte"):  # they grow with the bytes of a point
             of_bytes = {"table": "jobs", "reduce_jobs": "each" if selection.reduce_jobs == "each" else "sum"}
             sent = observe(tables, selection.model_copy(update=of_bytes), "bytes").frame
             work = sent.set_index([*of_point, "point_id"])[VALUE]
             frame[_WORK] = work.reindex(pd.MultiIndex.from_frame(frame[[*of_point, "point_id"]])).to_numpy()
         frames += [frame[frame[VALUE] > 0]] * bool((frame[VALUE] > 0).any())
-        keys += [key for key in seen.keys if key not in keys]
+        keys += [key for key in observed.keys if key not in keys]
     rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=[*keys, VALUE])
     return rows.reindex(columns=list(dict.fromkeys([*keys, *rows]))), keys
 
@@ -284,7 +284,7 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
         return Unranked(axis, "no two of its points are equal in all else")
     work = paired.groupby([*equal, axis])[_WORK].transform("median").groupby([paired[key] for key in equal])
     same = paired[work.transform("max") == work.transform("min")]
-    asked, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
+    planned, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
     if same.empty and unit == "nanosecond" and (paired[_WORK] > 0).all():
         paired, by_rate = paired.assign(**{VALUE: paired[VALUE] / paired[_WORK]}), True
     elif same.empty:
@@ -301,7 +301,7 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
     times = {str(label): int(count) for label, count in _ties(values, least, most).sum().items()}
     middle, largest = float(ratio.median()), float(ratio.max())
-    return Effect(axis, middle, largest, where, len(values), times, by_rate, asked - len(values))
+    return Effect(axis, middle, largest, where, len(values), times, by_rate, planned - len(values))
 
 
 def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:
@@ -412,13 +412,13 @@ def _named(axis: str, meanings: Mapping[str, str]) -> str:
 
 
 def _best(effect: Effect) -> str:
-    """Name the best labels, all that tie."""
+    """Return a text with the best label and those tied with it."""
     if len(effect.best) == len(effect.times_best) and effect.best_in == effect.comparisons:
         text = "No label is better than another beyond run-to-run variation"
     else:
         tie = ", tied within run-to-run variation," * (len(effect.best) > 1)
         among = f"{effect.best_in} of {count_noun(effect.comparisons, 'comparison')}{' each' * (len(effect.best) > 1)}"
-        text = f"Best{tie or ' or tied:'} {join_words(effect.best)} in {among}"
+        text = f"Best{tie or ' or tied:'} {effect.axis} {join_words(effect.best)} in {among}"
     if effect.left_out:
         text += f" ({effect.left_out} more left out: their points send different numbers of bytes)"
     return text

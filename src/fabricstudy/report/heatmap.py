@@ -31,20 +31,20 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
     width = max((0.62 * len(xs) + 1.6) * columns, 2.6 * columns, 4.1) + 0.9
     grid.canvas.set_size_inches(width, (0.36 * len(ys) + 1.1) * rows + 0.8)
     colours = _colours(figure, cells["value"])
-    words = []
+    descriptions = []
     for panel in grid.panels:
         field = panel.rows.pivot(index="y", columns="x", values="value").reindex(index=ys, columns=xs)
         _panel(panel.axes, field, colours, width / columns - 1.6)
-        words.append(panel.describe(_words(field)))
+        descriptions.append(panel.describe(_words(field)))
     label = figure_style.with_unit(figure.value, figure.value_label, figure.unit)
     grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(figure_style.wrap_text(label, 32))
-    alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(words)}"
+    alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, figure.x_label or figure.x, figure.y_label or figure.y, ())
 
 
 def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
-    """Return columns x, y, column, row and value, one row a cell, and the footnote."""
-    seen, frame = figure_style.drawn_rows(figure, tables, figure.value)
+    """Return columns x, y, column, row and value, one row per cell, and the footnote."""
+    observed, frame = figure_style.drawn_rows(figure, tables, figure.value)
     drawn = figure_style.mark_labels(frame, figure).assign(
         y=figure_style.axis_values(figure_style.labelled(frame, figure.y)),
         x=figure_style.axis_values(figure_style.labelled(frame, figure.x)),
@@ -52,10 +52,10 @@ def _cells(figure: HeatmapFigure, tables: Tables) -> tuple[pd.DataFrame, str]:
     )
     keys = ["row", "column", "y", "x"]
     cells: pd.DataFrame = drawn.groupby(keys, sort=False)["value"].median().reset_index()
-    over = figure_style.merged_axes(figure, seen, frame, [drawn[name] for name in keys])
-    parts = [figure_style.sample_text(seen, frame), *([f"median over {' and '.join(over)}"] if over else [])]
+    over = figure_style.merged_axes(figure, observed, frame, [drawn[name] for name in keys])
+    parts = [figure_style.sample_text(observed, frame), *([f"median over {' and '.join(over)}"] if over else [])]
     parts += figure_style.dropped_note(cells["value"], figure.log)
-    return cells, figure_style.footnote(figure, seen, frame, parts)
+    return cells, figure_style.footnote(figure, observed, frame, parts)
 
 
 def _colours(figure: HeatmapFigure, values: pd.Series[Any]) -> ScalarMappable:

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.quantities import DAY_S, HOUR_S
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.study.drawn import drawn_runs
@@ -22,11 +23,10 @@ from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 
-from .figure_style import Drawing, Made, NothingToDraw, add_footnote
+from .figure_style import Drawing, InputFiles, NothingToDraw, add_footnote
 
-DAY_S, HOUR_S = 86400.0, 3600.0
 MAX_BOXES = 2000
-"""More cannot be distinguished, and make the page slow."""
+"""More boxes cannot be distinguished, and slow the page down."""
 
 CAUSES = {"cables": "#d55e00", "held": "#e69f00", "scattered": "#999999", "empty": "#eeeeee"}
 """Colours of the causes of idle midplanes, from the bottom of the stack."""
@@ -37,23 +37,23 @@ _CAUSE_LABELS = {
 
 _HATCHED: dict[str, Any] = {"facecolor": "none", "edgecolor": CAUSES["cables"], "hatch": "////"}
 
-Run = tuple[RunRow, History]
+DrawnRun = tuple[RunRow, History]
 Window = tuple[float, float]
-Panels = Mapping[str, Sequence[Run]]
+RunPanels = Mapping[str, Sequence[DrawnRun]]
 
 
-def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
+def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw a figure of the jobs of single runs."""
-    panels = _panels(figure, plan, tables, made.histories)
-    canvas, words = draw_runs(figure, panels)
+    panels = _panels(figure, plan, tables, inputs.histories)
+    canvas, description = draw_runs(figure, panels)
     rows = [row for runs in panels.values() for row, _ in runs]
     basis = f"n = {count_noun(len(rows), 'run')}, seed {rows[0].seed}."
     add_footnote(canvas, basis)
     names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
-    return Drawing(canvas, f"{names[figure.kind]}. {words}", basis, len(panels))
+    return Drawing(canvas, f"{names[figure.kind]}. {description}", basis, len(panels))
 
 
-def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> Panels:
+def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> RunPanels:
     """Return the runs of one seed by the label of the figure's columns. Raises NothingToDraw if one is not done."""
     chosen = drawn_runs(figure, plan.run_rows)
     if not chosen:
@@ -66,7 +66,7 @@ def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histori
     return {label_text(label): [(row, known[row.run_id]) for row in rows] for label, rows in chosen.items()}
 
 
-def draw_runs(figure: JobsFigure | EcdfFigure, panels: Panels) -> tuple[Canvas, str]:
+def draw_runs(figure: JobsFigure | EcdfFigure, panels: RunPanels) -> tuple[Canvas, str]:
     """Draw all panels of a figure; return the canvas and its alternative text."""
     colours = _class_colours(panels)
     columns, is_ecdf = len(panels), figure.kind == "ecdf"
@@ -75,10 +75,10 @@ def draw_runs(figure: JobsFigure | EcdfFigure, panels: Panels) -> tuple[Canvas, 
     labels = {"timeline": ("nodes", "jobs waiting"), "gantt": ("midplane",), "ecdf": ("share of jobs",)}[figure.kind]
     ratios = [4, 1][: len(labels)]
     grid = canvas.subplots(len(labels), columns, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
-    words = []
+    descriptions = []
     for axes, (label, runs) in zip(grid.T, panels.items(), strict=True):
-        panel_words = _draw_panel(figure, list(axes), runs, colours)
-        words.append(f"{label}: {panel_words}" if label else panel_words)
+        description = _draw_panel(figure, list(axes), runs, colours)
+        descriptions.append(f"{label}: {description}" if label else description)
         if label:
             axes[0].set_title(f"{figure.columns}: {label}")
         axes[-1].set_xlabel("wait (h)" if is_ecdf else "days from the start of the trace")
@@ -87,11 +87,11 @@ def draw_runs(figure: JobsFigure | EcdfFigure, panels: Panels) -> tuple[Canvas, 
     handles = _handles(figure, grid[0][0], colours)
     if handles:
         canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
-    return canvas, "; ".join(words)
+    return canvas, "; ".join(descriptions)
 
 
 def _draw_panel(
-    figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[Run], colours: Mapping[int, Any]
+    figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[DrawnRun], colours: Mapping[int, Any]
 ) -> str:
     """Draw the runs of one panel; return its alternative text."""
     if isinstance(figure, EcdfFigure):
@@ -107,7 +107,7 @@ def _draw_panel(
     return (_timeline if figure.kind == "timeline" else _gantt)(axes, run, window, colours)
 
 
-def _class_colours(panels: Panels) -> dict[int, Any]:
+def _class_colours(panels: RunPanels) -> dict[int, Any]:
     """Return a colour for each job size class, darker for larger classes."""
     sizes = np.unique(np.concatenate([run.class_nodes for runs in panels.values() for _, run in runs]))
     classes = sizes[sizes > 0].tolist()
@@ -116,7 +116,7 @@ def _class_colours(panels: Panels) -> dict[int, Any]:
 
 def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[int, Any]) -> str:
     upper, lower = axes
-    instants = run.instants
+    instants = run.utilisation
     inside = _instants_within(run, window)
     days = np.maximum(instants.time_s[inside], window[0]) / DAY_S
     idle = {cause: getattr(instants, cause)[inside] * run.partitions.block_nodes for cause in CAUSES}
@@ -137,13 +137,13 @@ def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mappi
 
 def _instants_within(run: History, window: Window) -> slice:
     """Return the instants in a window, and the last one before it, whose state lasts into the window."""
-    first, last = (int(np.searchsorted(run.instants.time_s, bound_s, "right")) for bound_s in window)
+    first, last = (int(np.searchsorted(run.utilisation.time_s, bound_s, "right")) for bound_s in window)
     return slice(max(first - 1, 0), last)
 
 
-def busy_nodes(run: History, size: int) -> npt.NDArray[np.int64]:
+def busy_nodes(run: History, size: int) -> Ints:
     """Return how many nodes of partitions of one size are in use from each instant to the next."""
-    of_size, time_s = run.class_nodes == size, run.instants.time_s
+    of_size, time_s = run.class_nodes == size, run.utilisation.time_s
     started, ended = (np.sort(side_s[of_size]) for side_s in (run.start_s, run.end_s))
     running = np.searchsorted(started, time_s, "right") - np.searchsorted(ended, time_s, "right")
     return running.astype(np.int64) * size
@@ -155,8 +155,8 @@ def _gantt(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[
     boxes = list(_boxes(run, window))
     blocked = list(blocked_by_cables(run, window))
     if len(boxes) + len(blocked) > MAX_BOXES:
-        words = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be distinguished"
-        raise NothingToDraw(f"{words}; narrow it with from and to until there are at most {MAX_BOXES:,}")
+        description = f"{len(boxes) + len(blocked):,} boxes in the window are too many to be distinguished"
+        raise NothingToDraw(f"{description}; narrow it with from and to until there are at most {MAX_BOXES:,}")
     (ax,) = axes
     for start_s, end_s, low, high, size in boxes:
         ax.fill_between([start_s / DAY_S, end_s / DAY_S], low, high, color=colours[size], ec="white", linewidth=0.4)
@@ -181,7 +181,7 @@ def _boxes(run: History, window: Window) -> Iterator[tuple[float, float, int, in
 def blocked_by_cables(run: History, window: Window) -> Iterator[tuple[float, float, int]]:
     """Yield the spans in which a midplane is idle for lack of cables, by their ends: start, end, midplane."""
     assert isinstance(run.partitions, Partitions)
-    time_s = run.instants.time_s
+    time_s = run.utilisation.time_s
     instants = _instants_within(run, window)
     idle = [_idle_for_cables(run, float(now_s)) for now_s in time_s[instants]]
     padded = np.pad(np.reshape(np.array(idle, dtype=bool), (-1, run.partitions.midplanes)), ((1, 1), (0, 0)))
@@ -192,7 +192,7 @@ def blocked_by_cables(run: History, window: Window) -> Iterator[tuple[float, flo
         yield float(edges_s[start[span]]), float(edges_s[end[span]]), int(midplane[span])
 
 
-def _idle_for_cables(run: History, now_s: float) -> npt.NDArray[np.bool_]:
+def _idle_for_cables(run: History, now_s: float) -> Bools:
     """Return the midplanes on which a waiting job has a partition of free midplanes, but none with free cables, too."""
     assert isinstance(run.partitions, Partitions)
     partitions = run.partitions
@@ -204,15 +204,15 @@ def _idle_for_cables(run: History, now_s: float) -> npt.NDArray[np.bool_]:
     has_all = has_midplanes & (on_cables @ cables_used.astype(np.int64) == 0)
     waiting = (run.submit_s <= now_s) & (run.start_s > now_s)
     idle = np.zeros(partitions.midplanes, dtype=bool)
-    for variants in np.unique(run.takes[waiting], axis=0):
-        for size in np.unique(run.class_nodes[waiting & (run.takes == variants).all(axis=1)]):
+    for variants in np.unique(run.eligible[waiting], axis=0):
+        for size in np.unique(run.class_nodes[waiting & (run.eligible == variants).all(axis=1)]):
             usable = (partitions.nodes == size) & variants[partitions.variant]
             nearly, wholly = (on_midplanes[usable & free].sum(axis=0) > 0 for free in (has_midplanes, has_all))
             idle |= nearly & ~wholly
     return idle & ~used
 
 
-def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
+def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[DrawnRun]) -> str:
     series = list(_series(figure, runs))
     lines = []
     for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
@@ -228,10 +228,10 @@ def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[Run]) -> str:
     return "; ".join(lines)
 
 
-def _series(figure: EcdfFigure, runs: Sequence[Run]) -> Iterator[tuple[str, npt.NDArray[np.float64]]]:
+def _series(figure: EcdfFigure, runs: Sequence[DrawnRun]) -> Iterator[tuple[str, Floats]]:
     """Return the labels of the lines of a panel, and the waits of their jobs."""
     by_class, chosen = "class_nodes" in figure.hue, figure.where.get("class_nodes")
-    waits: dict[str, list[npt.NDArray[np.float64]]] = {}
+    waits: dict[str, list[Floats]] = {}
     for row, run in runs:
         for size in np.unique(run.class_nodes[run.ran]) if by_class else [0]:
             if by_class and chosen is not None and not fulfils(int(size), chosen):

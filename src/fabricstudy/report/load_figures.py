@@ -20,13 +20,13 @@ _STATES = ("steady", "unsteady", "saturated")
 
 def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing:
     """Draw latency or accepted load against offered load."""
-    seen, points = _points(figure, tables)
+    observed, points = _points(figure, tables)
     latency = figure.kind == "load-latency"
     factor = unit_factor(figure.y, figure.unit) if figure.unit else 1.0
     family = figure_style.hue_families(points)
     top = figure.y_max * float(points["zero_load_ns"].max()) * factor
     grid = figure_style.panels(figure, points)
-    words = []
+    descriptions = []
     for panel in grid.panels:
         lines = [
             _latency_line(panel.axes, rows.assign(y=rows[figure.y] * factor), top, factor, _look(family, str(hue)))
@@ -34,34 +34,43 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
             else _throughput_line(panel.axes, rows, _look(family, str(hue)))
             for hue, rows in panel.rows.groupby("hue", sort=False)
         ]
-        words.append(panel.describe(", ".join(lines)))
+        descriptions.append(panel.describe(", ".join(lines)))
         panel.axes.set_xlim(0, 1.02)
         panel.axes.set_ylim(0, top if latency else 1.02)
     y_label = figure_style.with_unit(figure.y, None, figure.unit) if latency else "accepted load (worst node thin)"
     handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
-    alt = f"{y_label} against offered load. {'; '.join(words)}"
+    alt = f"{y_label} against offered load. {'; '.join(descriptions)}"
     columns = [points[name] for name in ("hue", "column", "row", "offered_load")]
-    over = figure_style.merged_axes(figure, seen, seen.frame, columns) if len(columns[0]) == len(seen.frame) else []
-    parts = [figure_style.sample_text(seen, seen.frame), *[f"medians over {' and '.join(over)}"] * bool(over)]
+    over = (
+        figure_style.merged_axes(figure, observed, observed.frame, columns)
+        if len(columns[0]) == len(observed.frame)
+        else []
+    )
+    parts = [
+        figure_style.sample_text(observed, observed.frame),
+        *[f"medians over {' and '.join(over)}"] * bool(over),
+    ]
     hollow = points["state"].value_counts()
     parts += [f"hollow: {hollow.get('saturated', 0)} saturated, {hollow.get('unsteady', 0)} unsteady"]
     parts += ["dashed: without load; dotted: saturation bound" if latency else "dotted: saturation bound"]
-    return grid.finished(alt, figure_style.footnote(figure, seen, seen.frame, parts), "offered load", y_label, handles)
+    return grid.finished(
+        alt, figure_style.footnote(figure, observed, observed.frame, parts), "offered load", y_label, handles
+    )
 
 
 def _points(figure: LoadFigure, tables: Tables) -> tuple[Observations, pd.DataFrame]:
-    """Return the rows of the table, and their medians over seeds with the worst state; one row a mark."""
-    seen, rows = figure_style.drawn_rows(figure, tables, "offered_load")
+    """Return the rows of the table, and their medians over seeds with the worst state; one row per mark."""
+    observed, rows = figure_style.drawn_rows(figure, tables, "offered_load")
     numbers = list(dict.fromkeys((*_LOADS, figure.y)))
     worst = rows["state"].map(_STATES.index)
-    groups = rows.assign(worst=worst).groupby(seen.keys, sort=False, dropna=False) if seen.keys else None
+    groups = rows.assign(worst=worst).groupby(observed.keys, sort=False, dropna=False) if observed.keys else None
     if groups is None:
         points = rows.assign(worst=worst)[[*numbers, "worst"]].median().to_frame().T
     else:
         points = groups[[*numbers]].median().join(groups["worst"].max()).reset_index()
     labels = {str(name): column for name, column in figure_style.mark_labels(points, figure).items()}
     points = points.assign(state=[_STATES[int(worst)] for worst in points["worst"]], **labels)
-    return seen, points.sort_values("offered_load", kind="stable")
+    return observed, points.sort_values("offered_load", kind="stable")
 
 
 def _look(family: dict[str, str], hue: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Figures of the machines of single points, with their jobs and simulated link loads."""
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Int32s
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
@@ -15,8 +15,8 @@ from fabricstudy.table.select import label_text
 from fabricstudy.workload.allocation.request import NO_JOB
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
 
-from .figure_style import Drawing, Made, NothingToDraw
-from .machine_picture import Floats, Scene, draw_machines
+from .figure_style import Drawing, InputFiles, NothingToDraw
+from .machine_picture import Scene, draw_machines
 
 MAX_PANELS = 8
 """More machines side by side cannot be read."""
@@ -24,7 +24,7 @@ MAX_PANELS = 8
 _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 
-def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, made: Made) -> Drawing:
+def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw the machines of points."""
     chosen = drawn_points(figure, plan.rows)
     if not chosen:
@@ -34,22 +34,22 @@ def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, made:
     scenes = []
     for label, row in chosen.items():
         planned = plan.points[row.point_id]
-        machine = read_machine(made.machines, planned.machine_id)
-        holder = _holder(planned.point, machine, made)
+        machine = read_machine(inputs.machines, planned.machine_id)
+        holder = _holder(planned.point, machine, inputs)
         load = None if figure.load is None else _load(_COLUMN[figure.load], row.point_id, machine, tables)
         title = f"{figure.columns}: {label_text(label)}" if figure.columns else ""
         scenes.append(Scene(machine, row.job_names, holder, load, title))
     try:
-        canvas, words, basis = draw_machines(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
+        canvas, description, basis = draw_machines(scenes, figure.load, f"seed {next(iter(chosen.values())).seed}")
     except ConfigError as reason:
         raise NothingToDraw(str(reason)) from None
-    return Drawing(canvas, f"Machine. {words}", basis, min(len(scenes), 2))
+    return Drawing(canvas, f"Machine. {description}", basis, min(len(scenes), 2))
 
 
-def _holder(point: Point, machine: Machine, made: Made) -> npt.NDArray[np.int32]:
+def _holder(point: Point, machine: Machine, inputs: InputFiles) -> Int32s:
     """Return the job of each node, `NO_JOB` if idle, int32 [nodes]."""
     ids = WorkloadIds().of(point)
-    placed = read_placements(made.workloads, ids)
+    placed = read_placements(inputs.workloads, ids)
     holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     for index, identity in enumerate(ids):
         placement = placed[identity]

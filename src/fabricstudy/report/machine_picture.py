@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import seaborn as sns
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -17,6 +16,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, Patch, Wedge
 
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
@@ -29,10 +29,8 @@ from .layouts.base import WITHIN
 from .text import number
 
 Load = Literal["bytes", "stall"]
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
-IDLE, BARE, EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
+IDLE, BARE, NODE_EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
 ROUTER = "#8c8c8c"
 LOAD_COLOURS = ListedColormap(colormaps["magma_r"](np.linspace(0.12, 1.0, 256)))
 """Without the lightest colours, invisible on white."""
@@ -69,7 +67,7 @@ class Scene:
 
     machine: Machine
     jobs: tuple[str, ...] = ()
-    holder: Ints | None = None
+    holder: Int32s | None = None
     load: Floats | None = None
     title: str = ""
     labels: bool = False
@@ -121,13 +119,13 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     grid = canvas.subplots(rows, columns, squeeze=False)
     scale = _scale(scenes, load)
     inks = _inks(scenes, scale is None)
-    words = []
+    descriptions = []
     for axes, scene in zip(grid.flat, scenes, strict=False):
         _panel(axes, scene, inks, scale)
         layout = scene.layout
         drawn = f"drawn as {count_noun(len(layout.positions), 'spot')} and {count_noun(layout.lines, 'line')}"
         facts = ", ".join(filter(None, [slow_cables_in_words(scene.machine), *scene.sizes, drawn]))
-        words.append(": ".join(filter(None, (scene.title, facts))))
+        descriptions.append(": ".join(filter(None, (scene.title, facts))))
     for axes in grid.flat[len(scenes) :]:
         axes.set_visible(False)
     add_legend(canvas, _handles(scenes, inks))
@@ -137,7 +135,7 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     notes = dict.fromkeys(note for scene in scenes for note in _legend_notes(scene, load))
     footnote = f"{'; '.join([*[basis] * bool(basis), *notes])}."
     add_footnote(canvas, footnote)
-    return canvas, "; ".join(words), footnote
+    return canvas, "; ".join(descriptions), footnote
 
 
 def small_picture(machine: Machine) -> tuple[Canvas, str]:
@@ -180,7 +178,7 @@ def _inks(scenes: Sequence[Scene], by_class: bool) -> tuple[dict[str, Any], list
     return dict(zip(names, palette, strict=False)), palette[len(names) : count]
 
 
-def cables_of_lines(machine: Machine, layout: Layout) -> npt.NDArray[np.int64]:
+def cables_of_lines(machine: Machine, layout: Layout) -> Ints:
     """Return the number of cables of each line, [lines]."""
     drawn = layout.line_of_row != WITHIN
     counts = np.bincount(layout.line_of_row[drawn], weights=machine.cable_count[drawn], minlength=layout.lines)
@@ -193,7 +191,7 @@ def load_of_lines(load: Floats, layout: Layout) -> Floats:
     return _largest(load, drawn, layout.line_of_row[drawn], layout.lines)
 
 
-def _largest(load: Floats, rows: npt.NDArray[np.bool_], part: npt.NDArray[np.int64], parts: int) -> Floats:
+def _largest(load: Floats, rows: Bools, part: Ints, parts: int) -> Floats:
     """Return the largest load of a directed link among the rows of each part, [parts]."""
     largest = np.zeros(parts)
     np.maximum.at(largest, part, load.reshape(-1, 2).max(axis=1)[rows])
@@ -272,7 +270,7 @@ def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None)
     within = _load_within(scene)
     patches: list[tuple[Patch, Any, Any]] = []
     for spot, (centre, nodes) in enumerate(zip(layout.positions, scene.job_nodes, strict=True)):
-        edge = EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
+        edge = NODE_EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
         present = np.flatnonzero(nodes)
         if len(present) < 2:
             patches.append((Circle(tuple(centre), layout.radius), fills[present[0]] if len(present) else BARE, edge))
@@ -306,7 +304,7 @@ def _handles(scenes: Sequence[Scene], inks: tuple[dict[str, Any], list[Any]]) ->
     idle = jobs and any(scene.holder is not None and (scene.holder == NO_JOB).any() for scene in scenes)
     spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER)] * (bare and not jobs)
     spots += [("without nodes", BARE)] * bare
-    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": EDGE}
+    plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": NODE_EDGE}
     return handles + [Line2D([], [], color=ink, label=label, **plain) for label, ink in spots]
 
 

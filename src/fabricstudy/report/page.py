@@ -33,7 +33,7 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
 from .explorer import as_choices, explorer
-from .figure_style import NOTHING_MADE, Made
+from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
@@ -60,7 +60,7 @@ _MOST_ANALYSIS_ROWS = 120
 
 
 def render(
-    plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: bytes, name: str, made: Made = NOTHING_MADE
+    plan: Plan, tables: Tables, drawn: Sequence[RenderedFigure], source: bytes, name: str, inputs: InputFiles = NO_FILES
 ) -> str:
     """Return the page's HTML; `source` is the content of the study file, `name` its path as on the command line."""
     study = plan.study
@@ -79,7 +79,7 @@ def render(
     return environment.get_template("page.html.j2").render(
         study=study,
         source=source.decode("utf-8", "replace"),
-        head=study_setup.head(study, plan, tables.points),
+        head=study_setup.study_overview(study, plan, tables.points),
         experiments=study_setup.experiments(study, tables.points),
         parameters=study_setup.parameters(study, plan, tables.points),
         claims=_claims(tables.claims),
@@ -97,7 +97,7 @@ def render(
             *spot_check_summary(tables),
             *resolution_check_summary(tables),
         ],
-        machine=_machine_picture(plan, made),
+        machine=_machine_picture(plan, inputs),
         lead=None if lead is None else pictures[0],
         figures=pictures if lead is None else pictures[1:],
         explorer=explorer(tables),
@@ -107,11 +107,11 @@ def render(
         below_one=times.below_one(tables.interference),
         below_bounds=times.below_bounds(tables.jobs),
         bounds=times.bounds(tables.jobs),
-        predictors=times.predictors(tables),
+        predictors=times.predictor_summary(tables),
         agreement=agreement.ratios(tables),
         slowdown_ratios=agreement.slowdown_ratios(tables),
         slowdowns=agreement.slowdowns(tables),
-        agreement_verdicts=agreement.verdicts(tables),
+        agreement_verdicts=agreement.verdict_rows(tables),
         differences=agreement.differences(plan, tables),
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
@@ -213,14 +213,14 @@ def _embedded(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _machine_picture(plan: Plan, made: Made) -> dict[str, str] | None:
+def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
     """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
     machine_id, config = next(iter(plan.machines.items()), ("", None))
     if config is None or config.routers > MAX_ROUTERS_DRAWN:
         return None
     try:
         content, words = draw_small_machine(
-            read_machine(made.machines, machine_id) if made.machines else config.build()
+            read_machine(inputs.machines, machine_id) if inputs.machines else config.build()
         )
     except ConfigError:
         return None
@@ -292,16 +292,18 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     ]
 
 
-def write_report(plan: Plan, tables: Tables, source: bytes, name: str, folder: Path, made: Made = NOTHING_MADE) -> None:
+def write_report(
+    plan: Plan, tables: Tables, source: bytes, name: str, folder: Path, inputs: InputFiles = NO_FILES
+) -> None:
     """Draw the figures of a study and write them and then the page into `folder`."""
     pictures = folder / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     for old in pictures.glob("*.*"):
         old.unlink()
-    drawn = [draw(figure, tables, plan, made) for figure in plan.study.report_figures]
+    drawn = [draw(figure, tables, plan, inputs) for figure in plan.study.report_figures]
     for picture in drawn:
         for suffix, content in (("svg", picture.svg), ("pdf", picture.pdf)):
             if content:
                 (pictures / f"{picture.figure.id}.{suffix}").write_bytes(content)
     with atomic_text(folder / "index.html") as page:
-        page.write(render(plan, tables, drawn, source, name, made))
+        page.write(render(plan, tables, drawn, source, name, inputs))

@@ -60,7 +60,7 @@ def _across(figure: ScatterFigure, tables: Tables, keys: list[str]) -> tuple[Obs
 
 
 class _Marks(NamedTuple):
-    """Columns x, y, low, high, hue, family, style, column, row and front, one row a mark; seeds from low to high.
+    """Columns x, y, low, high, hue, family, style, column, row and front, one row per mark; seeds from low to high.
 
     `lost` names the marks without x, which are not drawn; `basis` is the footnote.
     """

@@ -10,6 +10,7 @@ import pandas as pd
 
 from fabricstudy.core.columns import DONE
 from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.quantities import HOUR_S
 from fabricstudy.study.model import Study
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
@@ -17,7 +18,6 @@ from fabricstudy.table.select import label_text
 
 from .text import NO_NUMBER, TextTable, VaryingAxis, number, varying_axes
 
-HOUR_S = 3600.0
 _SHARES = ("utilisation", "useful_utilisation", "idle_no_cables", "idle_reserved", "idle_fragmented", "idle_no_jobs")
 _LIST_FACTS = (
     "class_nodes", "partitions", "concurrent_max", "concurrent_share", "cables", "conflicts", "bisection_links",

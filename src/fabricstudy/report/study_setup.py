@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
@@ -20,14 +22,14 @@ from fabricstudy.table.select import label_text
 from .figure_style import column_text, truncate_label
 from .text import TextTable, VaryingAxis, named, varying_axes
 
-SECTIONS = ("offered", "network", "engine", "routing", "machine")
+SETUP_ORDER = ("offered", "network", "engine", "routing", "machine")
 """Parts of a point with parameters; jobs are in another table."""
 
 _MOST_VALUES, _MOST_JOBS = 5, 4
 _UNITS = {"nanosecond": "ns us ms s", "byte": "B kB MB GB TB", "byte/second": "B/s kB/s MB/s GB/s TB/s"}
 
 
-def head(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
+def study_overview(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
     """Return the overview at the top of the page: axes compared, machines, workloads and source."""
     chosen = {row.point_id: planned.points[row.point_id].point for row in planned.rows}
     sources = list(dict.fromkeys(claim.source for claim in study.claims))
@@ -143,11 +145,14 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
     """
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
-    sections = {section: [getattr(point.point, section) for point in planned.points.values()] for section in SECTIONS}
+    stated = study.network.model_fields_set | (study.engine.model_fields_set if study.engine else set())
+    sections = {
+        section: [getattr(point.point, section) for point in planned.points.values()] for section in SETUP_ORDER
+    }
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
         for model in {id(model): model for model in models if model is not None}.values():  # points share parts
-            for keys, text, is_given in _leaves(model):
+            for keys, text, is_given in _leaves(model, stated):
                 kind = f" ({model.kind})" if several and keys else ""
                 path = ".".join([f"{section}{kind}", *keys])
                 values.setdefault(path, {})[text] = None
@@ -162,21 +167,30 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
     return TextTable(head, [row for row in rows if row not in machine]), TextTable(head, machine)
 
 
-def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Yield path, value and whether the study sets it, for each key of a model and its parts."""
+def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+    """Yield path, value and whether it differs from the default, for each key of a model and its parts."""
     settable = fields_of(type(model)).values()
     for name, field in type(model).model_fields.items():
         if field not in settable:
             continue
-        value, is_given = getattr(model, name), name in model.model_fields_set
-        if name in DERIVED and not is_given:
+        value = getattr(model, name)
+        is_given = name == "kind" or field.is_required() or value != _default(field)
+        if name in DERIVED and name not in stated:
             continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
-            yield from ((below, text, is_given) for below, text, _ in _leaves(value, path))
+            yield from ((below, text, is_given) for below, text, _ in _leaves(value, stated, path))
         elif NoPhysics not in field.metadata:
             texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
             yield path, truncate_label(", ".join(texts)), is_given
+
+
+def _default(field: FieldInfo) -> Any:
+    default = field.get_default(call_default_factory=True)
+    if not field.validate_default:
+        return default
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata])  # type: ignore[arg-type]
+    return adapter.validate_python(default)
 
 
 def _values(texts: Iterable[str]) -> str:
@@ -211,7 +225,7 @@ def format_value(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {format_value(name, part)}" for key, part in value.items())
     if value is None:
-        return "left out"
+        return "not set"
     units = _UNITS.get(column_unit(name) or "", "").split()
     if isinstance(value, int) and not isinstance(value, bool) and not units:
         return f"{value:,}"

@@ -20,7 +20,7 @@ class TextTable:
 
 
 NO_NUMBER = "\N{EN DASH}"
-_RANGES = {"said": "source", "accepted": "accept"}
+_RANGES = {"source": "source", "accepted": "accept"}
 SummaryColumn = tuple[str, Callable[[pd.DataFrame], Any]]
 
 
@@ -91,7 +91,7 @@ def format_number(value: Any, how: str | None) -> str:
 
 
 def claim_numbers(row: Mapping[Any, Any]) -> dict[str, str]:
-    """Write the numbers of a part of a claim: said by the source, accepted and measured."""
+    """Write the numbers of a part of a claim: stated by the source, accepted and measured."""
     unreached = pd.isna(row["measured"]) and not pd.isna(row["low"])
     ranges = {key: range_text(row[f"{end}_low"], row[f"{end}_high"], row["show"]) for key, end in _RANGES.items()}
     return {**ranges, "measured": "not reached" if unreached else format_number(row["measured"], row["show"])}

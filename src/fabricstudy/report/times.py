@@ -13,7 +13,7 @@ from fabricstudy.table.select import label_text
 
 from .text import NO_NUMBER, TextTable, min_median_max, number, reduced, seeds_of, summarise
 
-ROUNDING = 1e-9
+EQUAL_TOLERANCE = 1e-9
 _MOST_NAMED = 20
 _OVER, _RANGE = "(over)", "(range)"
 
@@ -60,7 +60,7 @@ def bounds(jobs: pd.DataFrame) -> TextTable:
         ("jobs", len),
         ("phase bound is larger", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
         *min_median_max(_OVER),
-        ("below 1", lambda part: int((part[_OVER] < 1 - ROUNDING).sum())),
+        ("below 1", lambda part: int((part[_OVER] < 1 - EQUAL_TOLERANCE).sum())),
         ("max at", lambda part: _job_text(part[part[_OVER] == part[_OVER].max()].iloc[0], part)),
     ]
     keys = {"experiment": "experiment", "bound_method": "link bound from"}
@@ -80,7 +80,7 @@ def below_bounds(jobs: pd.DataFrame) -> str:
     That is an error of an engine or of the bound.
     """
     bounded = jobs[jobs["over_bound"].notna()].drop_duplicates(["point_id", "job"])
-    below = bounded[bounded["over_bound"] < 1 - ROUNDING].sort_values("over_bound", kind="stable")
+    below = bounded[bounded["over_bound"] < 1 - EQUAL_TOLERANCE].sort_values("over_bound", kind="stable")
     if below.empty:
         return ""
     named = [
@@ -91,7 +91,7 @@ def below_bounds(jobs: pd.DataFrame) -> str:
     return f"{len(below)} of {len(bounded)} runtimes are below their lower bound: {', '.join(named)}{more}."
 
 
-def predictors(tables: Tables) -> TextTable:
+def predictor_summary(tables: Tables) -> TextTable:
     """Summarise the groups of each experiment, engine, routing and metric."""
     keys = {"experiment": "experiment", "engine": "engine", "routing_kind": "routing", "metric": "metric"}
     columns = [

@@ -47,12 +47,12 @@ class ForwardingEntry(NamedTuple):
     known: bool = True
 
 
-def read_entries(path: Path, data: bytes) -> list[ForwardingEntry]:
+def read_forwarding(path: Path, data: bytes) -> list[ForwardingEntry]:
     """Read a forwarding table in the format of the suffix; raises InputFileError with the position.
 
     Examples
     --------
-    >>> read_entries(Path("a.csv"), b"router,destination,next\\nr0,n5,r1\\n")[0].next_router
+    >>> read_forwarding(Path("a.csv"), b"router,destination,next\\nr0,n5,r1\\n")[0].next_router
     'r1'
     """
     return reader_for_suffix(_FORMATS, path)(data)

@@ -19,7 +19,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 
 from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing, cached_routes, sum_by_index
-from .forwarding import ForwardingEntry, read_entries
+from .forwarding import ForwardingEntry, read_forwarding
 
 NO_ROUTE = -1
 PAIRS_AT_ONCE = 1 << 20
@@ -199,7 +199,7 @@ class Table(FromFile, Routing):
     loads are available with any engine. The point includes the digest of the file.
     """
 
-    READER: ClassVar[Any] = staticmethod(read_entries)
+    READER: ClassVar[Any] = staticmethod(read_forwarding)
 
     kind: Literal["table"] = "table"
 

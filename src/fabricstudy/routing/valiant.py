@@ -26,7 +26,7 @@ from .base import Flows, NonMinimalRouting, Routes, sum_by_index
 from .minimal import MinimalRoutes, connected, weight_of_class
 
 # A smaller share of a link's bytes is a rounding error.
-ROUNDING = 1e-12
+MIN_LOAD_SHARE = 1e-12
 
 
 def valiant_routes(machine: Machine, routing: NonMinimalRouting | None = None) -> DetourRoutes:
@@ -111,7 +111,7 @@ class ThroughGroups(DetourRoutes):
 
     def support(self, flows: Flows) -> Bools:
         traffic = self._traffic(flows.source, flows.goal, 1.0)
-        return self._loads(traffic) > ROUNDING * self._loads(traffic, spare=False)
+        return self._loads(traffic) > MIN_LOAD_SHARE * self._loads(traffic, spare=False)
 
     def _loads(self, traffic: Floats, spare: bool = True) -> Floats:
         # Without `spare`, no packet is delivered before the intermediate group.

@@ -7,15 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.files import atomic_path
-from fabricstudy.core.parquet import CHECKED, FORMAT, read_parquet
+from fabricstudy.core.parquet import CHECKED, METADATA, read_parquet
 
-from .jobs import Floats, Ints
 from .partitions import NodePool, Partitions
 from .result import UtilisationSeries
 from .run import PlannedRun
@@ -45,7 +43,7 @@ class History:
     class_nodes: Ints
     partition: Ints
     application: Ints
-    instants: UtilisationSeries
+    utilisation: UtilisationSeries
 
     @property
     def partitions(self) -> Partitions | NodePool:
@@ -53,29 +51,29 @@ class History:
         return partitions_of_run(self.planned)
 
     @property
-    def ran(self) -> npt.NDArray[np.bool_]:
+    def ran(self) -> Bools:
         """Whether each job ran."""
         return self.partition >= 0
 
     @cached_property
-    def takes(self) -> npt.NDArray[np.bool_]:
+    def eligible(self) -> Bools:
         """Whether each job runs on partitions of each variant, bool [jobs, variants]."""
         return ~refused(self.planned.run.slowdown.kinds, self.partitions.variants)[self.application]
 
 
 _FLOATS = frozenset({"submit_s", "start_s", "end_s", "time_s"})
 _OF_JOBS = ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application")
-_OF_INSTANTS = tuple(field.name for field in fields(UtilisationSeries))
+_OF_SERIES = tuple(field.name for field in fields(UtilisationSeries))
 _COLUMNS = pa.schema(
     {"run_id": pa.string()}
-    | {name: pa.list_(pa.float64() if name in _FLOATS else pa.int64()) for name in (*_OF_JOBS, *_OF_INSTANTS)}
+    | {name: pa.list_(pa.float64() if name in _FLOATS else pa.int64()) for name in (*_OF_JOBS, *_OF_SERIES)}
 )
 
 
 @contextmanager
 def histories_writer(path: Path) -> Iterator[pq.ParquetWriter]:
     """Open a file for `write_history`; it exists once the context ends without an error."""
-    with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(FORMAT), **CHECKED) as writer:
+    with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(METADATA), **CHECKED) as writer:
         yield writer
 
 
@@ -83,7 +81,7 @@ def write_history(history: History, writer: pq.ParquetWriter) -> None:
     """Write the history of a run as a row group."""
     row: dict[str, Any] = {"run_id": history.planned.run_id}
     row |= {name: getattr(history, name) for name in _OF_JOBS}
-    row |= {name: getattr(history.instants, name) for name in _OF_INSTANTS}
+    row |= {name: getattr(history.utilisation, name) for name in _OF_SERIES}
     writer.write_table(pa.Table.from_pylist([row], schema=writer.schema))
 
 
@@ -95,8 +93,8 @@ def read_histories(paths: Iterable[Path], wanted: Mapping[str, PlannedRun]) -> d
         for number, name in enumerate(table["run_id"].to_pylist()):
             cells = {
                 column: table[column][number].values.to_numpy(zero_copy_only=False)
-                for column in (*_OF_JOBS, *_OF_INSTANTS)
+                for column in (*_OF_JOBS, *_OF_SERIES)
             }
-            instants = UtilisationSeries(**{column: cells.pop(column) for column in _OF_INSTANTS})
-            histories[name] = History(wanted[name], **cells, instants=instants)
+            utilisation = UtilisationSeries(**{column: cells.pop(column) for column in _OF_SERIES})
+            histories[name] = History(wanted[name], **cells, utilisation=utilisation)
     return histories

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from fabricstudy.core.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,7 @@ class Jobs:
         Requested nodes.
     executable, queue : int64 array [jobs]
         Numbers of its program and of its queue; -1 if unknown.
-    counted : mapping
+    repairs : mapping
         Number of repaired irregularities of the trace by name, without those that did not occur.
     """
 
@@ -37,14 +36,14 @@ class Jobs:
     nodes: Ints
     executable: Ints
     queue: Ints
-    counted: Mapping[str, int] = field(default_factory=dict)
+    repairs: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.number)
 
     def at(self, positions: Ints) -> Jobs:
         """Return the jobs at these positions, ascending."""
-        names = [column.name for column in fields(self) if column.name != "counted"]
+        names = [column.name for column in fields(self) if column.name != "repairs"]
         return replace(self, **{name: getattr(self, name)[positions] for name in names})
 
     @classmethod
@@ -57,7 +56,7 @@ class Jobs:
         number: npt.ArrayLike | None = None,
         executable: npt.ArrayLike | None = None,
         queue: npt.ArrayLike | None = None,
-        counted: Mapping[str, int] | None = None,
+        repairs: Mapping[str, int] | None = None,
     ) -> Jobs:
         """Return jobs from columns in any order; default numbers count the rows from 1.
 
@@ -82,5 +81,5 @@ class Jobs:
             nodes=whole(nodes),
             executable=whole(executable),
             queue=whole(queue),
-            counted=dict(counted or {}),
+            repairs=dict(repairs or {}),
         )

@@ -7,14 +7,15 @@ Rejected jobs count only in `rejected`.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .jobs import Floats, Jobs
+from fabricstudy.core.arrays import Array, Bools, Floats
+
+from .jobs import Jobs
 from .packing import max_disjoint_partitions
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult
 
-Row = dict[str, Any]
+MetricsRow = dict[str, Any]
 
 SLOWDOWN_THRESHOLD_S = 10.0
 """Least run time in the bounded slowdown (Feitelson, JSSPP 2001)."""
@@ -29,7 +30,7 @@ _SHARES = {
 """Columns that are shares of the machine, with the column of `UtilisationSeries` of each."""
 
 
-def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> Row:
+def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> MetricsRow:
     """Return the row of a schedule.
 
     Returns
@@ -55,7 +56,7 @@ def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: Sched
         **_shares(partitions, jobs, scheduled, window_s),
         **_times(jobs, scheduled, ran),
         "makespan_s": float(end_s.max() - window_s[0]) if len(end_s) else None,
-        "queue_max": int(scheduled.instants.queue.max(initial=0)),
+        "queue_max": int(scheduled.utilisation.queue.max(initial=0)),
         "backfilled": int(scheduled.backfilled.sum()),
         "degraded_node_s": float(node_s[ran & (scheduled.factor > 1)].sum()),
         "rounded_up": int((ran & (occupied > jobs.nodes)).sum()),
@@ -71,9 +72,9 @@ def _shares(
     if not length_s > 0:
         return dict.fromkeys(["utilisation", "useful_utilisation", *list(_SHARES)[1:]])
     blocks = partitions.machine_nodes / partitions.block_nodes
-    steps_s = np.diff(np.clip(np.append(scheduled.instants.time_s, np.inf), *window_s))
+    steps_s = np.diff(np.clip(np.append(scheduled.utilisation.time_s, np.inf), *window_s))
     shares: dict[str, float | None] = {
-        name: float((getattr(scheduled.instants, use) * steps_s).sum()) / blocks / length_s
+        name: float((getattr(scheduled.utilisation, use) * steps_s).sum()) / blocks / length_s
         for name, use in _SHARES.items()
     }
     inside_s = np.clip(scheduled.end_s, *window_s) - np.clip(scheduled.start_s, *window_s)
@@ -81,7 +82,7 @@ def _shares(
     return {"utilisation": shares["utilisation"], "useful_utilisation": useful} | shares
 
 
-def _times(jobs: Jobs, scheduled: ScheduleResult, chosen: npt.NDArray[np.bool_]) -> dict[str, float | None]:
+def _times(jobs: Jobs, scheduled: ScheduleResult, chosen: Bools) -> dict[str, float | None]:
     """Return waits, responses and slowdowns of the chosen jobs, bool [jobs]."""
     names = ("wait_mean_s", "wait_p95_s", "wait_max_s", "response_mean_s", "slowdown_mean")
     if not chosen.any():
@@ -122,7 +123,7 @@ def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: 
     return bool(node_s[waits].sum() > SATURATION_Z * np.sqrt(np.nansum(node_s**2)))
 
 
-def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
+def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[MetricsRow]:
     """Return the times of each size class: `class_nodes`, `jobs`, and those of `schedule_row`."""
     classes = np.unique(scheduled.class_nodes[scheduled.ran])
     return [
@@ -132,14 +133,14 @@ def class_rows(jobs: Jobs, scheduled: ScheduleResult) -> list[Row]:
     ]
 
 
-def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, npt.NDArray[Any]]:
+def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, Array]:
     """Return the columns of the table of jobs, with the rejected ones."""
     names = ("start_s", "end_s", "class_nodes", "partition", "factor")
     columns = {"job": jobs.number, "submit_s": jobs.submit_s, "nodes": jobs.nodes}
     return columns | {name: getattr(scheduled, name) for name in names}
 
 
-def list_rows(partitions: Partitions) -> list[Row]:
+def list_rows(partitions: Partitions) -> list[MetricsRow]:
     """Return a row for each size class of a list.
 
     Returns

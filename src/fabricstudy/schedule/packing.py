@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.errors import FabricstudyError
 
 from .partitions import Partitions
 
 
 def max_disjoint_partitions(
-    partitions: Partitions, chosen: npt.NDArray[np.bool_] | None = None, given: Sequence[int] = ()
+    partitions: Partitions, chosen: Bools | None = None, given: Sequence[int] = ()
 ) -> tuple[int, ...]:
     """Find a largest set of partitions that do not conflict.
 

@@ -10,13 +10,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Int32s, Ints
 from fabricstudy.core.model import ConfigError
 from fabricstudy.structure.partitions import Geometry, PartitionSpace
 
 from .cables import Lines, Partition, cabled_space
-from .jobs import Ints
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -40,12 +39,12 @@ class Conflicts:
         Whether the two share a midplane; otherwise they share only cables.
     """
 
-    first: npt.NDArray[np.int64]
-    other: npt.NDArray[np.int32]
-    shares_midplane: npt.NDArray[np.bool_]
+    first: Ints
+    other: Int32s
+    shares_midplane: Bools
 
     @property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Ints:
         """Number of partitions that each conflicts with, itself included."""
         return np.diff(self.first)
 
@@ -111,7 +110,7 @@ class Partitions:
     variants : tuple of Variant
         In the order of their first partitions.
     rank : int64 array [partitions]
-        Partitions of lower rank are tried first, whatever they block.
+        Partitions of lower rank are tried first, regardless of their conflicts.
     """
 
     lines: Lines

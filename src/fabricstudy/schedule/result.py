@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from .jobs import Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +54,9 @@ class ScheduleResult:
         Slowdown of its run time; NaN for a rejected job.
     backfilled : bool array [jobs]
         Whether it started while a job ahead of it in the queue had to wait.
-    promised_s : float64 array [jobs]
+    reserved_start_s : float64 array [jobs]
         Begin of its first reservation or slot; NaN if it never had one.
-    instants : UtilisationSeries
+    utilisation : UtilisationSeries
     spans : int64 array [spans, 3]
         In a pool the nodes of each job: job, first node and last node, sorted by job and node; else empty.
     """
@@ -67,13 +66,13 @@ class ScheduleResult:
     partition: Ints
     class_nodes: Ints
     factor: Floats
-    backfilled: npt.NDArray[np.bool_]
-    promised_s: Floats
-    instants: UtilisationSeries
+    backfilled: Bools
+    reserved_start_s: Floats
+    utilisation: UtilisationSeries
     spans: Ints
 
     @property
-    def ran(self) -> npt.NDArray[np.bool_]:
+    def ran(self) -> Bools:
         """Whether each job ran."""
         return self.partition >= 0
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from fabricstudy.core.arrays import Array, Floats
 
 from .backfill.base import Backfill
-from .jobs import Floats, Jobs
+from .jobs import Jobs
 from .order.base import Order
 from .order.fcfs import Fcfs
 from .partitions import NodePool, Partitions
@@ -67,7 +68,7 @@ def simulate_schedule(
     class_nodes = size_classes(jobs.nodes, variant_nodes, factors)
     accepted = np.flatnonzero(class_nodes)
     order = order if backfill.follows_order else Fcfs()
-    task = initial_state(
+    state = initial_state(
         partitions,
         jobs.at(accepted),
         class_nodes[accepted],
@@ -82,27 +83,27 @@ def simulate_schedule(
     score = compiled_score(type(order))
     variant: Any = 0
     if isinstance(partitions, NodePool):
-        times, counts, spans = backfill.schedule_on_nodes(task, score, partitions)
+        times, counts, spans = backfill.schedule_on_nodes(state, score, partitions)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
     else:
-        times, counts = backfill.schedule(task, score)
+        times, counts = backfill.schedule(state, score)
         spans = np.empty((0, 3), dtype=np.int64)
-        variant = partitions.variant[task.jobs["partition"]]
+        variant = partitions.variant[state.jobs["partition"]]
     spans[:, 0] = accepted[spans[:, 0]]
 
-    def of_all(values: npt.NDArray[Any], rejected: Any) -> npt.NDArray[Any]:
+    def of_all(values: Array, rejected: Any) -> Array:
         column = np.full(len(jobs), rejected, dtype=values.dtype)
         column[accepted] = values
         return column
 
     return ScheduleResult(
-        start_s=of_all(task.jobs["start_s"], np.nan),
-        end_s=of_all(task.jobs["end_s"], np.nan),
-        partition=of_all(task.jobs["partition"], -1),
+        start_s=of_all(state.jobs["start_s"], np.nan),
+        end_s=of_all(state.jobs["end_s"], np.nan),
+        partition=of_all(state.jobs["partition"], -1),
         class_nodes=class_nodes,
-        factor=of_all(task.factor[np.arange(len(accepted)), variant], np.nan),
-        backfilled=of_all(task.jobs["backfilled"] > 0, False),
-        promised_s=of_all(task.jobs["promised_s"], np.nan),
-        instants=UtilisationSeries(times, *counts.T),
+        factor=of_all(state.factor[np.arange(len(accepted)), variant], np.nan),
+        backfilled=of_all(state.jobs["backfilled"] > 0, False),
+        reserved_start_s=of_all(state.jobs["reserved_start_s"], np.nan),
+        utilisation=UtilisationSeries(times, *counts.T),
         spans=spans[np.lexsort((spans[:, 1], spans[:, 0]))],
     )

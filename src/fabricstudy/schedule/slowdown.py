@@ -11,19 +11,20 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.model import ConfigError, Model, Name, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import partition_space
 
-from .jobs import Floats, Ints, Jobs
+from .jobs import Jobs
 from .partitions import NodePool, Partitions, Variant
 
-Label = bool | int | float | str
-Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)]
+_Label = bool | int | float | str
+_Condition = _Label | Annotated[tuple[_Label, ...], Field(min_length=1)]
 Loss = Annotated[Number, Field(ge=0, le=100)]
-Share = Annotated[Number, Field(ge=0, le=1)]
-Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
+_Share = Annotated[Number, Field(ge=0, le=1)]
+_Numbers = tuple[Annotated[Whole, Field(ge=0)], ...]
 
 _DRAW = 20_483
 """Separates the random stream of applications from those of the trace, which have the same seed."""
@@ -36,17 +37,18 @@ class Application(Model):
         str, Name("[A-Za-z0-9][A-Za-z0-9 _.-]{0,31}", "use letters, digits, blanks, '_', '.' and '-'", 32)
     ] = Field(description="name, for the tables")
     share: Annotated[Number, Field(gt=0)] = Field(1.0, description="share of the jobs, relative to the sum of shares")
-    executables: Numbers = Field((), description="numbers of its programs in the log, instead of a share")
-    queues: Numbers = Field((), description="numbers of its queues in the log, instead of a share")
-    where: dict[str, Condition] = Field(
+    executables: _Numbers = Field((), description="numbers of its programs in the log, instead of a share")
+    queues: _Numbers = Field((), description="numbers of its queues in the log, instead of a share")
+    where: dict[str, _Condition] = Field(
         default_factory=dict, description="with `measured`: its points, {axis: label or [labels]}"
     )
-    communication: Share | None = Field(
+    communication: _Share | None = Field(
         None, description="part of its run time that is communication; default: all (or that of `bisection`)"
     )
     mesh: Loss | None = Field(None, description="its loss on a mesh, in place of `slowdown.mesh`")
-    asks: Literal["any", "torus", "mesh"] = Field(
-        "any", description="torus: never on a mesh; mesh: on no torus if its size has meshes; any: on any partition"
+    partition: Literal["any", "torus", "mesh"] = Field(
+        "any",
+        description="partitions on which it runs: any; torus, never a mesh; or mesh, no torus if its size has meshes",
     )
 
 
@@ -59,10 +61,10 @@ class Measured(Model):
 
     experiment: str = Field(description="experiment whose points are compared")
     metric: Literal["runtime_ns", "expected_load_ns"] = Field("runtime_ns", description="column of the table `jobs`")
-    of: dict[str, Condition] = Field(
+    of: dict[str, _Condition] = Field(
         min_length=1, description="labels of the lesser network: {axis: label or [labels]}"
     )
-    against: dict[str, Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
+    against: dict[str, _Label] = Field(min_length=1, description="labels of the torus: {axis: label}")
     nodes: str = Field(description="axis whose labels are the nodes of the partition")
     beyond: str | None = Field(
         None, description="experiment whose times at the expected link loads are used at sizes that are not simulated"
@@ -85,7 +87,7 @@ class Slowdown(Model):
 
     mesh: Loss | None = Field(None, description="loss of every job on a mesh: 0.05 is 5 % longer")
     measured: Measured | None = Field(None, description="from simulations of this study")
-    bisection: Share | None = Field(None, description="from bisections: part of the run time that is communication")
+    bisection: _Share | None = Field(None, description="from bisections: part of the run time that is communication")
     applications: tuple[Application, ...] = Field(
         (), max_length=100, description="parts of the jobs with different communication; default: all are equal"
     )
@@ -163,7 +165,7 @@ def slowdown_factors(
     return SlowdownFactors(table[drawn], drawn.astype(np.int64), source)
 
 
-def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> npt.NDArray[np.bool_]:
+def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> Bools:
     """Return whether jobs of an application never run on partitions of a variant, [applications, variants]."""
     meshes = {variant.nodes for variant in variants if not variant.torus}
     unwanted = {
@@ -171,7 +173,7 @@ def refused(kinds: Sequence[Application], variants: Sequence[Variant]) -> npt.ND
         "torus": [not variant.torus for variant in variants],
         "mesh": [variant.torus and variant.nodes in meshes for variant in variants],
     }
-    return np.array([unwanted[application.asks] for application in kinds])
+    return np.array([unwanted[application.partition] for application in kinds])
 
 
 def non_torus_sizes(partitions: Partitions | NodePool) -> list[int]:

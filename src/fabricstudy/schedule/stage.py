@@ -16,7 +16,7 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.store import read_checksummed
+from fabricstudy.core.store import Record, read_checksummed
 
 from .history import History, histories_writer, partitions_of_run, write_history
 from .metrics import class_rows, job_columns, list_rows, schedule_row
@@ -24,8 +24,6 @@ from .partitions import NodePool
 from .run import PlannedRun, RatioInputs
 from .simulate import simulate_schedule
 from .slowdown import Ratio, slowdown_factors
-
-Record = Mapping[str, Any]
 
 LIST = "list"
 """Key of the lines about lists of partitions, which are not runs."""
@@ -95,7 +93,7 @@ def run_metrics(done: ScheduleRun) -> dict[str, Any]:
     """Return the metrics of a run, and in `classes` those of each size class, as plain values."""
     row = schedule_row(done.partitions, done.jobs, done.result)
     classes = class_rows(done.jobs, done.result)
-    repairs = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.counted.items()))
+    repairs = ", ".join(f"{count} {name}" for name, count in sorted(done.jobs.repairs.items()))
     plain: dict[str, Any] = _plain({**row, "trace_repairs": repairs or None, "classes": classes})
     return plain
 
@@ -130,7 +128,7 @@ class ScheduleRun:
         result = self.result
         return History(
             self.planned, self.jobs.submit_s, result.start_s, result.end_s, result.class_nodes, result.partition,
-            self.factors.application, result.instants,
+            self.factors.application, result.utilisation,
         )  # fmt: skip
 
     def job_table(self) -> pd.DataFrame:

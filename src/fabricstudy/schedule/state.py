@@ -1,18 +1,22 @@
 """The state of the event loop as arrays, for compiled code."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .jobs import Floats, Jobs
+from fabricstudy.core.arrays import Array, Floats
+
+from .jobs import Jobs
 from .order.base import Order
 from .partitions import NodePool, Partitions
 
-Array = npt.NDArray[Any]
 WORD = 64
 NONE, EASY, CONSERVATIVE, DRAIN = range(4)
 """Rules of backfilling."""
+
+
+Profile = tuple[Array, Array, Array]
+"""Reservations: the arrays of a rule that reserves for all jobs."""
 
 
 class ScheduleState(NamedTuple):
@@ -42,9 +46,9 @@ class ScheduleState(NamedTuple):
     used : uint64 array [words]
         Midplanes in use.
     jobs : array of JOB [jobs]
-        In the order of submission. `lowest` is the least of its factors, `place` its position in an order that never
-        changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its begin, and the stamp of
-        the search for it (`tried`).
+        In the order of submission. `lowest` is the least of its factors, `queue_rank` its position in an order that
+        never changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its begin, and the
+        stamp of the search for it (`tried`).
     factor : float64 array [jobs, variants]
         Slowdown of its run time.
     queue_job, queue_submit_s, queue_request_s, queue_nodes, queue_score : arrays [jobs]
@@ -97,8 +101,8 @@ PART = _record(
 CONFLICT = _record("other shares_midplane")
 GROUP = _record("first last free waiting open freed")
 JOB = _record(
-    "group place partition backfilled slot tried",
-    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s promised_s slot_s",
+    "group queue_rank partition backfilled slot tried",
+    "submit_s runtime_s request_s nodes lowest start_s end_s expected_s reserved_start_s slot_s",
 )
 
 
@@ -144,10 +148,10 @@ def initial_state(
     records = np.zeros(len(jobs), dtype=JOB)
     for name in ("submit_s", "runtime_s", "request_s", "nodes"):
         records[name] = getattr(jobs, name)
-    for name in ("start_s", "end_s", "expected_s", "promised_s"):
+    for name in ("start_s", "end_s", "expected_s", "reserved_start_s"):
         records[name] = np.nan
     records["partition"] = records["slot"] = -1
-    records["group"], records["place"] = group, _places(order, jobs)
+    records["group"], records["queue_rank"] = group, _queue_ranks(order, jobs)
     records["lowest"] = np.where(usable, factors, np.inf).min(axis=1, initial=np.inf)
     parts, conflicts, words = _of_partitions(listed, of_group, above)
     size = len(jobs)
@@ -198,7 +202,7 @@ def _edges(table: Array) -> tuple[Array, Array]:
 
 
 def _of_partitions(partitions: Partitions | None, of_group: Array, above: Array) -> tuple[Array, Array, Array]:
-    """Return `parts`, `conflicts` and `words` of a task."""
+    """Return the arrays `parts`, `conflicts` and `words`."""
     if partitions is None:
         return np.zeros(0, dtype=PART), np.zeros(0, dtype=CONFLICT), np.empty((0, 0), dtype=np.uint64)
     pairs = partitions.conflicts
@@ -222,11 +226,11 @@ def _above(partitions: Partitions) -> Array:
     return np.asarray(((table @ table.T).toarray() == size[:, None]) & (size[None, :] > size[:, None]))
 
 
-def _places(order: Order, jobs: Jobs) -> Array:
+def _queue_ranks(order: Order, jobs: Jobs) -> Array:
     """Return the position of each job in an order that never changes; else that of its submission."""
-    place = np.arange(len(jobs))
+    rank = np.arange(len(jobs))
     if not order.changes:
         score = np.empty(len(jobs))
         order.score(0.0, jobs.submit_s, jobs.request_s, jobs.nodes.astype(np.float64), score)
-        place[np.argsort(-score, kind="stable")] = np.arange(len(jobs))
-    return place
+        rank[np.argsort(-score, kind="stable")] = np.arange(len(jobs))
+    return rank

@@ -16,14 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Integers, Ints, Numbers
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import NonMinimalRouting, Routing, cached_routes
 
 from .load import LinkLoads, link_loads, router_flows
 from .split import best_split_s
-
-NS_PER_S = 1e9
 
 
 class Bound(NamedTuple):

@@ -26,14 +26,14 @@ def refine_cut(first: Ints, head: Ints, capacity: Floats, weight: Ints, least: i
     while inside < least or inside > most:
         mover = best_of_side(gain, cut_side, locked, weight, inside > most)
         inside += -weight[mover] if cut_side[mover] else weight[mover]
-        move(mover, first, head, capacity, cut_side, gain)
+        move_router(mover, first, head, capacity, cut_side, gain)
     moved = np.empty(routers, np.int64)
     improved = True
     while improved:
         improved = False
         for router in range(routers):
             if weight[router] == 0 and gain[router] > least_gain:
-                move(router, first, head, capacity, cut_side, gain)
+                move_router(router, first, head, capacity, cut_side, gain)
                 improved = True
         locked[:] = False
         total, best_total, steps, best_steps = 0.0, least_gain, 0, 0
@@ -44,10 +44,10 @@ def refine_cut(first: Ints, head: Ints, capacity: Floats, weight: Ints, least: i
                     break
                 locked[swap_out] = True
                 total += gain[swap_out]
-                move(swap_out, first, head, capacity, cut_side, gain)
+                move_router(swap_out, first, head, capacity, cut_side, gain)
                 swap_in = best_of_side(gain, cut_side, locked, weight, False)
                 if swap_in < 0:
-                    move(swap_out, first, head, capacity, cut_side, gain)
+                    move_router(swap_out, first, head, capacity, cut_side, gain)
                     break
                 moved[steps] = swap_out
                 steps += 1
@@ -58,13 +58,13 @@ def refine_cut(first: Ints, head: Ints, capacity: Floats, weight: Ints, least: i
                 inside += -weight[swap_in] if cut_side[swap_in] else weight[swap_in]
             locked[swap_in] = True
             total += gain[swap_in]
-            move(swap_in, first, head, capacity, cut_side, gain)
+            move_router(swap_in, first, head, capacity, cut_side, gain)
             moved[steps] = swap_in
             steps += 1
             if total > best_total:
                 best_total, best_steps, improved = total, steps, True
         for step in range(best_steps, steps):
-            move(moved[step], first, head, capacity, cut_side, gain)
+            move_router(moved[step], first, head, capacity, cut_side, gain)
         inside = weight[cut_side].sum()
 
 
@@ -92,7 +92,7 @@ def best_of_side(gain: Floats, cut_side: Bools, locked: Bools, weight: Ints, sid
 
 
 @njit(cache=True)
-def move(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: Bools, gain: Floats) -> None:
+def move_router(router: int, first: Ints, head: Ints, capacity: Floats, cut_side: Bools, gain: Floats) -> None:
     """Move a router to the other side and update all gains."""
     cut_side[router] = not cut_side[router]
     gain[router] = -gain[router]

@@ -12,19 +12,17 @@ time in which each router receives the unit that it stores before it forwards it
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Flows, NonMinimalRouting, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
 
-from .bound import NS_PER_S, cuts_ns, hops_ns
+from .bound import cuts_ns, hops_ns
 from .split import best_split_s
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Rates(NamedTuple):
@@ -72,9 +70,7 @@ def offered_rates(machine: Machine, node: Ints, share: Floats, first: Ints, last
     return Rates(np.asarray(to_node @ on_router), injection, to_node.sum(axis=0))
 
 
-def saturation_bound(
-    machine: Machine, rates: Rates, routing: Routing | None, cut_side: npt.NDArray[np.bool_]
-) -> SaturationBound:
+def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cut_side: Bools) -> SaturationBound:
     """Return the least upper bound of the saturation load, at most 1.
 
     Parameters

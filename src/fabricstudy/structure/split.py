@@ -25,7 +25,7 @@ EXPONENT = 50.0
 CLOSE = 0.99
 """Share of the best split at which the search ends."""
 
-MAX_STEPS, WORK = 30, 1 << 24
+MAX_SPLIT_STEPS, WORK = 30, 1 << 24
 """Limits of steps, and of ways over all steps (0.1 s)."""
 
 MAX_LP_LINKS, MAX_LP_SOLVES = 512, 15
@@ -42,7 +42,7 @@ def best_split_s(capacity_Bps: Floats, ways: PathGraph, load_bytes: Floats | Non
     """
     load = ways.shortest(1 / capacity_Bps) if load_bytes is None else load_bytes
     bound_s, best_s, lengths, splits = known_s, np.inf, np.zeros(len(load)), [load]
-    steps = int(np.clip(WORK // max(len(ways.link), 1), 1, MAX_STEPS))
+    steps = int(np.clip(WORK // max(len(ways.link), 1), 1, MAX_SPLIT_STEPS))
     for step in range(steps):
         busy_s = load / capacity_Bps
         most_s = busy_s.max(initial=0.0)

@@ -46,7 +46,7 @@ def _refuse_duplicates(key: str, axes: Iterable[str], others: Iterable[str]) -> 
         raise ConfigError(problem, "leave it out of one of them", (key,), duplicates[0], "duplicate")
 
 
-class Pairs(Measure):
+class PairMeasure(Measure):
     """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "of")
@@ -57,7 +57,7 @@ class Pairs(Measure):
     against: dict[str, Label] = Field(min_length=1, description="labels of the second one: {axis: label}")
 
     @model_validator(mode="after")
-    def _same_axes(self) -> Pairs:
+    def _same_axes(self) -> PairMeasure:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
             raise ConfigError(problem, "name the same axes in both", ("against",), code="conflicting-keys")
@@ -65,7 +65,7 @@ class Pairs(Measure):
         return self
 
 
-class Contrast(Pairs):
+class Contrast(PairMeasure):
     """The metric of the first point of a pair over that of the second one.
 
     `form`: ratio A/B, change A/B - 1, reduction 1 - A/B, or distance abs(A/B - 1).
@@ -77,7 +77,7 @@ class Contrast(Pairs):
     )
 
 
-class Trend(Pairs):
+class Trend(PairMeasure):
     """The ratio of a pair at the second label of `along: {axis: [from, to]}` over that at the first."""
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "of", "along")
@@ -93,7 +93,7 @@ class Trend(Pairs):
         return self
 
 
-class Crossing(Pairs):
+class Crossing(PairMeasure):
     """The label of the axis `along` at which the ratio of a pair rises to `level`, by linear interpolation.
 
     It is the first label if the ratio is never below `level`. If the ratio stays below, the level is not reached, and
@@ -192,8 +192,8 @@ class Rows(Selection):
 AnyMeasure = Annotated[
     Value | Contrast | Trend | Crossing | Spread | Correlation | Quotient | Rows, Field(discriminator="kind")
 ]
-Bound = Annotated[float, Field(allow_inf_nan=False)]
-NumberRange = tuple[Bound | None, Bound | None]
+_Bound = Annotated[float, Field(allow_inf_nan=False)]
+NumberRange = tuple[_Bound | None, _Bound | None]
 
 
 class Part(Model):

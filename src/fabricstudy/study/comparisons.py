@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fabricstudy.core.columns import NAMES
 from fabricstudy.core.errors import Code, StudyError
 
-from .claims import Pairs, Trend, selections_of
+from .claims import PairMeasure, Trend, selections_of
 from .figures import Condition, Figure, HeatmapFigure, Label, LabelRange, ScatterFigure, Selection, fulfils
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
             continue
         if isinstance(selection, Figure | HeatmapFigure) and selection.normalise_to:
             yield _Comparison(path, selection, {}, selection.normalise_to, {})
-        elif isinstance(selection, Pairs):
+        elif isinstance(selection, PairMeasure):
             along = selection.along if isinstance(selection, Trend) else {}
             # Only the results have link classes.
             computed = {"class"} if selection.table == "links" else set[str]()
@@ -245,7 +245,7 @@ def _check(comparison: _Comparison, observations: Sequence[Observation], study: 
         (partners if _fulfils_all(observation, comparison.against) else others).append(observation)
     compared = [observation for observation in others if _fulfils_all(observation, comparison.of)]
     if not compared or not partners:
-        side = "normalise_to" if not isinstance(comparison.selection, Pairs) else "against" if compared else "of"
+        side = "normalise_to" if not isinstance(comparison.selection, PairMeasure) else "against" if compared else "of"
         path = f"{comparison.path}.{side}"
         raise _refusal(study, "no point of the study is selected", "use labels of this experiment", path)
     keys_of_partners, keys = ({_key(observation, comparison) for observation in side} for side in (partners, compared))

@@ -20,7 +20,7 @@ from fabricstudy.machine.base import Topology
 from .messages import explain_errors
 from .model import Study
 
-MAX_BYTES = 10_000_000
+MAX_STUDY_BYTES = 10_000_000
 MAX_YAML_NODES = 1_000_000
 MAX_NUMBER_LENGTH = 100
 MAX_DEPTH = 50
@@ -157,7 +157,7 @@ def _text(path: Path) -> str:
             "no such file", "check its path, or name a bundled study, such as quick", code="file-not-found"
         )
     try:
-        return text_of(read_bytes(path, MAX_BYTES))
+        return text_of(read_bytes(path, MAX_STUDY_BYTES))
     except InputFileError as mistake:
         problem = f"{mistake.where}: {mistake.problem}" if mistake.where else mistake.problem
         raise StudyError(problem, mistake.remedy, code=mistake.code) from None

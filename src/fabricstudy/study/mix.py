@@ -19,8 +19,8 @@ from fabricstudy.workload.pattern.base import Pattern
 DRAWS = 10_000
 """Attempts to fill a workload."""
 
-Share = Annotated[Number, Field(gt=0, le=1)]
-Nodes = Annotated[Whole, Field(ge=1)]
+_Share = Annotated[Number, Field(gt=0, le=1)]
+_Nodes = Annotated[Whole, Field(ge=1)]
 
 
 class Mix(Model):
@@ -32,8 +32,8 @@ class Mix(Model):
 
     count: Whole = Field(ge=1, le=10_000, description="number of workloads; their labels are w01, w02, ...")
     seed: Whole = Field(1, ge=0, lt=2**31, description="seed of the draw; the same seed gives the same workloads")
-    shares: tuple[Share, ...] = Field((), description="sizes of jobs to draw from, as shares of the machine's nodes")
-    nodes: tuple[Nodes, ...] = Field((), description="sizes of jobs to draw from in nodes, instead of shares")
+    shares: tuple[_Share, ...] = Field((), description="sizes of jobs to draw from, as shares of the machine's nodes")
+    nodes: tuple[_Nodes, ...] = Field((), description="sizes of jobs to draw from in nodes, instead of shares")
     fill: Number | None = Field(
         None, gt=0, description="total size to fill, in the unit of the sizes; default with shares: 1, all nodes"
     )

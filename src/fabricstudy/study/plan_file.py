@@ -29,7 +29,11 @@ from .plan import SECTIONS, Plan
 from .schedules import RunRow, axes_of_schedules
 from .sweep import PointRow
 
-POINTS, WORKLOADS, SCHEDULES = FILES = "plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet"
+POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES = (
+    "plan.parquet",
+    "plan_workloads.parquet",
+    "plan_schedules.parquet",
+)
 
 M = TypeVar("M", bound=Model)
 
@@ -73,9 +77,9 @@ def write_plan(
             "point.offered": None if planned.point.offered is None else write(planned.point.offered),
         }
         rows.append(cells)
-    write_parquet(pa.Table.from_pylist(rows), folder / POINTS)
-    write_parquet(pa.table({name: [row[name] for row in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS)
-    write_parquet(pa.Table.from_pylist(_schedule_rows(plan)), folder / SCHEDULES)
+    write_parquet(pa.Table.from_pylist(rows), folder / POINTS_FILE)
+    write_parquet(pa.table({name: [row[name] for row in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS_FILE)
+    write_parquet(pa.Table.from_pylist(_schedule_rows(plan)), folder / SCHEDULES_FILE)
 
 
 _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
@@ -84,7 +88,7 @@ _OF_WORKLOAD = ("workload_id", "point_id", "job", "chunk")
 def read_workloads(folder: Path, chunk: str) -> dict[str, dict[int, str]]:
     """Return the workloads of a chunk: by point and by position of the job, its id."""
     workloads: dict[str, dict[int, str]] = {}
-    for row in read_parquet(folder / WORKLOADS, [("chunk", "=", chunk)]).to_pylist():
+    for row in read_parquet(folder / WORKLOADS_FILE, [("chunk", "=", chunk)]).to_pylist():
         workloads.setdefault(row["point_id"], {})[row["job"]] = row["workload_id"]
     return workloads
 
@@ -117,14 +121,14 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
     points: dict[str, PlannedPoint] = {}
     chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
     with extension_scope(study.extension_package):
-        for cells in read_parquet(folder / POINTS, chosen).to_pylist():
+        for cells in read_parquet(folder / POINTS_FILE, chosen).to_pylist():
             name = cells["point_id"]
             if name not in points:
                 points[name] = PlannedPoint(name, cells["machine_id"], reader.point(cells))
             if cells["experiment"] != BASELINE_EXPERIMENT:
                 ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
                 rows.append(PointRow(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
-        run_rows, runs = reader.runs(read_parquet(folder / SCHEDULES).to_pylist())
+        run_rows, runs = reader.runs(read_parquet(folder / SCHEDULES_FILE).to_pylist())
     machines = {planned.machine_id: planned.point.machine for planned in points.values()}
     return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
 

@@ -19,7 +19,7 @@ from fabricstudy.engine.settings import EngineSettings
 from .sweep import PointRow
 from .virtual_channels import VirtualChannels
 
-FEWEST, PART = 10, 0.03
+MIN_SAMPLE, SAMPLE_SHARE = 10, 0.03
 """Sample of each engine: this part of its points, and at least so many of them."""
 
 CHEAP = 4
@@ -85,7 +85,7 @@ def _with_half_the_phit(planned: PlannedPoint) -> PlannedPoint | None:
 
 def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
     """Draw among the cheapest checks by the digests of ids, so that equal points yield the same sample."""
-    wanted = max(FEWEST, ceil(PART * len(twins)))
+    wanted = max(MIN_SAMPLE, ceil(SAMPLE_SHARE * len(twins)))
     cost = {name: engine_named(twin.point.engine.kind).predict_cpu_s(twin.point) for name, twin in twins.items()}
     by_cost = sorted(twins, key=lambda name: (cost[name], name))
     possible = (name for name in by_cost if _is_supported(points[name].point))

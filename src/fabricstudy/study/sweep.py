@@ -52,7 +52,7 @@ def _check_label(label: object, path: tuple[str, ...]) -> None:
         raise ConfigError("a label is empty or too long", "use 1 to 100 characters", path, label, "invalid-value")
 
 
-MAX_STEPS = 10_000
+MAX_VALUES_OF_RANGE = 10_000
 
 
 def _expanded(values: Any) -> Any:
@@ -70,8 +70,8 @@ def _expanded(values: Any) -> Any:
             raise ConfigError("not a number", "write {from: 0.1, to: 0.9, step: 0.1}", (key,), value, "wrong-type")
     # Decimal digits as written, so that labels are 0.3 and not 0.30000000000000004.
     start, end, step = (Decimal(str(values[key])) for key in ("from", "to", "step"))
-    if step <= 0 or end < start or (end - start) / step >= MAX_STEPS:
-        problem = f"a range needs a positive step, and 1 to {MAX_STEPS:,} numbers"
+    if step <= 0 or end < start or (end - start) / step >= MAX_VALUES_OF_RANGE:
+        problem = f"a range needs a positive step, and 1 to {MAX_VALUES_OF_RANGE:,} numbers"
         raise ConfigError(problem, "write {from: 0.1, to: 0.9, step: 0.1}", ("step",), values["step"], "out-of-range")
     numbers = [start + place * step for place in range(int((end - start) / step) + 1)]
     whole = all(isinstance(value, int) for value in values.values())

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabricstudy.core.errors import exit_code_of
-from fabricstudy.core.store import read_checksummed
+from fabricstudy.core.store import Record, read_checksummed
 from fabricstudy.engine.validity import is_current
 from fabricstudy.structure.stage import read_structures
 from fabricstudy.study.file import load_study
@@ -16,7 +16,6 @@ from fabricstudy.study.plan_file import read_plan
 
 from .collect import collect
 from .files import ANALYSIS_PREFIX, TableError, read_shard, read_table, write_tables
-from .point_records import Record
 from .schedules import schedule_of, schedule_tables
 
 

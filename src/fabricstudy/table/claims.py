@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import binom
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
 from fabricstudy.study.claims import (
     AnyMeasure,
@@ -20,7 +20,7 @@ from fabricstudy.study.claims import (
     Correlation,
     Crossing,
     Measure,
-    Pairs,
+    PairMeasure,
     Part,
     Quotient,
     Rows,
@@ -58,7 +58,7 @@ class Measurement:
     high: float
     """Interval from `low` to `high`; both equal to `value` if there are too few seeds."""
     interval: str
-    at: str
+    at_labels: str
     """Labels of the points with the maximum or minimum; empty for medians and means."""
     points: int
     seeds: int
@@ -70,7 +70,7 @@ class Measurement:
 
 
 def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
-    """Judge the claims; return one row a part, and one row for a claim without parts."""
+    """Judge the claims; return one row per part, and one row for a claim without parts."""
     rows = [row for claim in claims for row in _judge_claim(claim, tables)]
     return pd.DataFrame(rows, columns=names_of("claims"))
 
@@ -108,7 +108,7 @@ def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
         return {**row, "verdict": NOT_RUN, "reason": str(reason)}
     reached = measured.value < np.inf
     facts: dict[str, Any] = {
-        "measured": measured.value if reached else None, "at_labels": measured.at or None,
+        "measured": measured.value if reached else None, "at_labels": measured.at_labels or None,
         "high": measured.high if measured.high < np.inf else None,
         **{name: getattr(measured, name) for name in ("low", "interval", "points", "seeds", "pairs", "pairs_planned")},
     }  # fmt: skip
@@ -135,7 +135,7 @@ def _compare_unreached(measured: Measurement, least: float | None, most: float |
     return REPRODUCED if least is None or least <= measured.low else UNDECIDED
 
 
-def measure(asked: AnyMeasure, tables: Tables) -> Measurement:
+def measure(query: AnyMeasure, tables: Tables) -> Measurement:
     """Compute a measure. Raises NotMeasurable if a point has no number, or nothing is selected.
 
     The interval is the range over single seeds (for a spread over seeds, leaving out one at a time) of the group that
@@ -146,31 +146,31 @@ def measure(asked: AnyMeasure, tables: Tables) -> Measurement:
     ----------
     .. [1] David and Nagaraja, Order Statistics, 3rd ed., Wiley 2003, section 7.1.
     """
-    if isinstance(asked, Rows):
-        return _differing_rows(asked, tables)
-    if isinstance(asked, Quotient):
-        return _measured([_Sample(asked.of, tables), _Sample(asked.against, tables)], np.divide)
-    return _measured([_Sample(asked, tables)], lambda number: number)
+    if isinstance(query, Rows):
+        return _differing_rows(query, tables)
+    if isinstance(query, Quotient):
+        return _measured([_Sample(query.of, tables), _Sample(query.against, tables)], np.divide)
+    return _measured([_Sample(query, tables)], lambda number: number)
 
 
 COMPUTED, TOO_FEW_SEEDS = "computed, not simulated", "too few seeds"
 
 
-def _differing_rows(asked: Rows, tables: Tables) -> Measurement:
+def _differing_rows(query: Rows, tables: Tables) -> Measurement:
     """Count the rows that are only in the printed or only in the computed table."""
-    if asked.analysis not in tables.analyses:
+    if query.analysis not in tables.analyses:
         raise NotMeasurable("the table of the analysis is missing")
-    rows_computed = analysis_rows(tables, asked)[list(asked.columns)].itertuples(index=False, name=None)
+    rows_computed = analysis_rows(tables, query)[list(query.columns)].itertuples(index=False, name=None)
     printed, computed = (
         # Numbers are equal if nine digits are.
         Counter(tuple(cell if isinstance(cell, str) else float(f"{cell:.9g}") for cell in row) for row in rows)
-        for rows in (asked.rows, rows_computed)
+        for rows in (query.rows, rows_computed)
     )
     extra, lacking = computed - printed, printed - computed
     count = float(max(extra.total(), lacking.total()))
     sides = (("printed", lacking), ("computed", extra))
     labels = [f"only {side}: {', '.join(map(label_text, next(iter(rows))))}" for side, rows in sides if rows]
-    return Measurement(count, count, count, COMPUTED, "; ".join(labels), len(asked.rows), 0)
+    return Measurement(count, count, count, COMPUTED, "; ".join(labels), len(query.rows), 0)
 
 
 def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurement:
@@ -191,7 +191,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
     interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
     if not parts:
         parts, interval = [value], TOO_FEW_SEEDS if seeded else "no seeds involved"
-    if all(sample.asked.analysis for sample in samples):
+    if all(sample.query.analysis for sample in samples):
         interval = COMPUTED
     ordered = sorted(parts)
     outside = 0 if over_seeds else max(int(binom.ppf(0.025, len(parts), 0.5)) - 1, 0)
@@ -200,8 +200,9 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
     low = ordered[outside] if last is None or value < np.inf else min(ordered[outside], last)
     compared = [sample.compared for sample in samples if sample.compared]
     pairs, planned = map(sum, zip(*compared, strict=True)) if compared else (None, None)
+    at_labels = " over ".join(sample.at_labels for sample in samples if sample.at_labels)
     return Measurement(
-        value, low, ordered[-1 - outside], interval, at=" over ".join(sample.at for sample in samples if sample.at),
+        value, low, ordered[-1 - outside], interval, at_labels,
         points=sum(sample.points for sample in samples), seeds=len(every) if seeded else 0, pairs=pairs,
         pairs_planned=planned, last=last,
     )  # fmt: skip
@@ -210,85 +211,85 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
 class _Sample:
     """The observations that a measure needs, and the groups that decide it."""
 
-    def __init__(self, asked: SimpleMeasure, tables: Tables) -> None:
-        self.asked = asked
-        self.frame, self.keys = _gather(asked, tables)
+    def __init__(self, query: SimpleMeasure, tables: Tables) -> None:
+        self.query = query
+        self.frame, self.keys = _gather(query, tables)
         self.seeds = {int(seed) for seed in self.frame["seed"]}
-        self.seeded = asked.analysis is None and asked.table not in ("machines", "partition_lists")
-        self.over_seeds = isinstance(asked, Spread) and "seed" in asked.over
-        within = {*KEYS[asked.table], *NAMES.get(asked.table, ())} - {"engine"}
-        of_point = [name for name in self.keys if asked.analysis or name not in within]
+        self.seeded = query.analysis is None and query.table not in ("machines", "partition_lists")
+        self.over_seeds = isinstance(query, Spread) and "seed" in query.over
+        within = {*KEYS[query.table], *NAMES.get(query.table, ())} - {"engine"}
+        of_point = [name for name in self.keys if query.analysis or name not in within]
         self.points = len(self.frame[[*of_point, "seed"]].drop_duplicates())
-        groups = _VALUES[type(asked)](asked, self.frame, self.keys)
+        groups = _VALUES[type(query)](query, self.frame, self.keys)
         if groups.empty:
-            raise NotMeasurable(_EMPTY.get(type(asked), "no two otherwise equal points to compare"))
-        self.compared = _compared(asked, self.frame, self.keys, groups)
+            raise NotMeasurable(_EMPTY.get(type(query), "no two otherwise equal points to compare"))
+        self.compared = _compared(query, self.frame, self.keys, groups)
         self.labels = [name for name in groups if name not in (VALUE, _ROWS, _LAST)]
         self.last = float(groups[_LAST].min()) if _LAST in groups else None
-        self.deciding, self.at = groups, ""
-        if asked.reduce in ("max", "min"):
-            self.deciding = groups[groups[VALUE] == groups[VALUE].agg(asked.reduce)].head(1)
+        self.deciding, self.at_labels = groups, ""
+        if query.reduce in ("max", "min"):
+            self.deciding = groups[groups[VALUE] == groups[VALUE].agg(query.reduce)].head(1)
             varied = [name for name in self.labels if groups[name].nunique(dropna=False) > 1]
-            self.at = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
+            self.at_labels = ", ".join(f"{name} {label_text(self.deciding[name].iloc[0])}" for name in varied)
 
     def on(self, seeds: set[int]) -> float:
         """Return the measure from some seeds, over the deciding groups."""
-        return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.asked.reduce))
+        return float(self._groups(self.frame["seed"].isin(seeds), self.keys)[VALUE].agg(self.query.reduce))
 
-    def of_each(self, seeds: list[int]) -> NDArray[np.float64]:
+    def of_each(self, seeds: list[int]) -> Floats:
         """Return the measure from each of some seeds, NaN where a seed has none."""
         groups = self._groups(self.frame["seed"].isin(seeds), [*self.keys, "seed"])
-        numbers: Any = groups.groupby("seed")[VALUE].agg(self.asked.reduce)
+        numbers: Any = groups.groupby("seed")[VALUE].agg(self.query.reduce)
         return np.asarray(numbers.reindex(seeds), dtype=np.float64)
 
     def _groups(self, chosen: pd.Series[bool], keys: list[str]) -> pd.DataFrame:
-        groups = _VALUES[type(self.asked)](self.asked, self.frame[chosen], keys)
+        groups = _VALUES[type(self.query)](self.query, self.frame[chosen], keys)
         return groups.merge(self.deciding[self.labels], on=self.labels) if self.labels else groups
 
 
-def _gather(asked: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
+def _gather(query: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[str]]:
     """Return the observations that a measure needs and their keys. Raises NotMeasurable if some are missing."""
     sides: list[Mapping[str, Condition]] = [{}]
-    if isinstance(asked, Pairs):
-        along = asked.along if isinstance(asked, Trend) else {}
-        sides = [{**asked.of, **along}, {**asked.against, **along}]
-    seen = observe(tables, asked, asked.metric, sides)
-    if seen.gap():
-        raise NotMeasurable(seen.gap())
-    if not isinstance(asked, Correlation):
-        return seen.frame, seen.keys
-    against = observe(tables, asked, asked.against)
+    if isinstance(query, PairMeasure):
+        along = query.along if isinstance(query, Trend) else {}
+        sides = [{**query.of, **along}, {**query.against, **along}]
+    observations = observe(tables, query, query.metric, sides)
+    if observations.gap():
+        raise NotMeasurable(observations.gap())
+    if not isinstance(query, Correlation):
+        return observations.frame, observations.keys
+    against = observe(tables, query, query.against)
     if against.gap():
         raise NotMeasurable(against.gap())
-    names = [*seen.keys, "seed"]
-    return join(seen.frame[[*names, VALUE]], against.frame[[*names, VALUE]], names), seen.keys
+    names = [*observations.keys, "seed"]
+    return join(observations.frame[[*names, VALUE]], against.frame[[*names, VALUE]], names), observations.keys
 
 
-def _ratios(asked: Pairs, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _ratios(query: PairMeasure, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     points = medians(frame, keys)
-    others = [name for name in keys if name not in asked.of]
-    right = points.loc[mask(points, asked.against), [*others, VALUE]]
-    return _divided(join(_compared_points(asked, points), right, others))
+    others = [name for name in keys if name not in query.of]
+    right = points.loc[mask(points, query.against), [*others, VALUE]]
+    return _divided(join(_compared_points(query, points), right, others))
 
 
-def _compared_points(asked: Pairs, points: pd.DataFrame) -> pd.DataFrame:
+def _compared_points(query: PairMeasure, points: pd.DataFrame) -> pd.DataFrame:
     # A point is not compared with itself.
-    return points[mask(points, asked.of) & ~mask(points, asked.against)]
+    return points[mask(points, query.of) & ~mask(points, query.against)]
 
 
 def _compared(
-    asked: SimpleMeasure, frame: pd.DataFrame, keys: list[str], groups: pd.DataFrame
+    query: SimpleMeasure, frame: pd.DataFrame, keys: list[str], groups: pd.DataFrame
 ) -> tuple[int, int] | None:
     """Return how many comparisons are made and planned; None if nothing is compared."""
-    if isinstance(asked, Pairs):
-        along = asked.along if isinstance(asked, Trend) else {}
-        wanted = _compared_points(asked, frame)[[name for name in keys if name not in along]]
+    if isinstance(query, PairMeasure):
+        along = query.along if isinstance(query, Trend) else {}
+        wanted = _compared_points(query, frame)[[name for name in keys if name not in along]]
         made = int(groups[_ROWS].sum()) if _ROWS in groups else len(groups)
         return made, len(wanted.drop_duplicates())
-    if isinstance(asked, Spread):
-        rest = [name for name in keys if name not in asked.over]
+    if isinstance(query, Spread):
+        rest = [name for name in keys if name not in query.over]
         return len(groups), len(frame[rest].drop_duplicates()) if rest else 1
-    if isinstance(asked, Correlation):
+    if isinstance(query, Correlation):
         return int(groups[_ROWS].sum()), len(frame[keys].drop_duplicates()) if keys else 1
     return None
 
@@ -297,36 +298,36 @@ def _divided(pairs: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(**{VALUE: pairs[VALUE] / pairs[AGAINST]}).drop(columns=AGAINST)
 
 
-def _contrasts(asked: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    ratios = _ratios(asked, frame, keys)
+def _contrasts(query: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    ratios = _ratios(query, frame, keys)
     ratio = ratios[VALUE]
     forms = {"ratio": ratio, "change": ratio - 1, "reduction": 1 - ratio, "distance": (ratio - 1).abs()}
-    return ratios.assign(**{VALUE: forms[asked.form]})
+    return ratios.assign(**{VALUE: forms[query.form]})
 
 
-def _trends(asked: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    ((axis, (start, end)),) = asked.along.items()
-    ratios = _ratios(asked, frame, keys)
+def _trends(query: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    ((axis, (start, end)),) = query.along.items()
+    ratios = _ratios(query, frame, keys)
     others = [str(name) for name in ratios if name not in (axis, VALUE)]
     at_end, at_start = (ratios[mask(ratios, {axis: label})].drop(columns=axis) for label in (end, start))
     return _divided(join(at_end, at_start, others))
 
 
-def _crossings(asked: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    ratios = _ratios(asked, frame, keys)
-    ratios[asked.along] = pd.to_numeric(ratios[asked.along], errors="coerce")
-    if ratios[asked.along].isna().any():
-        raise NotMeasurable(f"labels of {asked.along} are not numbers")
-    rest = [name for name in keys if name != asked.along]
+def _crossings(query: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    ratios = _ratios(query, frame, keys)
+    ratios[query.along] = pd.to_numeric(ratios[query.along], errors="coerce")
+    if ratios[query.along].isna().any():
+        raise NotMeasurable(f"labels of {query.along} are not numbers")
+    rest = [name for name in keys if name != query.along]
     groups = []
-    for _, line in ratios.sort_values(asked.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
-        rises_at = _rises_to(asked.level, line[asked.along].to_numpy(float), line[VALUE].to_numpy(float))
-        last = line[asked.along].iloc[-1]
+    for _, line in ratios.sort_values(query.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
+        rises_at = _rises_to(query.level, line[query.along].to_numpy(float), line[VALUE].to_numpy(float))
+        last = line[query.along].iloc[-1]
         groups.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line), _LAST: last}))
     return pd.concat(groups) if groups else pd.DataFrame(columns=[*rest, VALUE, _ROWS, _LAST])
 
 
-def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+def _rises_to(level: float, x: Floats, y: Floats) -> float:
     reached = np.flatnonzero(y >= level)
     if not len(reached):
         return np.nan if np.isnan(y).any() else np.inf
@@ -335,26 +336,26 @@ def _rises_to(level: float, x: NDArray[np.float64], y: NDArray[np.float64]) -> f
     return float(np.interp(level, y[around], x[around]) if first else x[0])
 
 
-def _spreads(asked: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    points = frame if "seed" in asked.over else medians(frame, keys)
-    rest = [name for name in keys if name not in asked.over]
+def _spreads(query: Spread, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    points = frame if "seed" in query.over else medians(frame, keys)
+    rest = [name for name in keys if name not in query.over]
     columns = {f"({name})": name for name in ("max", "min", "median", "size")}
     groups = group_by(points, rest).agg(**columns).reset_index().drop(columns="")
     groups = groups[groups["(size)"] > 1]
     most, least, middle = (groups[name] for name in ("(max)", "(min)", "(median)"))
     forms = {"range": (most - least) / middle, "ratio": most / least, "excess": most / least - 1}
-    spreads: pd.DataFrame = groups[rest].assign(**{VALUE: forms[asked.form]})
+    spreads: pd.DataFrame = groups[rest].assign(**{VALUE: forms[query.form]})
     return spreads
 
 
-def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _correlations(query: Correlation, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     left, right = (frame[[*keys, name]].rename(columns={name: VALUE}) for name in (VALUE, AGAINST))
     pairs = join(medians(left, keys), medians(right, keys), keys)
-    rest = [name for name in keys if (name not in asked.over if asked.over else name == "seed")]
+    rest = [name for name in keys if (name not in query.over if query.over else name == "seed")]
     groups = []
     for _, part in pairs.assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
         if len(part) >= MIN_ROWS:
-            value = rank_correlation(asked.form, part[VALUE], part[AGAINST])
+            value = rank_correlation(query.form, part[VALUE], part[AGAINST])
             groups.append(part.iloc[[0]][rest].assign(**{VALUE: value, _ROWS: len(part)}))
     if not groups:
         return pd.DataFrame(columns=[*rest, VALUE, _ROWS])
@@ -362,7 +363,7 @@ def _correlations(asked: Correlation, frame: pd.DataFrame, keys: list[str]) -> p
 
 
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {
-    Value: lambda asked, frame, keys: medians(frame, keys),
+    Value: lambda query, frame, keys: medians(frame, keys),
     Contrast: _contrasts,
     Trend: _trends,
     Crossing: _crossings,

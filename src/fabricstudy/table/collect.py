@@ -21,12 +21,13 @@ from fabricstudy.core.columns import (
     names_of,
 )
 from fabricstudy.core.parquet import read_parquet
+from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
 
 from .agreement import agreement, engine_axes, verdicts
 from .claims import judge
 from .files import Tables
-from .point_records import ColumnBuilder, PointRecords, Record
+from .point_records import ColumnBuilder, PointRecords
 from .predictors import non_mapping_axes, predictors
 from .schedules import schedule_tables
 from .schemas import labels, validated_table
@@ -53,9 +54,9 @@ def collect(
 ) -> Tables:
     """Build and check all tables of a study, in the order of the plan's rows.
 
-    Records of points outside the plan are left out; of two records of a point the last done one counts. `schedules` is
-    the result of `schedule_tables`, `links` are files of link loads. Raises pandera.errors.SchemaErrors if a record is
-    not a result.
+    Records of points outside the plan are left out; of several records of a point, the last complete one is
+    used. `schedules` is the result of `schedule_tables`, `links` are files of link loads. Raises
+    pandera.errors.SchemaErrors if a record is not a result.
     """
     axes = list(plan.axes)
     keys = _keys(plan)
@@ -73,7 +74,7 @@ def collect(
         "links": _links(plan, keys, of_points),
         "machines": _machines(plan, keys, structures),
     }
-    frames[LINK_LOAD_TABLE] = link_loads(plan, keys, links)
+    frames[LINK_LOAD_TABLE] = link_load_rows(plan, keys, links)
     del of_points
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
     frames["agreement"] = agreement(plan, frames["jobs"])
@@ -152,7 +153,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
 
 
 def _baseline_ns(baseline_id: str | None, job: int, records: PointRecords) -> float | None:
-    # In a baseline run the jobs before this one are idle and later ones are left out, so that its number is the same.
+    # In a baseline run earlier jobs are idle and later ones are omitted, so its number is the same.
     jobs = records.jobs
     return next((jobs["runtime_ns"][row] for row in records.jobs_of(baseline_id) if jobs["job"][row] == job), None)
 
@@ -164,7 +165,7 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
 def _rows_of(
     plan: Plan, keys: pd.DataFrame, table: str, rows_of: Callable[[str], range], facts: ColumnBuilder
 ) -> pd.DataFrame:
-    """Return the rows of the points of a plan in a table that has any number of them a point."""
+    """Return the rows of the points of a plan in a table with any number of rows per point."""
     planned_rows: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
@@ -182,7 +183,7 @@ def _links(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFram
     )
 
 
-def link_loads(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
+def link_load_rows(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:
     """Return a row for each directed link of each done point of the experiments in `link_loads` of the study."""
     columns = list(dict.fromkeys([*keys, *names_of(LINK_LOAD_TABLE)]))
     tables = [read_parquet(path) for path in files] if plan.study.link_loads else []
@@ -194,10 +195,10 @@ def link_loads(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.Data
 
 
 def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return the jobs that shared the machine with another communicating job; `keys` identify them but for seeds.
+    """Return the jobs that shared the machine with another communicating job; `keys` identify them except for seeds.
 
-    A slowdown is below 1 if its median over the seeds of the point is, by more than they differ; with one seed, the
-    run-to-run variation is unknown.
+    A slowdown counts as below 1 if its median over the seeds of the point is below 1 by more than their range; with one
+    seed, the run-to-run variation is unknown.
     """
     busy = jobs[jobs["messages"] > 0]
     together = busy.groupby(["point_id", "experiment"])["job"].transform("nunique") > 1

@@ -1,4 +1,4 @@
-"""Tables as files, and the shards they come from."""
+"""Files of tables, and the shards from which they are built."""
 
 import json
 import re
@@ -54,7 +54,7 @@ ANALYSIS_PREFIX = "analysis-"
 
 
 def read_shard(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a shard, one a line. Raises TableError for any other line."""
+    """Yield the JSON objects of a shard, one per line. Raises TableError for any other line."""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
             value = json.loads(line)

@@ -2,16 +2,16 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fabricstudy.core.columns import DONE, TABLES
+from fabricstudy.core.store import Record
 
-Record = Mapping[str, Any]
-Names = Iterable[str]
+_Names = Iterable[str]
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
@@ -59,18 +59,18 @@ class ColumnBuilder:
 class PointRecords:
     """Facts of the points of a plan, and of the jobs, link classes and latencies of those that are done.
 
-    Of two records of a point the last done one counts, or the last one if none is done. `points`, `jobs`, `links` and
-    `latency` are the names of the facts to keep.
+    Of several records of a point, the last complete one is used, or the last one if none is complete. `points`,
+    `jobs`, `links` and `latency` are the names of the facts to keep.
     """
 
     def __init__(
         self,
         records: Iterable[Record],
         point_ids: Iterable[str],
-        points: Names,
-        jobs: Names,
-        links: Names,
-        latency: Names = (),
+        points: _Names,
+        jobs: _Names,
+        links: _Names,
+        latency: _Names = (),
     ) -> None:
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
         self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)

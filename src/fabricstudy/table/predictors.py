@@ -21,13 +21,13 @@ def predictors(plan: Plan, keys: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFra
     """Return how well each metric of a mapping ranks the mappings by their simulated runtimes.
 
     A group is the points of an experiment with the same seed, and the same label on each axis that varies more than the
-    mapping. `keys` has one row a planned point, with the study's axes.
+    mapping. `keys` has one row per planned point, with the study's axes.
 
     Returns
     -------
     DataFrame
-        One row a group, job and metric. Correlations are missing below six mappings and where the metric or the time is
-        constant; the regret is missing below two.
+        One row per group, job and metric. Correlations are missing below six mappings and where the metric or the time
+        is constant; the regret is missing below two.
 
     References
     ----------

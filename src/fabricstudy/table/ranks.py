@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.study.figures import RankCorrelation
 
 MIN_ROWS = 6
@@ -37,6 +38,6 @@ def rank_correlation(form: RankCorrelation, first: npt.ArrayLike, second: npt.Ar
     return product / float(np.sqrt(norms[0] * norms[1])) if all(norms) else float("nan")
 
 
-def rounded(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def rounded(values: npt.ArrayLike) -> Floats:
     """Round to nine digits, so that numbers are equal that differ by the order of a sum only."""
     return np.array([float(f"{value:.9g}") for value in np.asarray(values, dtype=np.float64)])

@@ -7,12 +7,11 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.core.columns import NOT_RUN, SCHEDULE_TABLES, TABLES, names_of
+from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
 from fabricstudy.study.schedules import RunRow
 
 from .schemas import labels, validated_table
-
-Record = Mapping[str, Any]
 
 _NO_RECORD: Record = {"status": NOT_RUN, "reason": "no record"}
 
@@ -63,7 +62,7 @@ def _list_id(plan: Plan, row: RunRow) -> str:
 
 
 def _lists(plan: Plan, records: Mapping[str, Sequence[Record]]) -> pd.DataFrame:
-    """Return one row a size class of each list of each schedule, with the labels that all of its runs share."""
+    """Return one row per size class of each list of each schedule, with the labels that all of its runs share."""
     runs_of: dict[tuple[str, str], list[RunRow]] = {}
     for row in plan.run_rows:
         runs_of.setdefault((row.schedule, _list_id(plan, row)), []).append(row)

@@ -1,4 +1,4 @@
-"""Rows of a table that a figure or a claim selects, and what is missing from them."""
+"""Selection of rows of a table for figures and claims, and its missing observations."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ class Observations:
     """Selected numbers."""
 
     frame: pd.DataFrame
-    """Key columns, ``seed`` and `VALUE`; one row an observation, in the plan's order."""
+    """Key columns, ``seed`` and `VALUE`; one row per observation, in the plan's order."""
     keys: list[str]
     """Columns that identify observations, without the seed."""
     noun: str
-    """What was selected: points, machines, runs or rows (of an analysis)."""
+    """Kind of the selection: points, machines, runs or rows (of an analysis)."""
     needed: int
     """Size of the selection."""
     missing: dict[str, int]
-    """How many of them have no number, by reason."""
+    """Number of those without a number, by reason."""
     without: int = 0
     """Number of rows without a number, such as jobs, of points with numbers in other rows."""
     absent: dict[str, list[str]] = field(default_factory=dict)
     """Labels on the axes of the selection that no observation has, by axis."""
 
     def gap(self) -> str:
-        """Return what is missing, or ""."""
+        """Return a description of the missing observations, or ""."""
         if not self.needed:
             return f"no {self.noun[:-1]} of the study is selected"
         if not self.missing:
@@ -56,7 +56,7 @@ class Observations:
         return f"{sum(self.missing.values())} of {self.needed} {self.noun} missing ({reasons})"
 
     def note(self) -> str:
-        """Return what is missing and the labels without an observation, or "none missing"."""
+        """Return a description of missing observations and labels, or "none missing"."""
         parts = [self.gap()] * bool(self.gap())
         parts += [f"{count_noun(self.without, 'row')} without a number"] * bool(self.without)
         parts += [f"no number for {axis} {join_words(labels)}" for axis, labels in self.absent.items()]
@@ -169,7 +169,7 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
 
 
 def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.DataFrame) -> Observations:
-    """Return one observation a machine, identified by the axes with one label for each machine."""
+    """Return one observation per machine, identified by the axes with one label for each machine."""
     labels = points.groupby("machine_id")
     mentioned = selection.axes()
     keys = [axis for axis in own_axes(points) if axis in mentioned or (labels[axis].nunique(dropna=False) <= 1).all()]
@@ -182,7 +182,7 @@ def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.D
 
 
 def _of_schedule(tables: Tables, selection: Selection, column: str, any_of: Conditions) -> Observations:
-    """Return one observation a run, or a size class of one; a list of partitions has no seeds."""
+    """Return one observation per run, or a size class of one; a list of partitions has no seeds."""
     frame: pd.DataFrame = getattr(tables, selection.table)
     frame = frame[frame["schedule"] == selection.schedule]
     axes = [axis for axis in axes_of(frame) if frame[axis].notna().any()]
@@ -217,7 +217,7 @@ def _fulfilling(
 
 
 def _of_analysis(tables: Tables, selection: Selection, column: str, any_of: Conditions) -> Observations:
-    """Return one observation a row; an empty cell, such as a bound that does not apply, does not count as missing."""
+    """Return one observation per row; an empty cell, such as a bound that does not apply, does not count as missing."""
     frame = analysis_rows(tables, selection, any_of)
     # A condition on a column does not make it a key.
     mentioned = (selection.axes() - set(selection.where) - set(selection.numbers())) & set(frame)

@@ -14,8 +14,7 @@ from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import OWN_MEMORY_MB
 from fabricstudy.structure.stage import structure_code
 from fabricstudy.study.file import parse_study_name
-from fabricstudy.study.plan_file import FILES as PLAN_FILES
-from fabricstudy.study.plan_file import write_plan
+from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
 from .pipeline import Pipeline, find_study, load_pipelines
 
@@ -67,7 +66,7 @@ class ReportJob(BaseModel):
     schedules: list[str]
 
 
-class Jobs(BaseModel):
+class StudyJobs(BaseModel):
     """All jobs of a study, by the names of their files; texts are digests."""
 
     file: Path
@@ -88,14 +87,14 @@ class Jobs(BaseModel):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
-def jobs_of(pipeline: Pipeline) -> Jobs:
+def jobs_of(pipeline: Pipeline) -> StudyJobs:
     machines = {
         name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
         for name, chunk in pipeline.machine_chunks.items()
     }
     machine_chunk = {machine_id: name for name, job in machines.items() for machine_id in job.machines}
     workload_chunk = {item.workload_id: name for name, chunk in pipeline.workload_chunks.items() for item in chunk}
-    return Jobs(
+    return StudyJobs(
         file=pipeline.file,
         plan=pipeline.plan_digest,
         machines=machines,
@@ -139,16 +138,16 @@ def jobs_of(pipeline: Pipeline) -> Jobs:
     )
 
 
-def read_jobs(folder: Path) -> Jobs | None:
+def read_jobs(folder: Path) -> StudyJobs | None:
     """Return the jobs of the plan in a folder; None if it is missing or incomplete."""
     try:
-        written = Jobs.model_validate_json((folder / FILE).read_bytes())
+        written = StudyJobs.model_validate_json((folder / FILE).read_bytes())
     except (OSError, ValueError):
         return None
     return written if all((folder / name).is_file() for name in PLAN_FILES) else None
 
 
-def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
+def write_jobs(pipeline: Pipeline, jobs: StudyJobs, folder: Path) -> None:
     """Write the plan of a study and its jobs."""
     workloads = [
         {"workload_id": item.workload_id, "point_id": item.planned.point_id, "job": item.job, "chunk": name}
@@ -164,7 +163,7 @@ def write_jobs(pipeline: Pipeline, jobs: Jobs, folder: Path) -> None:
 class Studies:
     """The studies of a call of Snakemake: jobs by name of the study, and the pipelines that this call planned."""
 
-    jobs: Mapping[str, Jobs]
+    jobs: Mapping[str, StudyJobs]
     planned: Mapping[str, Pipeline]
 
     def renew_plans(self, results: Path) -> None:

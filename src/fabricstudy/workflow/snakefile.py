@@ -15,12 +15,11 @@ from snakemake.io import ancient
 from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError, Model
-from fabricstudy.machine.definitions import FILES as MACHINE_FILES
+from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.file import validated
-from fabricstudy.study.plan_file import FILES as PLAN_FILES
-from fabricstudy.study.plan_file import POINTS
+from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
 
-from .jobs import Jobs, SimulateJob, WorkloadJob
+from .jobs import SimulateJob, StudyJobs, WorkloadJob
 from .pipeline import BATCH_CPU_S, Seconds
 
 WILDCARDS = {
@@ -86,13 +85,13 @@ RESULTS, REPORTS = Path("results"), Path("reports")
 
 
 _JOBS = {"structure": "machines", "workload": "workloads", "simulate": "batches", "schedule": "schedules"}
-"""The field of `Jobs` with the names of a stage's files."""
+"""The field of `StudyJobs` with the names of a stage's files."""
 
 
 class Inputs:
     """Files of the studies of a call, for rules (by wildcards) and for targets (by the name of a study)."""
 
-    def __init__(self, studies: Mapping[str, Jobs], plan_by_rule: bool = False) -> None:
+    def __init__(self, studies: Mapping[str, StudyJobs], plan_by_rule: bool = False) -> None:
         self._studies, self._plan_by_rule = studies, plan_by_rule
 
     def study(self, wildcards: Any) -> Any:
@@ -104,7 +103,7 @@ class Inputs:
         return str(self._studies[wildcards.study].file)
 
     def plan(self, wildcards: Any) -> str:
-        return f"results/{wildcards.study}/{POINTS}"
+        return f"results/{wildcards.study}/{POINTS_FILE}"
 
     def plan_digest(self, wildcards: Any) -> str:
         """Return a digest of the plan where its rule has to rewrite it; then all later jobs run, from the caches.
@@ -209,7 +208,7 @@ def check_cores(cores: int | None) -> None:
         raise StudyError("too few cores", remedy, path="--cores", value=cores, code="out-of-range")
 
 
-def check_timestamps(studies: Mapping[str, Jobs]) -> None:
+def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
     """Refuse study files and results that are dated in the future, which Snakemake would make again for ever."""
     latest_s = time.time() + MAX_CLOCK_SKEW_S
     inputs = Inputs(studies)
@@ -225,7 +224,7 @@ def check_timestamps(studies: Mapping[str, Jobs]) -> None:
             raise StudyError(problem, "date it now: touch FILE", str(jobs.file), code="file-unreadable")
 
 
-def summary_lines(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
+def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]:
     """Return the final lines of a run that began at `since_s`: the status of its points, and the reports."""
     seen: set[str] = set()
     counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]
@@ -233,7 +232,7 @@ def summary_lines(studies: Mapping[str, Jobs], since_s: float) -> list[str]:
     return [*filter(None, counted), *(f"The report: {page}" for page in pages)]
 
 
-def count_points(study: str, jobs: Jobs, since_s: float, seen: set[str]) -> str:
+def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) -> str:
     """Return a line with the numbers of points of a study that ended, and that this run simulated; "" without points.
 
     `since_s` is the start of the run in seconds since 1970; `seen` are the ids counted as new, which studies may share.

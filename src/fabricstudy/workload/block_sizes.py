@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import (
     MAX_TRAFFIC_BYTES,
     InputFileError,
@@ -22,10 +22,7 @@ from fabricstudy.core.input_files import (
 from fabricstudy.core.kinds import Family, Kind, register
 from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-MAX_LISTED = 65_536
+MAX_SIZES = 65_536
 """Maximum numbers of a file of sizes, which are part of the point."""
 
 
@@ -174,9 +171,9 @@ def _listed(path: Path, data: bytes) -> tuple[tuple[int, ...], int]:
             problem = f"{len(words)} numbers in a file of {len(lines)} lines"
             remedy = f"write one number per line, or {len(lines)} for a matrix"
             raise InputFileError(problem, remedy, position_text(place))
-    if not 2 <= len(lines) * columns <= MAX_LISTED:
+    if not 2 <= len(lines) * columns <= MAX_SIZES:
         problem = f"the file has {len(lines) * columns:,} numbers"
-        raise InputFileError(problem, f"list 2 to {MAX_LISTED:,}, or use the pattern matrix for more")
+        raise InputFileError(problem, f"list 2 to {MAX_SIZES:,}, or use the pattern matrix for more")
     listed = tuple(whole(word, 0, MAX_TRAFFIC_BYTES, (place,)) for place, words in lines for word in words)
     sent = (size for index, size in enumerate(listed) if columns == 1 or index % (columns + 1))
     if not any(sent):

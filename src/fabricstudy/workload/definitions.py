@@ -13,13 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from fabricstudy.core.arrays import Bools
 from fabricstudy.core.model import Model
 from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from .job import HasJobs
-from .messages import Mask, WorkloadError
+from .messages import WorkloadError
 from .placing import Placement, generate_messages, placements
 
 SPEEDS = frozenset({"bandwidth", "bandwidth_Bps", "latency", "latency_ns"})
@@ -84,7 +85,7 @@ def write_workloads(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 
 def workload_rows(
-    point: HasWorkloads, machine: Machine, cut_side: Mask, wanted: Mapping[int, str]
+    point: HasWorkloads, machine: Machine, cut_side: Bools, wanted: Mapping[int, str]
 ) -> Iterator[dict[str, Any]]:
     """Place jobs of a point and sum up their messages.
 

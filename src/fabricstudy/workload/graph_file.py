@@ -20,7 +20,7 @@ from fabricstudy.core.input_files import (
     MAX_RANKS,
     MAX_TRAFFIC_BYTES,
     InputFileError,
-    number,
+    finite_number,
     numbered_csv_rows,
     numbered_lines,
     position_text,
@@ -112,7 +112,7 @@ def _read_metis(data: bytes) -> _Read:
         for index in range(0, len(rest), 1 + of_edges):
             tails.append(vertex)
             heads.append(whole(rest[index], 1, vertices, (line,)) - 1)
-            units.append(number(rest[index + 1], 0, MAX_TRAFFIC_BYTES, (line,)) if of_edges else 1.0)
+            units.append(finite_number(rest[index + 1], 0, MAX_TRAFFIC_BYTES, (line,)) if of_edges else 1.0)
     if len(tails) != 2 * edges:
         problem = f"{edges} edges in the header, but {len(tails)} ends of edges follow"
         remedy = "fix the header; list each edge in the lines of both its ends"

@@ -20,12 +20,12 @@ import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import (
-    MAX_BYTES,
+    MAX_INPUT_BYTES,
     MAX_RANKS,
     MAX_TRAFFIC_BYTES,
     InputFileError,
     check_width,
-    number,
+    finite_number,
     numbered_csv_rows,
     numbered_lines,
     position_text,
@@ -33,7 +33,7 @@ from fabricstudy.core.input_files import (
     whole,
 )
 
-HEAD = ["source", "destination", "bytes"]
+ENTRY_COLUMNS = ["source", "destination", "bytes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...])
             raise InputFileError(f"{len(words)} numbers instead of {width}", _WRITE, position_text(line), text)
         ends = [float(whole(word, 1, size, (line,))) for word, size in zip(words, sizes, strict=False)]
         rest = words[len(sizes) :]
-        table[index] = ends + [number(word, -MAX_TRAFFIC_BYTES, MAX_TRAFFIC_BYTES, (line,)) for word in rest]
+        table[index] = ends + [finite_number(word, -MAX_TRAFFIC_BYTES, MAX_TRAFFIC_BYTES, (line,)) for word in rest]
     return table
 
 
@@ -161,9 +161,9 @@ def _read_csv(data: bytes) -> Any:
 
     rows = list(numbered_csv_rows(data))
     if not rows:
-        raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(HEAD)} and rows")
-    if rows[0][1] == HEAD:
-        source, destination, size_bytes = read_entries(rows[1:], HEAD)
+        raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(ENTRY_COLUMNS)} and rows")
+    if rows[0][1] == ENTRY_COLUMNS:
+        source, destination, size_bytes = read_entries(rows[1:], ENTRY_COLUMNS)
         ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
         return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
     columns = [str(rank) for rank in range(len(rows[0][1]))]
@@ -181,7 +181,7 @@ def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> lis
     check_width(line, row, names)
     cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
     ends = [float(whole(cell, 0, MAX_RANKS - 1, where)) for cell, where in cells[:ranks]]
-    return ends + [number(cell, 0, MAX_TRAFFIC_BYTES, where) for cell, where in cells[ranks:]]
+    return ends + [finite_number(cell, 0, MAX_TRAFFIC_BYTES, where) for cell, where in cells[ranks:]]
 
 
 def _read_npz(data: bytes) -> Any:
@@ -224,8 +224,8 @@ def _check_archive(data: bytes) -> None:
     """Raise InputFileError for arrays that unpack to too much, or declare more data than they have."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = archive.infolist()
-        if sum(part.file_size for part in parts) > MAX_BYTES:
-            raise InputFileError(f"more than {MAX_BYTES:,} bytes when unpacked", "use a smaller matrix")
+        if sum(part.file_size for part in parts) > MAX_INPUT_BYTES:
+            raise InputFileError(f"more than {MAX_INPUT_BYTES:,} bytes when unpacked", "use a smaller matrix")
         for part in parts:
             with archive.open(part) as file:
                 version = np.lib.format.read_magic(file)

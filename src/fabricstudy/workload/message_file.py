@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import (
     MAX_RANKS,
     MAX_TRAFFIC_BYTES,
     InputFileError,
+    check_columns,
     check_width,
     numbered_csv_rows,
     position_text,
@@ -26,7 +26,7 @@ from fabricstudy.core.input_files import (
 Positions = Callable[[int], str]
 """Returns the line or row of a message in its file."""
 
-COLUMNS = ("phase", "source", "destination", "bytes")
+MESSAGE_COLUMNS = ("phase", "source", "destination", "bytes")
 _LARGEST = {"phase": 2**31 - 2, "source": MAX_RANKS - 1, "destination": MAX_RANKS - 1, "bytes": MAX_TRAFFIC_BYTES}
 
 MAX_ROWS = 50_000_000
@@ -58,7 +58,7 @@ def read_messages(path: Path, data: bytes) -> MessageFile:
     rows, position = reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
     if not len(rows):
         raise InputFileError("no messages", "write one line per message")
-    for column, name in enumerate(COLUMNS):
+    for column, name in enumerate(MESSAGE_COLUMNS):
         wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
         if len(wrong):
             remedy = f"write {int(name == 'bytes')} to {_LARGEST[name]}"
@@ -76,12 +76,9 @@ def read_messages(path: Path, data: bytes) -> MessageFile:
 def _read_csv(data: bytes) -> tuple[Ints, Positions]:
     rows = numbered_csv_rows(data)
     line, head = next(rows, (1, []))
-    for column, name in enumerate(head, 1):
-        if name not in COLUMNS or head.index(name) != column - 1:
-            remedy = suggestion(name, COLUMNS)
-            raise InputFileError("not a column of messages", remedy, position_text(line, column), name)
+    check_columns(line, head, MESSAGE_COLUMNS)
     _check_columns(head, position_text(line))
-    columns = [(name, head.index(name) + 1) for name in COLUMNS]
+    columns = [(name, head.index(name) + 1) for name in MESSAGE_COLUMNS]
     messages, lines = [], []
     for line, row in rows:
         check_width(line, row, head)
@@ -92,9 +89,9 @@ def _read_csv(data: bytes) -> tuple[Ints, Positions]:
 
 
 def _check_columns(names: list[str], where: str) -> None:
-    missing = [name for name in COLUMNS if name not in names]
+    missing = [name for name in MESSAGE_COLUMNS if name not in names]
     if missing:
-        raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(COLUMNS)}", where)
+        raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(MESSAGE_COLUMNS)}", where)
 
 
 def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
@@ -107,14 +104,14 @@ def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
         _check_columns(names, "")
         if file.metadata.num_rows > MAX_ROWS:
             raise InputFileError("too many messages", f"use at most {MAX_ROWS:,}", "", file.metadata.num_rows)
-        table = file.read([name for name in (*COLUMNS, "job") if name in names])
+        table = file.read([name for name in (*MESSAGE_COLUMNS, "job") if name in names])
         if "job" in names and len(table["job"].unique()) > 1:
             raise InputFileError("messages of several jobs", "use those of one", "column job")
-        for name in COLUMNS:
+        for name in MESSAGE_COLUMNS:
             if not pa.types.is_integer(table[name].type) or table[name].null_count:
                 contents = f"{table[name].type} with {table[name].null_count} missing"
                 raise InputFileError("not all integers", "use integers", f"column {name}", contents)
-        columns = [table[name].cast(pa.int64()).to_numpy() for name in COLUMNS]
+        columns = [table[name].cast(pa.int64()).to_numpy() for name in MESSAGE_COLUMNS]
     except (pa.ArrowException, OSError, KeyError) as error:
         raise InputFileError(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
     return np.stack(columns, axis=1), lambda index: f"row {index + 1}"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Ints
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
@@ -18,9 +18,6 @@ from fabricstudy.machine.hops import hop_distances
 if TYPE_CHECKING:
     import pyarrow as pa
 
-IntArray = npt.NDArray[np.int32]
-Indices = npt.NDArray[np.integer[Any]]
-Mask = npt.NDArray[np.bool_]
 
 # Rows converted to Arrow at a time, to limit memory.
 ROWS_PER_WRITE = 1 << 20
@@ -38,11 +35,11 @@ class Messages:
     is no global barrier.
     """
 
-    phase: IntArray
-    source: IntArray
-    destination: IntArray
+    phase: Int32s
+    source: Int32s
+    destination: Int32s
     """Phase, and the ranks within the job; int32 [messages] each."""
-    size_bytes: npt.NDArray[np.int64]
+    size_bytes: Ints
     """Bytes of each message, at least 1; int64 [messages]."""
 
     def __len__(self) -> int:
@@ -57,15 +54,15 @@ class Computing:
     arrived and `overlapped_ns` have passed since.
     """
 
-    phase: IntArray
-    rank: IntArray
+    phase: Int32s
+    rank: Int32s
     """Each pair once; int32 [rows] each."""
-    before_ns: npt.NDArray[np.float64]
-    overlapped_ns: npt.NDArray[np.float64]
+    before_ns: Floats
+    overlapped_ns: Floats
     """Times, not negative; float64 [rows] each."""
 
     @property
-    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+    def columns(self) -> tuple[Array, ...]:
         """The arrays, in the order of the fields."""
         return self.phase, self.rank, self.before_ns, self.overlapped_ns
 
@@ -75,7 +72,7 @@ class Computing:
         first = np.unique(self.rank, return_index=True)[1]
         return float(self.before_ns[first].min(initial=np.inf)) if len(first) else 0.0
 
-    def total_ns_per_rank(self, ranks: int) -> npt.NDArray[np.float64]:
+    def total_ns_per_rank(self, ranks: int) -> Floats:
         """Return the total computation time of each rank, float64 [ranks]."""
         # Without rows, numpy returns integers.
         return np.bincount(self.rank, self.before_ns + self.overlapped_ns, ranks).astype(np.float64, copy=False)
@@ -86,7 +83,7 @@ class PlacedJob:
     """A job with the node of each rank (int32 [ranks]) and its messages."""
 
     name: str
-    node_of_rank: IntArray
+    node_of_rank: Int32s
     messages: Messages
     background_duration_ns: float | None = None
     """Minimum time that the repeated messages of a background job have to fill, for engines that need a finite number;
@@ -106,8 +103,8 @@ class PlacedJob:
         return len(self.node_of_rank)
 
     @property
-    def is_inter_node(self) -> Mask:
-        """Mask of messages between different nodes, bool [messages]."""
+    def is_inter_node(self) -> Bools:
+        """Bools of messages between different nodes, bool [messages]."""
         return np.not_equal(self.node_of_rank[self.messages.source], self.node_of_rank[self.messages.destination])
 
     @property
@@ -140,7 +137,7 @@ def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
         )
     phases = int(sent.phase.max()) + 1
 
-    def repeated(phase: IntArray, *columns: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+    def repeated(phase: Int32s, *columns: Array) -> list[Array]:
         phase_of_round = np.arange(rounds, dtype=np.int32)[:, None] * np.int32(phases)
         return [(phase_of_round + phase).ravel(), *(np.tile(column, rounds) for column in columns)]
 
@@ -170,7 +167,7 @@ def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
     _write(folder / "messages.parquet", messages, ((j.name, [*vars(j.messages).values()]) for j in jobs))
 
 
-def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[npt.NDArray[Any]]]]) -> None:
+def _write(path: Path, schema: pa.Schema, jobs: Iterator[tuple[str, list[Array]]]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from fabricstudy.core.arrays import Bools, Ints
 
 _DIRECTIONS = np.concatenate([np.eye(3, dtype=np.int64), -np.eye(3, dtype=np.int64)])
 _OCTANTS = np.indices((2, 2, 2)).reshape(3, -1).T
@@ -50,7 +48,7 @@ class Contacts:
 
 
 def build_octree(
-    levels: tuple[int, int], touched: Callable[[Ints, float], Mask], periodic: bool, max_blocks: int
+    levels: tuple[int, int], touched: Callable[[Ints, float], Bools], periodic: bool, max_blocks: int
 ) -> Octree:
     """Refine all blocks to the first of `levels`, and touched ones to the second; then balance the tree.
 
@@ -117,10 +115,10 @@ def _find(tree: Octree, level: int, corner: Ints) -> Ints:
     return np.where(keys[slot] == wanted, block[slot], -1)
 
 
-def _inside(corner: Ints, level: int, periodic: bool) -> tuple[Ints, Mask]:
+def _inside(corner: Ints, level: int, periodic: bool) -> tuple[Ints, Bools]:
     """Corners in the domain, wrapped around if it is periodic, and the mask of them."""
     edge = 1 << level
-    inside: Mask = np.all(periodic | ((corner >= 0) & (corner < edge)), axis=1)
+    inside: Bools = np.all(periodic | ((corner >= 0) & (corner < edge)), axis=1)
     return corner[inside] % edge, inside
 
 

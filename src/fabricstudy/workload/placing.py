@@ -7,6 +7,7 @@ from math import inf
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Int32s, Integers
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
@@ -18,7 +19,7 @@ from .compute import computing
 from .job import HasJobs, Job
 from .mapping.slots import Slots
 from .mapping.tasks import Tasks
-from .messages import Indices, IntArray, Mask, Messages, PlacedJob, WorkloadError
+from .messages import Messages, PlacedJob, WorkloadError
 from .pattern.job_placement import JobPlacement
 from .streams import Purpose, stream
 
@@ -30,11 +31,11 @@ MAX_MESSAGES = 2**27
 class Placement:
     """The node of each rank of a job (int32 [ranks]), and the start of its mapping if that tries several."""
 
-    node_of_rank: IntArray
+    node_of_rank: Int32s
     mapping_start: str | None = None
 
 
-def place(point: HasJobs, machine: Machine, cut_side: Mask) -> list[PlacedJob]:
+def place(point: HasJobs, machine: Machine, cut_side: Bools) -> list[PlacedJob]:
     """Allocate nodes to each job of a point, map its ranks and generate its messages; return the jobs in their order.
 
     `cut_side` (bool [routers]) is one side of the machine's best cut, for the bisection pattern. Raises WorkloadError
@@ -68,7 +69,7 @@ def placements(
 
 
 def generate_messages(
-    point: HasJobs, machine: Machine, cut_side: Mask, placed: Mapping[int, Placement]
+    point: HasJobs, machine: Machine, cut_side: Bools, placed: Mapping[int, Placement]
 ) -> list[PlacedJob]:
     """Generate the messages of placed jobs of a point, by position among its jobs.
 
@@ -97,7 +98,7 @@ def _naming(index: int) -> Iterator[None]:
         raise WorkloadError(f"job {index}: {error}") from None
 
 
-def job_of_node(point: HasJobs, machine: Machine) -> IntArray:
+def job_of_node(point: HasJobs, machine: Machine) -> Int32s:
     """Return the job that runs on each node of a placed point, or `NO_JOB`, int32 [nodes].
 
     Raises WorkloadError if a job does not fit.
@@ -144,7 +145,7 @@ def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
 
 def _messages(
     job: Job, index: int, seed: int, ranks: int, site: JobPlacement | None
-) -> tuple[Messages, Indices | None]:
+) -> tuple[Messages, Integers | None]:
     """Return the messages of a job in send order, and the ranks' coordinates in the application."""
     pattern, places = job.pattern, None
     if pattern.follows_placement:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricstudy import cli
-from fabricstudy.artifact.compare import ROUNDING, TOLERANCE, compare, relative_difference
+from fabricstudy.artifact.compare import FLOAT_TOLERANCE, TOLERANCE, compare, relative_difference
 from fabricstudy.artifact.completed_study import ArtifactError
 from fabricstudy.core.columns import names_of
 
@@ -192,4 +192,4 @@ def test_the_command_prints_what_differs_and_says_so_by_its_exit_code(
 
 def test_the_command_allows_as_much_as_the_documents_say() -> None:
     assert cli._parser().parse_args(["compare", "a", "b"]).tolerance == TOLERANCE == 0.05
-    assert ROUNDING == 1e-9
+    assert FLOAT_TOLERANCE == 1e-9

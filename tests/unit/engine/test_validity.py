@@ -29,7 +29,7 @@ from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import OF_STORE, simulate
-from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
+from fabricstudy.engine.validity import Validity, _reading, fingerprint, input_digest, validity
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.placing import place
@@ -462,6 +462,48 @@ def test_whatever_else_differs_is_simulated_again(
     assert done_by(*stored)["status"] == "done" and runs == ["run"]
 
 
+@pytest.fixture(params=[0.4, "saturation"])
+def stored_offered(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[PlannedPoint, Store]:
+    """A finished point of offered traffic, at one load or with a search, and its store."""
+    offered = {"traffic": "uniform", "load": request.param, "warmup": 50, "measured": 200, "batches": 8}
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "offered": offered, "engine": "caminos", "seed": 1}
+    of_traffic = Point.model_validate(parts)
+    planned, store = (
+        PlannedPoint(point_id(of_traffic), machine_id(of_traffic.machine), of_traffic),
+        point_store(tmp_path),
+    )
+    assert done_by(planned, store)["status"] == "done"
+    return planned, store
+
+
+def test_offered_traffic_with_the_same_input_is_computed_from_its_stored_runs(
+    stored_offered: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, _ = stored_offered
+    before = done_by(*stored_offered)
+    row = {**before["latency"], "latency_mean_ns": -1.0, "state": "steady", "link_max": -1.0}
+    edit(*stored_offered, fingerprint=with_mark(planned, 0, "0" * 12), latency=row, host="elsewhere")
+    runs = runs_of(monkeypatch)
+    after = done_by(*stored_offered)
+    assert not runs and after["fingerprint"] == str(fingerprint(planned.point))
+    assert after == before | {"fingerprint": after["fingerprint"], "host": "elsewhere"}
+    assert len(after["runs"]) > (planned.point.offered.load == "saturation")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("change", ["input", "file"])
+def test_offered_traffic_with_another_input_is_simulated_again(
+    stored_offered: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    planned, store = stored_offered
+    before = done_by(*stored_offered)["runs"]
+    changed = [*before[:-1], before[-1] | {"input": "other"}] if change == "input" else before
+    edit(*stored_offered, fingerprint=with_mark(planned, 0, "0" * 12), runs=changed)
+    if change == "file":
+        os.truncate(store.folder(planned.point_id) / "run-0.npz", 20)
+    runs = runs_of(monkeypatch)
+    assert done_by(*stored_offered)["runs"] == before and runs == ["run"]
+
+
 @pytest.mark.parametrize("damage", ["links", "raises"])
 def test_a_record_that_cannot_be_checked_is_simulated_again(
     stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch, damage: str
@@ -590,3 +632,40 @@ def test_preparing_twice_gives_the_same_input(engine: str, tmp_path: Path) -> No
 
 def test_the_package_is_the_one_under_test() -> None:
     assert Path(fabricstudy.__file__).parent == PACKAGE
+
+
+@pytest.mark.parametrize(("engine", "reader"), [("caminos", "result"), ("sst", "offered"), ("codes", "offered")])
+def test_results_of_offered_traffic_depend_on_its_reader(
+    monkeypatch: pytest.MonkeyPatch, engine: str, reader: str
+) -> None:
+    read: list[set[str]] = []
+
+    def digest(modules: set[str]) -> str:
+        read.append(modules)
+        return "0" * 12
+
+    monkeypatch.setattr(sys.modules["fabricstudy.engine.validity"], "digest_of", digest)
+    _reading.cache_clear()
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "engine": engine, "seed": 1}
+    fingerprint(Point.model_validate({**parts, "offered": {"traffic": "uniform", "load": 0.5}}))
+    _reading.cache_clear()
+    assert f"{OURS}.engine.{engine}.{reader}" in read[-1]
+
+
+def test_offered_traffic_on_codes_depends_on_its_synthetic_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def written(name: str, text: str) -> None:
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "engine": "codes", "seed": 1}
+    offered = Point.model_validate({**parts, "offered": {"traffic": "uniform", "load": 0.5}})
+    jobs = Point.model_validate({**parts, "jobs": [{"share": 1, "pattern": {"kind": "ring", "message": "1 kB"}}]})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    written("model-net-mpi-replay", "#!/bin/sh\n")
+    written("model-net-synthetic-dragonfly-all", "#!/bin/sh\n")
+    before = fingerprint(offered), fingerprint(jobs)
+    written("model-net-synthetic-dragonfly-all", "#!/bin/sh\nexit 1\n")
+    after = fingerprint(offered), fingerprint(jobs)
+    assert after[0] != before[0] and after[1] == before[1]

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.minimal import MinimalRoutes
 from fabricstudy.structure.bisection import bisection_bounds
-from fabricstudy.structure.summary import describe_machine
-
-from ...machines import least_cut_Bps
 
 ROW, COLUMN, GLOBAL = range(3)
 
@@ -32,7 +26,7 @@ def small(
     return aries(groups, **sizes, cables_per_group_pair=cables, arrangement=arrangement, **more)
 
 
-SMALL = [
+SMALL: list[tuple[Any, ...]] = [
     (1, 2, 4), (1, 1, 6), (2, 1, 2), (3, 2, 2, 2), (4, 2, 4, 3, "relative"),
     (5, 3, 2, 3, "circulant"), (7, 2, 4, 1, "circulant"), (6, 1, 4, 2),
 ]  # fmt: skip
@@ -73,16 +67,6 @@ def test_ports_and_nodes_of_the_largest_xc() -> None:
 
 
 @pytest.mark.parametrize("shape", SMALL)
-def test_closed_forms_are_those_of_the_arrays(shape: tuple[Any, ...]) -> None:
-    config = small(*shape)
-    machine = config.build()
-    assert (machine.routers, machine.nodes, machine.cables) == (config.routers, config.nodes, config.cables)
-    assert machine.group is not None
-    nodes_of_group = np.bincount(machine.group[machine.node_router])
-    assert nodes_of_group.tolist() == [config.group_nodes] * config.groups
-
-
-@pytest.mark.parametrize("shape", SMALL)
 def test_rows_columns_and_group_pairs(shape: tuple[Any, ...]) -> None:
     """Links join routers of one chassis once, of one slot three times, and each two groups by four per cable."""
     config = small(*shape)
@@ -108,38 +92,3 @@ def test_bisection_of_a_group() -> None:
     assert bounds.exact and bounds.upper_Bps == min(8 * 8 * 6, 3 * 3 * 16 * 3) * 1e9
     slow = {"row": "2 GB/s", "column": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"}
     assert bisection_bounds(aries(1, bandwidth=slow).build()).upper_Bps == 3 * 3 * 16 * 3 * 1e9
-
-
-@pytest.mark.parametrize("bandwidth", [(1, 1, 1), (5, 1, 2), (1, 1, 7)])
-@pytest.mark.parametrize("shape", [(1, 2, 4), (2, 1, 4, 2), (2, 2, 2), (3, 2, 2, 2)])
-def test_bisection_by_brute_force(shape: tuple[Any, ...], bandwidth: tuple[int, int, int]) -> None:
-    named = {name: f"{value} GB/s" for name, value in zip(("row", "column", "global"), bandwidth, strict=True)}
-    machine = small(*shape, bandwidth=named | {"host": "1 GB/s"}).build()
-    bounds = bisection_bounds(machine)
-    assert bounds.exact and bounds.upper_Bps == least_cut_Bps(machine)
-
-
-@pytest.mark.parametrize("shape", SMALL)
-def test_hops_are_those_of_networkx(shape: tuple[Any, ...]) -> None:
-    config = small(*shape)
-    machine = config.build()
-    graph = nx.Graph(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
-    hops = [far for _, of in nx.all_pairs_shortest_path_length(graph) for far in of.values() if far]
-    summary = describe_machine(machine)
-    assert summary.diameter == max(hops) and summary.mean_hops == pytest.approx(np.mean(hops))
-
-
-@pytest.mark.parametrize("shape", SMALL)
-def test_minimal_paths_hold_one_global_hop_and_two_hops_per_group_at_most(shape: tuple[Any, ...]) -> None:
-    config = small(*shape)
-    machine = config.build()
-    assert machine.group is not None
-    distance = MinimalRoutes(machine).distance
-    crossed, local = np.divmod(distance, 100)
-    assert np.array_equal(crossed, machine.group[:, None] != machine.group)
-    graph = nx.Graph()
-    for tail, head, kind in zip(machine.cable_tail, machine.cable_head, machine.cable_class, strict=True):
-        graph.add_edge(int(tail), int(head), weight=machine.hop_weight[kind])
-    far = dict(nx.all_pairs_dijkstra_path_length(graph))
-    assert all(far[a][b] == distance[a, b] for a, b in itertools.product(range(machine.routers), repeat=2))
-    assert local.max() <= 4 and local[crossed == 0].max() <= 2

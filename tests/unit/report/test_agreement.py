@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.report.agreement import differences, ratios, slowdown_ratios, slowdowns, verdicts
+from fabricstudy.report.agreement import differences, ratios, slowdown_ratios, slowdowns, verdict_rows
 from fabricstudy.table.collect import collect
 
 from ..table.test_collect import ENGINES, STUDY, on_two_engines, planned, records, structures
@@ -20,7 +20,7 @@ def test_two_engines(tmp_path: Path) -> None:
     # Eight points of two jobs; a point took two seconds on either engine.
     assert row[:6] == ["main", "sst / caminos", "8", "0.5", "1.25", "2"]
     assert row[-1] == "8 / 8"
-    judged = verdicts(tables)
+    judged = verdict_rows(tables)
     assert judged.head[3:] == ("caminos", "sst", "same verdict")
     assert judged.rows[0][3:] == ["2, reproduced", "0.5, differs", "no"]
 
@@ -30,7 +30,7 @@ def test_a_claim_that_one_engine_has_not_run(tmp_path: Path) -> None:
     found = on_two_engines(of)
     lost = next(record for record in found if record["engine"] == "sst")
     lost |= {"status": "failed", "jobs": [], "links": []}
-    assert verdicts(collect(of, found, structures(of))).rows[0][4:] == ["not run", "\N{EN DASH}"]
+    assert verdict_rows(collect(of, found, structures(of))).rows[0][4:] == ["not run", "\N{EN DASH}"]
 
 
 def test_known_reasons_are_those_of_the_points(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_known_reasons_of_codes(tmp_path: Path, machine: Any, routing: str, told
 def test_one_engine_has_nothing_to_agree_with(tmp_path: Path) -> None:
     of = planned(tmp_path, slowdown=False)
     tables = collect(of, records(of).values(), structures(of))
-    assert not ratios(tables).rows and not verdicts(tables).rows and not differences(of, tables)
+    assert not ratios(tables).rows and not verdict_rows(tables).rows and not differences(of, tables)
 
 
 def test_slowdowns_of_engines_stand_side_by_side(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.schedules import SCHEDULE, coupled
 
 from fabricstudy.report import job_figures
-from fabricstudy.report.figure_style import Made
+from fabricstudy.report.figure_style import InputFiles
 from fabricstudy.report.figures import draw
 from fabricstudy.report.job_figures import blocked_by_cables, busy_nodes, draw_runs
 from fabricstudy.schedule.history import History, read_histories
@@ -63,18 +63,19 @@ def test_a_history_is_read_as_it_was_written(done: History) -> None:
     for name in ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application", "takes", "ran"):
         np.testing.assert_array_equal(getattr(done, name), getattr(made, name))
     for name in ("time_s", "busy", "empty", "cables", "held", "scattered", "queue"):
-        np.testing.assert_array_equal(getattr(done.instants, name), getattr(made.instants, name))
+        np.testing.assert_array_equal(getattr(done.utilisation, name), getattr(made.utilisation, name))
 
 
 def test_busy_nodes_of_the_classes_add_up_to_those_of_the_kernel(done: History) -> None:
     size_axes = [int(one) for one in np.unique(done.class_nodes)]
     assert (
-        np.sum([busy_nodes(done, size) for size in size_axes], axis=0).tolist() == (done.instants.busy * 512).tolist()
+        np.sum([busy_nodes(done, size) for size in size_axes], axis=0).tolist()
+        == (done.utilisation.busy * 512).tolist()
     )
 
 
 def test_spans_without_cables_are_those_that_the_kernel_counts(done: History) -> None:
-    instants = done.instants
+    instants = done.utilisation
     window = float(instants.time_s[0]), float(instants.time_s[-1])
     spans = list(blocked_by_cables(done, window))
     counted = (instants.cables[:-1] * np.diff(instants.time_s)).sum()
@@ -106,7 +107,7 @@ def test_what_can_be_drawn_is_and_twice_the_same(
     study = study_of(**figure)
     of = plan(study)
     tables = collect(of, [], [], {}, schedule_tables(of, {}))
-    made = Made(histories=histories_of(of, tmp_path))
+    made = InputFiles(histories=histories_of(of, tmp_path))
     first, again = (draw(study.figures[0], tables, of, made) for _ in range(2))
     assert bool(first.svg) == drawn and first.svg == again.svg and first.pdf == again.pdf
     assert pd.isna(tables.schedules["utilisation"]).all()
@@ -114,7 +115,7 @@ def test_what_can_be_drawn_is_and_twice_the_same(
 
 def test_a_timeline_covers_its_window(done: History) -> None:
     """A window between two instants shows the state at the first one."""
-    time_s = done.instants.time_s
+    time_s = done.utilisation.time_s
     at = int(np.argmax(np.diff(time_s)))
     window = {"from": f"{time_s[at] + 1:.0f} s", "to": f"{time_s[at + 1] - 1:.0f} s"}
     (figure,) = study_of(kind="timeline", **window).figures
@@ -131,7 +132,7 @@ def test_a_run_that_was_not_done_says_why(tmp_path: Path) -> None:
     """Its slowdown rests on points, of which none has a record."""
     figure = {"id": "a", "title": "A", "schedule": "s", "kind": "timeline"}
     of = plan(validate_study({**coupled(), "figures": [figure]}))
-    made = Made(histories=histories_of(of, tmp_path))
+    made = InputFiles(histories=histories_of(of, tmp_path))
     lines = [json.loads(line) for line in (tmp_path / "s-all.jsonl").read_text().splitlines()]
     drawn = draw(of.study.figures[0], collect(of, [], [], {}, schedule_tables(of, {"s": lines})), of, made)
     assert not drawn.svg and "has no record" in drawn.basis

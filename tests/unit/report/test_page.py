@@ -28,7 +28,7 @@ from fabricstudy.table.files import write_tables
 from .conftest import FIGURES, HOSTILE, STUDY, Case
 
 Make = Callable[..., Case]
-SECTIONS = ("found", "claims", "asked", "parameters", "explore", "machines", "bounds", "provenance", "again")
+SECTIONS = ("findings", "claims", "setup", "parameters", "explore", "machines", "bounds", "provenance", "again")
 
 
 class Reader(HTMLParser):
@@ -118,7 +118,7 @@ def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.
     assert {name.split(".")[1] for name in found if name.startswith("network.")} == {
         field.alias or name for name, field in Network.model_fields.items() if name != "virtual_channels"
     }
-    assert found["network.buffer"] == ("32 kB", "set") and found["network.packet"] == ("2 kB", "set")
+    assert found["network.buffer"] == ("32 kB", "set") and found["network.packet"] == ("2 kB", "default")
     assert found["network.router_latency"] == ("100 ns", "default")
     assert found["machine.bandwidth.global"] == ("500 MB/s; 2 GB/s", "varied: alpha")
     assert found["machine.bandwidth.local"] == ("1 GB/s", "set")
@@ -215,7 +215,7 @@ def test_it_opens_with_the_figure_that_shows_the_largest_effect(make: Make, tmp_
     _, page = written(make(figures=[FIGURES[3], FIGURES[2], FIGURES[0]]), tmp_path / "out")
     order = [attributes["id"] for tag, attributes in page.tags if tag in ("section", "figure")]
     # Of those, only the lines show times against the routing, which doubles them.
-    assert order[:6] == ["found", "figure-of-machine", "figure-lines", "figures", "figure-cuts", "figure-boxes"]
+    assert order[:6] == ["findings", "figure-of-machine", "figure-lines", "figures", "figure-cuts", "figure-boxes"]
     numbers = [page.text.index(f"Figure {number}. {title}") for number, title in enumerate(("Time", "Bis", "Spr"), 1)]
     assert numbers == sorted(numbers)
 
@@ -257,7 +257,7 @@ def test_what_the_source_says_what_is_accepted_and_what_was_measured_are_columns
     text, page = written(make(figures=[], claims=[claim]), tmp_path / "out")
     assert "source accepted measured" in page.text
     assert f"1.5 to 2.5 1 to 2.5 Reason {HOSTILE} 2.119 2.118 to 2.12 " in page.text
-    assert f"Run: Scope {HOSTILE}" in page.text
+    assert f"here: Scope {HOSTILE}" in page.text
     assert "2.1 reproduced in part" in page.text and "Of 1 claim, 1 is reproduced in part." in page.text
     assert 'class="badge reproduced-in-part"' in text
     _, page = written(make(figures=[], seeds=1), tmp_path / "one")

@@ -96,7 +96,7 @@ def test_conservative_backfilling_is_that_of_its_definition(overruns: bool) -> N
             NodePool(nodes), jobs, Order.model_validate("wfp"), Backfill.model_validate("conservative")
         )
         assert outcome(found) == conservative(jobs, nodes), f"{seed=}"
-        assert overruns or (found.start_s <= found.promised_s).all()
+        assert overruns or (found.start_s <= found.reserved_start_s).all()
 
 
 def test_conservative_backfilling_keeps_a_slot_that_easy_gives_away() -> None:
@@ -123,7 +123,9 @@ def test_what_needs_partitions_is_refused() -> None:
 def test_idle_nodes_by_cause() -> None:
     """3 of 4 nodes run till 10 s; a job of 4 waits with one of 1 that is too long to go before it."""
     jobs = Jobs.of([0, 1, 2], [10, 5, 50], [10, 5, 50], [3, 4, 1])
-    found = simulate_schedule(NodePool(4), jobs, Order.model_validate("fcfs"), Backfill.model_validate("easy")).instants
+    found = simulate_schedule(
+        NodePool(4), jobs, Order.model_validate("fcfs"), Backfill.model_validate("easy")
+    ).utilisation
     assert found.time_s.tolist() == [0, 1, 2, 10, 15, 65]
     assert found.busy.tolist() == [3, 3, 3, 4, 1, 0]
     assert found.empty.tolist() == [1, 0, 0, 0, 3, 4]

@@ -110,7 +110,7 @@ def test_causes_of_idleness_by_hand() -> None:
     """A torus of two holds all cables of the line: a second one finds its two midplanes free, but no cable."""
     shapes = [{"shape": [1, 1, 1]}, {"shape": [1, 1, 2]}, {"shape": [1, 1, 4]}]
     jobs = Jobs.of([0, 10, 20, 30], [100, 10, 10, 500], [100, 10, 10, 500], [1024, 1024, 2048, 512])
-    found = run(of_line(shapes), jobs, backfill="none").instants
+    found = run(of_line(shapes), jobs, backfill="none").utilisation
     at = {time: place for place, time in enumerate(found.time_s.tolist())}
     # At 10 s both other midplanes lack cables; at 30 s the single job, too, finds them free, but is held up.
     assert (found.busy[at[0]], found.empty[at[0]]) == (2, 2)
@@ -201,7 +201,7 @@ line = PartitionList.model_validate([{"shape": [1, 1, 2]}]).partitions(
     Topology.model_validate({"kind": "bluegene-p", "midplanes": [1, 1, 4]}))
 jobs = Jobs.of([0, 1, 1], [60, 60, 60], [60, 90, 60], [1024, 1024, 1024])
 found = simulate_schedule(line, jobs, Order.model_validate("shortest-first"), Backfill.model_validate("none"))
-print(found.start_s.tolist(), found.instants.queue.tolist())
+print(found.start_s.tolist(), found.utilisation.queue.tolist())
 """
 
 
@@ -279,15 +279,15 @@ def test_what_holds_of_every_schedule(case: Any) -> None:
         for other in range(one):
             together = found.start_s[one] < found.end_s[other] and found.start_s[other] < found.end_s[one]
             assert not together or (found.partition[one], found.partition[other]) not in conflict
-    uses = found.instants
+    uses = found.utilisation
     total = uses.busy + uses.empty + uses.cables + uses.held + uses.scattered
     assert (total == of.midplanes).all() and (np.minimum(uses.held, uses.cables) >= 0).all()
     lengths = np.diff(uses.time_s, append=uses.time_s[-1])
     used = float((uses.busy * lengths).sum()) * of.block_nodes
     assert used == pytest.approx(float(((found.end_s - found.start_s) * found.class_nodes).sum()))
     if backfill == "conservative" or (backfill == "easy" and order == "fcfs"):
-        promised = ~np.isnan(found.promised_s)
-        assert (found.start_s[promised] <= found.promised_s[promised]).all()
+        promised = ~np.isnan(found.reserved_start_s)
+        assert (found.start_s[promised] <= found.reserved_start_s[promised]).all()
 
 
 @settings(max_examples=30, deadline=None)

@@ -69,9 +69,11 @@ def test_measured_ratios_count_by_the_share_of_communication_and_the_size() -> N
     assert of.source[0][size.index(4096)] == "expected load" and of.source[0][size.index(1024)] == "simulated"
 
 
-@pytest.mark.parametrize(("asks", "torus", "mesh"), [("any", 1.0, 1.1), ("torus", 1.0, np.inf), ("mesh", np.inf, 1.1)])
-def test_what_an_application_asks_for(asks: str, torus: float, mesh: float) -> None:
-    own, of = found({"mesh": 0.1, "applications": [{"name": "a", "asks": asks}]}, "intrepid-both")
+@pytest.mark.parametrize(
+    ("partition", "torus", "mesh"), [("any", 1.0, 1.1), ("torus", 1.0, np.inf), ("mesh", np.inf, 1.1)]
+)
+def test_partitions_of_an_application(partition: str, torus: float, mesh: float) -> None:
+    own, of = found({"mesh": 0.1, "applications": [{"name": "a", "partition": partition}]}, "intrepid-both")
     by_kind = {
         (variant.nodes, variant.torus): factor for variant, factor in zip(own.variants, of.table[0], strict=True)
     }

@@ -71,7 +71,7 @@ def test_fields_by_hand(tmp_path: Path) -> None:
 )
 def test_ways_of_writing(tmp_path: Path, text: str | bytes) -> None:
     jobs = read(tmp_path, text)
-    assert jobs.number.tolist() == [1, 2] and jobs.submit_s.tolist() == [0, 5] and not jobs.counted
+    assert jobs.number.tolist() == [1, 2] and jobs.submit_s.tolist() == [0, 5] and not jobs.repairs
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str
 
 
 def test_a_log_that_unpacks_to_very_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swf, "MAX_BYTES", 1000)
+    monkeypatch.setattr(swf, "MAX_INPUT_BYTES", 1000)
     with pytest.raises(StudyError) as error:
         read(tmp_path, gzip.compress((line(1) + "\n").encode() * 100))
     assert (error.value.code, error.value.file) == ("file-too-large", "log.swf")
@@ -173,7 +173,7 @@ def test_another_file_than_its_digest_says(tmp_path: Path) -> None:
 )
 def test_what_is_odd_is_counted(tmp_path: Path, lines: list[str], counted: dict[str, int], jobs: list[int]) -> None:
     found = read(tmp_path, "\n".join(lines))
-    assert (found.counted, found.number.tolist()) == (counted, jobs)
+    assert (found.repairs, found.number.tolist()) == (counted, jobs)
 
 
 def test_what_counts_where_fields_disagree(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_what_counts_where_fields_disagree(tmp_path: Path) -> None:
 
 def test_a_job_that_is_too_large_may_be_rejected_later(tmp_path: Path) -> None:
     jobs = read(tmp_path, line(1, asked=101) + "\n" + line(2, 5), too_large="reject")
-    assert jobs.nodes.tolist() == [101, 4] and jobs.counted["too_large"] == 1
+    assert jobs.nodes.tolist() == [101, 4] and jobs.repairs["too_large"] == 1
 
 
 def test_a_part_of_a_log(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.analysis.candidates import Candidates, Traffic
+from fabricstudy.analysis.candidates import Candidates, PairBytes
 from fabricstudy.cli import main
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.requirements import MachineRequirements
@@ -75,7 +75,7 @@ def test_traffic_of_several_jobs_lies_one_after_the_other() -> None:
 
 
 def test_what_goes_within_a_router_costs_no_cable() -> None:
-    traffic = Traffic(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([1.0, 2.0, 4.0]), nodes=3)
+    traffic = PairBytes(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([1.0, 2.0, 4.0]), nodes=3)
     assert [part.tolist() for part in traffic.between(np.array([5, 5, 7]))] == [[7], [5], [4.0]]
 
 

@@ -77,7 +77,7 @@ def test_contrast_of_medians_over_seeds(two_by_two: Tables, form: str, reduce: s
 
 def test_contrast_says_where_it_was_decided_and_how_far_the_seeds_move_it(two_by_two: Tables) -> None:
     found = measured(two_by_two, **PAIR, form="ratio", reduce="min")
-    assert found.at == "alpha 2"
+    assert found.at_labels == "alpha 2"
     # Seeds 1, 2, 3 at ratio 2: 60/80, 40/80, 66/96.
     assert (found.low, found.high) == pytest.approx((0.5, 0.75))
     assert found.interval == "each seed by itself"
@@ -86,7 +86,7 @@ def test_contrast_says_where_it_was_decided_and_how_far_the_seeds_move_it(two_by
 def test_a_mean_has_no_deciding_point_and_its_interval_is_that_of_the_mean(two_by_two: Tables) -> None:
     found = measured(two_by_two, **PAIR, form="ratio", reduce="mean")
     by_seed = [(90 / 90 + 60 / 80) / 2, (85 / 100 + 40 / 80) / 2, (95 / 130 + 66 / 96) / 2]
-    assert found.at == ""
+    assert found.at_labels == ""
     assert (found.low, found.high) == pytest.approx((min(by_seed), max(by_seed)))
 
 
@@ -497,5 +497,5 @@ def test_axes_may_have_any_name_that_is_no_column(axis: str) -> None:
     assert measured(tables, kind="spread", over="routing", form="ratio").value == pytest.approx(1.1)
     assert measured(tables, kind="spread", over=[axis, "seed"], form="ratio").value == pytest.approx(2.0)
     pair = {"of": {"routing": "valiant"}, "against": {"routing": "minimal"}}
-    assert measured(tables, kind="contrast", **pair, reduce="min").at == f"{axis} 2"
+    assert measured(tables, kind="contrast", **pair, reduce="min").at_labels == f"{axis} 2"
     assert measured(tables, kind="trend", **pair, along={axis: [1, 2]}).value == pytest.approx(1.05 / 1.1)

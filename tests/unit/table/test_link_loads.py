@@ -17,7 +17,7 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.definitions import write_machines
 from fabricstudy.report.explorer import explorer
-from fabricstudy.report.figure_style import Made
+from fabricstudy.report.figure_style import InputFiles
 from fabricstudy.report.figures import draw
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import Plan, plan
@@ -56,7 +56,7 @@ def tables(tmp_path: Path) -> Tables:
     return collect(planned, [record for _, record in read_checksummed(files[0]) if record], [], links=[files[1]])
 
 
-def definitions(of: Plan, folder: Path) -> Made:
+def definitions(of: Plan, folder: Path) -> InputFiles:
     """Write the definitions of machines and workloads, as their rules do."""
     write_machines(((name, {}, one.build()) for name, one in of.machines.items()), folder)
     rows: list[Any] = []
@@ -64,7 +64,7 @@ def definitions(of: Plan, folder: Path) -> Made:
         analysed, ids = built(planned.point.machine), dict(enumerate(WorkloadIds().of(planned.point)))
         rows += workload_rows(planned.point, analysed.machine, analysed.cut_side, ids)
     write_workloads(rows, folder / "workloads.parquet")
-    return Made((folder,), (folder / "workloads.parquet",))
+    return InputFiles((folder,), (folder / "workloads.parquet",))
 
 
 def test_each_link_is_a_row_and_they_add_up(tables: Tables, tmp_path: Path) -> None:

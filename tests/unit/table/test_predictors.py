@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from scipy.stats import kendalltau, spearmanr
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.report.times import predictors as grid
+from fabricstudy.report.times import predictor_summary as grid
 from fabricstudy.study.claims import AnyMeasure
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan
@@ -213,7 +213,7 @@ def test_a_correlation_over_an_axis_is_one_number_a_group_of_which_the_least_cou
     tables = numbers(x=x, graph=graph, hop_bytes=hops, runtime_ns=times)
     found = measured(tables, **CORRELATION, over="x")
     # The third group is constant and has no number.
-    assert (found.value, found.at, found.pairs, found.pairs_planned) == (-1.0, "graph b", 14, 21)
+    assert (found.value, found.at_labels, found.pairs, found.pairs_planned) == (-1.0, "graph b", 14, 21)
     assert measured(tables, **CORRELATION, over="x", reduce="max").value == 1.0
     together = measured(tables, **CORRELATION, form="kendall")
     assert together.value == pytest.approx(kendalltau(hops, times)[0]) and together.pairs == 21

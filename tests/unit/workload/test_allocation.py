@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.allocation.request import NO_JOB, Request
-from fabricstudy.workload.allocation.spread import Spread
+from fabricstudy.workload.allocation.spread import SpreadAllocation
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 
@@ -88,7 +88,7 @@ def test_spread_goes_round_the_groups(
     machine = point({"share": 1.0}, **shape).machine.build()
     free = np.array(data.draw(st.lists(st.booleans(), min_size=machine.nodes, max_size=machine.nodes)))
     wanted = data.draw(st.integers(0, int(free.sum())))
-    got = Spread().allocate(request(machine, free, wanted)).nodes
+    got = SpreadAllocation().allocate(request(machine, free, wanted)).nodes
     walk = walk_round_robin(groups, routers, nodes, set(np.flatnonzero(free).tolist()))
     assert got.tolist() == list(islice(walk, wanted))
 
@@ -103,7 +103,7 @@ def test_spread_without_groups_goes_round_the_routers(torus: Callable[..., Machi
     machine = torus((3, 2), nodes_per_router=2)
     free = np.ones(12, dtype=bool)
     free[4] = False
-    got = Spread().allocate(request(machine, free, 7)).nodes
+    got = SpreadAllocation().allocate(request(machine, free, 7)).nodes
     assert got.tolist() == [0, 2, 6, 8, 10, 1, 3]
 
 

@@ -20,7 +20,7 @@ from fabricstudy.workload.graph_file import group_tasks, read_graph
 from fabricstudy.workload.mapping import Mapping
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.task_graph import messages_of
+from fabricstudy.workload.pattern.task_graph import rank_messages
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -185,7 +185,7 @@ def test_a_ring_is_grouped_into_arcs(tmp_path: Path, how: str) -> None:
     graph, _ = read_graph(ring_file(tmp_path, 64))
     rank = group_tasks(graph, 8, how)
     assert np.bincount(rank).tolist() == [8] * 8
-    messages = messages_of(graph, 8, how, 10)
+    messages = rank_messages(graph, 8, how, 10)
     assert len(messages) == 8 and set(messages.size_bytes.tolist()) == {20}
     with pytest.raises(ConfigError) as refusal:
         group_tasks(graph, 65, how)

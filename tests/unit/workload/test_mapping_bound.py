@@ -99,7 +99,7 @@ def test_large_grids_are_bounded_from_their_middle(monkeypatch: pytest.MonkeyPat
     slots = slots_on(machine)
     tasks = random_tasks(slots.ranks, 2, degree=8)
     exact = partners_bound(tasks.graph, slots)
-    monkeypatch.setattr(bound, "MAX_ROUTERS", 1)
+    monkeypatch.setattr(bound, "MAX_PAIRED_ROUTERS", 1)
     assert partners_bound(tasks.graph, slots) == exact
     part = slots_on(machine, list(range(0, slots.machine.nodes, 2)))
     fewer = random_tasks(part.ranks, 2, degree=8)

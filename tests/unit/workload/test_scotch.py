@@ -64,7 +64,7 @@ def test_what_scotch_says_when_it_fails_is_told(monkeypatch: pytest.MonkeyPatch,
     broken = tmp_path / "broken.py"
     broken.write_text("raise SystemExit('no such luck')")
     monkeypatch.setattr(scotch, "find_spec", lambda name: object())
-    monkeypatch.setattr(scotch, "SCRIPT", broken)
+    monkeypatch.setattr(scotch, "SCOTCH_SCRIPT", broken)
     with pytest.raises(WorkloadError, match="no such luck"):
         mapped("scotch", slots_on(TORUS), random_tasks(64, 1))
 

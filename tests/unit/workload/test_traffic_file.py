@@ -238,7 +238,7 @@ def test_an_archive_shorter_than_it_declares_takes_no_memory(tmp_path: Path, dec
 
 
 def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_file, "MAX_BYTES", 1000)
+    monkeypatch.setattr(matrix_file, "MAX_INPUT_BYTES", 1000)
     monkeypatch.setattr(message_file, "MAX_ROWS", 10)
     np.savez_compressed(tmp_path / "m.npz", np.zeros((20, 20)))
     pd.DataFrame({"phase": 0, "source": [0] * 20, "destination": 1, "bytes": 4}).to_parquet(

@@ -14,7 +14,7 @@ from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
-from ..bundled import BundledEngine
+from ..bundled import RESULT, BundledEngine
 from ..contract import Unsupported
 from ..detours import check_routing
 from ..outcome import EngineResult
@@ -26,7 +26,7 @@ from .channels import channels, channels_of
 from .clock import clock
 from .cost import work
 from .files import CONFIGURATION, write_files, write_offered
-from .result import RESULT, read_offered_result, read_result
+from .result import read_offered_result, read_result
 from .settings import CaminosSettings
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)
@@ -40,6 +40,7 @@ class Caminos(BundledEngine):
     name = "caminos"
     title = "CAMINOS"
     reading = read_result.__module__
+    reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
 
@@ -83,6 +84,10 @@ class Caminos(BundledEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Read and validate the result."""
         return read_result(folder, point, machine, jobs)
+
+    def offered_program(self) -> str | None:
+        """Return the identity of the front end, which also runs offered traffic."""
+        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import NonMinimalRouting
 from fabricstudy.workload.messages import Computing
@@ -207,12 +207,12 @@ def phit_bytes(point: Point) -> int:
     return ceil(piece / 8)
 
 
-def phits_of(size_bytes: npt.NDArray[np.int64], phit: int) -> npt.NDArray[np.int64]:
+def phits_of(size_bytes: Ints, phit: int) -> Ints:
     """Return the phits of messages; the last one may be partly empty."""
     return -(-size_bytes // phit)
 
 
-def cycles_of(computing: Computing, units: Clock) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def cycles_of(computing: Computing, units: Clock) -> tuple[Ints, Ints]:
     """Return the cycles for which ranks compute before and during the messages of a phase, int64 [rows] each.
 
     The total of a rank at any time is rounded to the nearest cycle.

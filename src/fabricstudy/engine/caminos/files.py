@@ -4,20 +4,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Array
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
+from ..bundled import MACHINE, MESSAGES
 from ..detours import via
 from ..point import Point
 from ..settings import Network
 from .channels import arbitration, channels, policies, routes, table_routes
 from .clock import Clock, clock, cycles_of, phits_of
 
-CONFIGURATION, MACHINE, MESSAGES, OFFERED = "caminos.cfg", "machine.graph", "jobs.messages", "offered.destinations"
+CONFIGURATION, OFFERED = "caminos.cfg", "offered.destinations"
 
 MAX_DRAIN = 20
 """Windows after the measured one in which measured messages may arrive."""
@@ -134,11 +135,11 @@ def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Net
             _write_rows(file, messages.phase, messages.source, messages.destination, phits)
 
 
-def _write_rows(file: Any, *columns: npt.NDArray[Any]) -> None:
+def _write_rows(file: Any, *columns: Array) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    def arrow(column: npt.NDArray[Any]) -> pa.Array:
+    def arrow(column: Array) -> pa.Array:
         # pa.array would import pandas, which is slower than the rest of a batch's start.
         data = pa.py_buffer(np.ascontiguousarray(column))
         return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, data])

@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
+from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
@@ -17,7 +17,6 @@ from ..steady_state import SteadyRun
 from .clock import Clock, clock, phits_of
 from .files import offered_window
 
-RESULT = "result.json"
 """Output file of the program."""
 
 
@@ -59,9 +58,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     )
 
 
-def _by_rank(
-    rank_cycles: npt.NDArray[np.float64], cycles: npt.NDArray[np.float64], jobs: list[PlacedJob]
-) -> list[npt.NDArray[np.float64]]:
+def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list[Floats]:
     """Return the finish cycles of the ranks of each job; their maximum must be that of the job."""
     ends = np.cumsum([job.ranks for job in jobs])
     if rank_cycles.shape != (ends[-1],):
@@ -73,13 +70,13 @@ def _by_rank(
     return by_job
 
 
-def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[Ints, Ints]:
     """Return bytes and phits of the messages of each job between different nodes."""
     sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
     return np.array([size.sum() for size in sizes]), np.array([phits_of(size, phit).sum() for size in sizes])
 
 
-def _by_job(rows: npt.NDArray[np.int64], link_phits: npt.NDArray[Any], jobs: list[PlacedJob]) -> npt.NDArray[np.int32]:
+def _by_job(rows: Ints, link_phits: Array, jobs: list[PlacedJob]) -> Int32s:
     """Return packets [jobs, links], given rows of job, link and packets."""
     shape = (len(jobs), len(link_phits))
     if rows.min(initial=0) < 0 or np.any(rows[:, :2].max(axis=0, initial=0) >= shape):
@@ -139,7 +136,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     )
 
 
-def _to_ns(cycles: npt.NDArray[np.int64], units: Clock) -> npt.NDArray[np.float64]:
+def _to_ns(cycles: Ints, units: Clock) -> Floats:
     return cycles.astype(np.float64) * units.cycle_ns
 
 

@@ -23,7 +23,7 @@ from ..point import Point
 from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
-from . import ranks
+from . import offered, ranks
 from .caveats import CAVEATS
 from .cost import objects, work
 from .files import (
@@ -37,7 +37,7 @@ from .files import (
     traced_jobs,
     write_files,
 )  # fmt: skip
-from .models import model_of, network_of
+from .models import codes_model, network_of
 from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
 from .settings import CodesSettings
@@ -83,6 +83,7 @@ class Codes(ProgramEngine):
     name = "codes"
     title = "CODES"
     reading = read_result.__module__
+    reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
     cost_of_sharing = 1.8
@@ -160,6 +161,11 @@ class Codes(ProgramEngine):
         """Apply the test of success and read times and links."""
         return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
 
+    def offered_program(self) -> str | None:
+        """Return a digest of the synthetic program and its libraries."""
+        program = shutil.which(offered.SYNTHETIC_PROGRAM)
+        return None if program is None else _digest(program)
+
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
@@ -198,7 +204,7 @@ def _groups(point: Point) -> int:
 
 def _check_sharing(point: Point) -> None:
     """Raise `Unsupported` where several processes would give other times than one."""
-    model = model_of(point)
+    model = codes_model(point)
     if model is not None and type(point.routing) in model.one_process:
         raise Unsupported(
             f"on several processes CODES has other times on a {point.machine.kind} under {point.routing.kind}; leave "

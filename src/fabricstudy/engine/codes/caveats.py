@@ -9,12 +9,12 @@ from fabricstudy.routing.valiant import Valiant
 
 from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..point import Point
-from .models import aries, dragonfly, model_of, slim_fly
+from .models import aries, codes_model, dragonfly, slim_fly
 from .network import CodesModel
 
 
 def _valiant_on(model: CodesModel) -> Callable[[Point], bool]:
-    return lambda point: model_of(point) is model and isinstance(point.routing, Valiant)
+    return lambda point: codes_model(point) is model and isinstance(point.routing, Valiant)
 
 
 def _over_long_links(point: Point) -> bool:
@@ -87,7 +87,7 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "Minimal routing on a Slim Fly always uses the same one of several shortest paths.",
-        lambda point: model_of(point) is slim_fly.MODEL,
+        lambda point: codes_model(point) is slim_fly.MODEL,
     ),
 )
 """In the order of the report."""

@@ -7,7 +7,7 @@ from fabricstudy.routing.minimal import Minimal
 from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import traffic_by_job
 from ..point import Point
-from .models import express_mesh, model_of
+from .models import codes_model, express_mesh
 from .offered import offered_work
 from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
 from .settings import CodesSettings
@@ -22,7 +22,7 @@ def work(point: Point) -> WorkCounts:
     if point.offered is not None:
         return offered_work(point)
     # A point without model is unsupported.
-    model, nodes = model_of(point) or express_mesh.MODEL, float(point.machine.nodes)
+    model, nodes = codes_model(point) or express_mesh.MODEL, float(point.machine.nodes)
     jobs, asked = len(traffic_by_job(point)), isinstance(point.engine, CodesSettings) and point.engine.job_links
     links = model.job_links if asked and jobs > 1 else None
     alone = links == "alone" and isinstance(point.routing, Minimal | DimensionOrder | DModK)

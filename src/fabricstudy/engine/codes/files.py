@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages, PlacedJob
 
 from ..point import Point
-from .models import model_of, network_of
-from .network import CodesNetwork, HopList, IntArray
+from .models import codes_model, network_of
+from .network import CodesNetwork, HopList
 from .packet import events_per_object
 from .settings import CodesSettings
 from .trace import traces
@@ -41,7 +42,7 @@ class TracedJob:
 
     number: int
     """Index of the job in the point."""
-    place_of_rank: IntArray
+    place_of_rank: Integers
     """CODES' number of the place of each rank, [ranks]."""
     messages: Messages
     """The messages in its traces."""
@@ -83,7 +84,7 @@ def _in_pieces(messages: Messages, smallest: int, packet: int) -> Messages:
     return Messages(messages.phase[row], messages.source[row], messages.destination[row], cut)
 
 
-def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[IntArray]:
+def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> list[Integers]:
     """Return CODES' numbers of the places of ranks; all nodes have as many places as the largest one has ranks.
 
     Places of a repetition belong to its nodes in turn.
@@ -122,7 +123,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     network = network_of(point, machine)
     traced = traced_jobs(machine, network, jobs)
     isolated, hops = measured_by_job(point, network, jobs, traced)
-    model = model_of(point)
+    model = codes_model(point)
     assert model is not None
     events = events_per_object(point, model.burst_bytes(point), network.packet)
     ranks, injected = ranks_per_node(machine, jobs), point.network.injected_messages

@@ -5,17 +5,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 
 from ..contract import Unsupported
 from ..point import Point
 
-IntArray = npt.NDArray[np.integer]
-
-HOST = -1
+UNLINKED = -1
 """Marks a port to a node, and an unused one."""
 
 
@@ -25,12 +23,12 @@ class PortCounters:
 
     file: str
     """Name in the folder of CODES' outputs."""
-    router: Callable[[IntArray], IntArray]
+    router: Callable[[Integers], Integers]
     """Returns the machine's number of a router, given the rows, int array [rows, columns]."""
     columns: int
     """Numbers in a row before those of the ports."""
-    link_of_port: IntArray
-    """Directed link from each port, or `HOST`, [routers, ports]."""
+    link_of_port: Integers
+    """Directed link from each port, or `UNLINKED`, [routers, ports]."""
     bits: int = 63
     """Bits of a number in the output; larger numbers appear modulo a power of two."""
 
@@ -100,19 +98,30 @@ class CodesModel:
     """Routings under which several processes give other times than one."""
 
 
-def links_to(machine: Machine, router: IntArray, neighbour: IntArray) -> IntArray:
-    """Return the directed link from each router to the neighbour; `HOST` where there is none, or it is negative."""
+def links_to(machine: Machine, router: Integers, neighbour: Integers) -> Integers:
+    """Return the directed link from each router to the neighbour; `UNLINKED` where there is none, or it is negative."""
     key = machine.link_tail.astype(np.int64) * machine.routers + machine.link_head
     order = np.argsort(key)
     wanted = np.asarray(router, dtype=np.int64) * machine.routers + neighbour
     row = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
     exists = (key[order][row] == wanted) & (np.asarray(neighbour) >= 0)
-    return np.where(exists, order[row], HOST)
+    return np.where(exists, order[row], UNLINKED)
 
 
 def gib_per_s(bandwidth_Bps: float) -> float:
     """Return a bandwidth in the unit of all models but the fat tree's."""
     return bandwidth_Bps / 2**30
+
+
+def bandwidths(machine: Machine, local_Bps: float) -> dict[str, float]:
+    """Return the keys of models with groups; the last class of cables is the global one."""
+    classes = {"local": local_Bps, "global": machine.classes[-1].bandwidth_Bps, "cn": machine.host.bandwidth_Bps}
+    return {f"{name}_bandwidth": gib_per_s(bandwidth_Bps) for name, bandwidth_Bps in classes.items()}
+
+
+def buffers(point: Point) -> dict[str, int]:
+    """Return the keys of models with groups."""
+    return {f"{name}_vc_size": int(point.network.buffer_bytes) for name in ("local", "global", "cn")}
 
 
 def one_of(values: list[float], what: str, model: str, links: str = "links between routers") -> float:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.traffic.base import Destinations
@@ -25,10 +25,10 @@ from ..point import Point
 from ..program_engine import check_sources
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import CONFIGURATION, TracedJob, configuration
-from .models import dragonfly, model_of, network_of
+from .models import codes_model, dragonfly, network_of
 from .packet import MIN_EVENTS_PER_OBJECT
 
-PROGRAM = "model-net-synthetic-dragonfly-all"
+SYNTHETIC_PROGRAM = "model-net-synthetic-dragonfly-all"
 
 RUNS = MIN_BATCHES
 
@@ -61,7 +61,7 @@ def check_offered(point: Point, machine: Machine) -> None:
     """
     assert point.offered is not None
     check_sources(point, "CODES")
-    if model_of(point) is not dragonfly.MODEL:
+    if codes_model(point) is not dragonfly.MODEL:
         raise Unsupported(f"CODES' sources of offered traffic exist on dragonflies, not on {machine.kind}; use caminos")
     _traffic(machine, point.offered.destinations(machine, point.seed))
 
@@ -119,9 +119,9 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
     EngineFailure
         If there is no such program.
     """
-    program = shutil.which(PROGRAM)
+    program = shutil.which(SYNTHETIC_PROGRAM)
     if program is None:
-        raise EngineFailure(f"{PROGRAM} is not on PATH; it is built with CODES, so put it there")
+        raise EngineFailure(f"{SYNTHETIC_PROGRAM} is not on PATH; it is built with CODES, so put it there")
     assert point.offered is not None
     network = network_of(point, machine)
     rank = np.zeros(1, dtype=np.int32)
@@ -200,7 +200,7 @@ def _sent(folder: Path, point: Point, machine: Machine) -> OfferedWindow:
     return offered_window(point, machine, message_ns(point, machine) / float(match[1]))
 
 
-def _received(path: Path, machine: Machine) -> npt.NDArray[np.int64]:
+def _received(path: Path, machine: Machine) -> Ints:
     """Return the messages that each node received in the window; int64 [nodes]."""
     try:
         rows = np.loadtxt(path, usecols=(0, 2), dtype=np.int64, ndmin=2)
@@ -208,5 +208,5 @@ def _received(path: Path, machine: Machine) -> npt.NDArray[np.int64]:
         raise EngineFailure(f"{path.name} is not a table of numbers ({type(error).__name__})") from None
     if len(rows) != machine.nodes:
         raise EngineFailure(f"{path.name} is of another machine")
-    counts: npt.NDArray[np.int64] = rows[np.argsort(rows[:, 0]), 1]
+    counts: Ints = rows[np.argsort(rows[:, 0]), 1]
     return counts

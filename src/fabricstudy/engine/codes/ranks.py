@@ -13,8 +13,8 @@ from fabricstudy.core.files import remove
 from fabricstudy.engine.lifetime import end_with_parent
 
 FOLDER = "ranks"
-FIRST = "ROSS Version"
-GAVE_UP, TRIES = "We never look for non-existent events", 5
+FIRST_LINE = "ROSS Version"
+GAVE_UP, MAX_ATTEMPTS = "We never look for non-existent events", 5
 """Message of ROSS after an error in its rollbacks, which does not occur in each run."""
 
 _TO_A_FILE = f'exec "$@" > {FOLDER}/$$'
@@ -26,13 +26,13 @@ def main(number: str, *command: str) -> int:
     """Run the program, repeatedly where ROSS gave up, and return the exit code of ``mpirun``."""
     end_with_parent()
     inputs = set(Path().iterdir())
-    for _ in range(TRIES):
+    for _ in range(MAX_ATTEMPTS):
         for output in set(Path().iterdir()) - inputs:
             remove(output)
         exit_code, texts = _run(["mpirun", "-n", number, "sh", "-c", _TO_A_FILE, "sh", *command])
         if exit_code == 0 or not any(GAVE_UP in text for text in texts):
             break
-    sys.stdout.writelines(sorted(texts, key=lambda text: FIRST not in text))
+    sys.stdout.writelines(sorted(texts, key=lambda text: FIRST_LINE not in text))
     return exit_code if exit_code >= 0 else 128 - exit_code
 
 

@@ -2,11 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Array, Floats, Int32s
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -15,7 +14,7 @@ from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .files import HOPS, OUTPUTS, TracedJob, background_end_ns, isolated_job_folder, measured_by_job, traced_jobs
 from .models import network_of
-from .network import HOST, HopList, PortCounters
+from .network import UNLINKED, HopList, PortCounters
 
 RANKS = "mpi-replay-stats"
 
@@ -87,7 +86,7 @@ def _uniform_packet_bytes(traced: list[TracedJob], packet: int) -> int | None:
     return size if size <= packet and np.all(sizes % size == 0) else None
 
 
-def _check_sum(job_bytes: npt.NDArray[Any], link_bytes: npt.NDArray[np.float64] | None, what: str) -> None:
+def _check_sum(job_bytes: Array, link_bytes: Floats | None, what: str) -> None:
     if link_bytes is not None and np.any(job_bytes.sum(axis=0) != link_bytes):
         raise EngineFailure(f"{what} does not sum up to the link loads")
 
@@ -98,8 +97,8 @@ def _listed_hops(
     traffic: PortCounters | None,
     machine: Machine,
     jobs: list[PlacedJob],
-    link_bytes: npt.NDArray[np.float64] | None,
-) -> npt.NDArray[np.int32]:
+    link_bytes: Floats | None,
+) -> Int32s:
     """Return the packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
 
@@ -117,7 +116,7 @@ def _listed_hops(
     job_of_node = np.full(machine.nodes, -1)
     for number, job in enumerate(jobs):
         job_of_node[job.node_of_rank] = number
-    on_link = link != HOST
+    on_link = link != UNLINKED
     shape, count = (len(jobs), machine.links), len(jobs) * machine.links
     cell = job_of_node[source[on_link]] * machine.links + link[on_link]
     if cell.min(initial=0) < 0:
@@ -167,7 +166,7 @@ def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], 
         raise BackgroundMismatch(np.ceil(end_ns) + 1)
 
 
-def _ended_ns(out: str, traced: list[TracedJob]) -> list[npt.NDArray[np.float64]]:
+def _ended_ns(out: str, traced: list[TracedJob]) -> list[Floats]:
     """Return the finish time of each rank of each job; NaN if it was truncated."""
     ended_ns = [np.full(len(job.place_of_rank), np.nan) for job in traced]
     for rank, job, time_ns in _FINISHED.findall(out):
@@ -188,7 +187,7 @@ def _check_output(text: str, truncated: bool) -> None:
             raise EngineFailure(f"{problem}: {line}")
 
 
-def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
+def _numbers(path: Path, columns: int | None = None) -> Floats:
     """Return the rows of numbers of an output."""
     try:
         text = path.read_text()
@@ -205,7 +204,7 @@ def _numbers(path: Path, columns: int | None = None) -> npt.NDArray[np.float64]:
     return numbers
 
 
-def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], foreground: set[int]) -> None:
+def _check_ranks(rows: Floats, traced: list[TracedJob], foreground: set[int]) -> None:
     """Check that each rank of a foreground job has sent and received the bytes of its messages."""
     job, rank, sent, received = rows[:, [2, 3, 6, 7]].astype(np.int64).T
     for index in sorted(foreground):
@@ -218,9 +217,7 @@ def _check_ranks(rows: npt.NDArray[np.float64], traced: list[TracedJob], foregro
                 raise EngineFailure(f"job {traced[index].number} has {verb} {total}")
 
 
-def _link_bytes(
-    folder: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob]
-) -> npt.NDArray[np.float64] | None:
+def _link_bytes(folder: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob]) -> Floats | None:
     """Return the bytes on each link; None where they exceed the range of CODES' counters."""
     if sum(job.bytes_sent for job in jobs) >= 2**traffic.bits:
         return None
@@ -232,5 +229,5 @@ def _link_bytes(
     counted = rows[:, traffic.columns :] % 2.0**traffic.bits
     link = traffic.link_of_port[router]
     link_bytes = np.zeros(machine.links)
-    np.add.at(link_bytes, link[link != HOST], counted[link != HOST])
+    np.add.at(link_bytes, link[link != UNLINKED], counted[link != UNLINKED])
     return link_bytes

@@ -18,9 +18,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.workload.messages import Computing, Messages, WorkloadError
-
-IntArray = npt.NDArray[np.int64]
 
 ISEND, IRECV, WAITALL, INIT, FINALIZE = 8, 12, 18, 124, 125
 
@@ -30,7 +29,7 @@ MIN_DELAY_NS = 101
 # CODES supports fewer than 2048 requests in one wait.
 REQUESTS_OF_A_WAIT = 1000
 
-HEAD, FOOT, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
+HEADER, FOOTER, _END_OF_STREAM, _FUNCTIONS = 0xFFAADD44554D5049, 0xF007FEE7, 293, 291
 _VERSION = (0, 6, 7)
 _WALL_TIME = 8
 _BYTE, _WORLD = 5, 2
@@ -101,7 +100,7 @@ def traces(
         yield _file(b"".join([*stream, _call(FINALIZE, now_ns + int(after_ns[of_rank]))]))
 
 
-def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], IntArray, IntArray]:
+def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], Ints, Ints]:
     """Return receives and sends in the order of posting, and the rank and phase of each."""
     sent = np.repeat([False, True], len(messages))
     rank = np.concatenate([messages.destination, messages.source]).astype(np.int64)
@@ -115,7 +114,7 @@ def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], IntArray, IntA
     return calls, rank[order], phase[order]
 
 
-def _times(calls: npt.NDArray[np.void], rank: IntArray, starts: IntArray) -> IntArray:
+def _times(calls: npt.NDArray[np.void], rank: Ints, starts: Ints) -> Ints:
     """Return the time of each call: a send is later than the previous one of its phase."""
     send = calls["label"] == ISEND
     pause = send & np.append(False, send[:-1])
@@ -123,13 +122,13 @@ def _times(calls: npt.NDArray[np.void], rank: IntArray, starts: IntArray) -> Int
     pauses = np.cumsum(pause)
     first_of_rank = np.flatnonzero(np.diff(rank, prepend=-1))
     before = np.repeat(pauses[first_of_rank], np.diff(np.append(first_of_rank, len(calls))))
-    times: IntArray = MIN_DELAY_NS * (pauses - before)
+    times: Ints = MIN_DELAY_NS * (pauses - before)
     return times
 
 
 def _pauses(
-    rank: IntArray, phase: IntArray, apart_ns: IntArray, computing: Computing | None, ranks: int
-) -> tuple[IntArray, IntArray, IntArray]:
+    rank: Ints, phase: Ints, apart_ns: Ints, computing: Computing | None, ranks: int
+) -> tuple[Ints, Ints, Ints]:
     """Return shift and overlapped computation of each group [groups], and computation after the last one [ranks].
 
     A group is the calls of a rank and phase; `apart_ns` is the time from its first to its last call.
@@ -160,15 +159,15 @@ def _call(label: int, now_ns: int) -> bytes:
     return struct.pack(">HBHIHI", label, _WALL_TIME, *divmod(now_ns, 10**9), *divmod(now_ns, 10**9))
 
 
-def _waits(now_ns: int, requests: IntArray) -> Iterator[bytes]:
+def _waits(now_ns: int, requests: Ints) -> Iterator[bytes]:
     for first in range(0, len(requests), REQUESTS_OF_A_WAIT):
         numbers = requests[first : first + REQUESTS_OF_A_WAIT].astype(">u4")
         yield _call(WAITALL, now_ns) + struct.pack(">II", len(numbers), len(numbers)) + numbers.tobytes()
 
 
 def _file(stream: bytes) -> bytes:
-    body = struct.pack(">Q", HEAD) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
+    body = struct.pack(">Q", HEADER) + struct.pack(">II", 0, 0) + stream + struct.pack(">H", _END_OF_STREAM)
     header = bytes(_VERSION) + struct.pack(">QHHII", 0, 0, 0, 0, 0)
-    footer = struct.pack(">Q", FOOT) + bytes(2 * 4 * _FUNCTIONS)
-    index = struct.pack(">8Q", HEAD, 0, 0, 0, len(body), 8, len(body) + len(header), 0)
+    footer = struct.pack(">Q", FOOTER) + bytes(2 * 4 * _FUNCTIONS)
+    index = struct.pack(">8Q", HEADER, 0, 0, 0, len(body), 8, len(body) + len(header), 0)
     return body + header + footer + index

@@ -12,7 +12,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 
-from ..bundled import BundledEngine
+from ..bundled import MACHINE, MESSAGES, RESULT, BundledEngine
 from ..contract import Unsupported
 from ..detours import check_routing
 from ..job_traffic import traffic_classes
@@ -21,8 +21,8 @@ from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
-from .files import MACHINE, MESSAGES, SETTINGS, write_files
-from .result import RESULT, read_result
+from .files import SETTINGS, write_files
+from .result import read_result
 from .settings import FlowSettings
 
 MIN_PACKETS = 4

@@ -6,6 +6,8 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.workload.messages import PlacedJob
 
+from ..bundled import MACHINE, MESSAGES
+
 # The files of the front end for CAMINOS, with bytes instead of phits.
 from ..caminos.channels import channels as caminos_channels
 from ..caminos.channels import hop_classes
@@ -15,7 +17,7 @@ from ..detours import via
 from ..point import Point
 from .settings import FlowSettings
 
-SETTINGS, MACHINE, MESSAGES = "flow.settings", "machine.graph", "jobs.messages"
+SETTINGS = "flow.settings"
 
 _BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
 """Units with phits of one byte."""
@@ -26,12 +28,12 @@ MAX_WINDOW_BYTES = 64_000
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write the input of the program."""
-    (folder / SETTINGS).write_text(settings(point, machine))
+    (folder / SETTINGS).write_text(settings_text(point, machine))
     write_machine(folder / MACHINE, machine, point)
     write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
 
 
-def settings(point: Point, machine: Machine) -> str:
+def settings_text(point: Point, machine: Machine) -> str:
     """Return the settings of a point, as text."""
     assert isinstance(point.engine, FlowSettings)
     classes = (*machine.classes, machine.host)

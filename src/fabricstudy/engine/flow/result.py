@@ -8,13 +8,13 @@ import numpy as np
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
+from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult
 
-RESULT = "result.json"
 """Output file of the program."""
 
-ROUNDING = 1e-6
+SUM_TOLERANCE = 1e-6
 """Relative tolerance of sums of bytes."""
 
 
@@ -32,6 +32,6 @@ def read_result(folder: Path, machine: Machine, jobs: list[PlacedJob]) -> Engine
     if not all(np.all(np.isfinite(values) & (values >= 0)) for values in (finish_ns, link_bytes)):
         raise EngineFailure(f"{RESULT} is not a result: it has invalid times or bytes")
     wanted = np.array([job.messages.size_bytes[job.is_inter_node].sum() for job in jobs])
-    if not (np.allclose(sent, wanted, ROUNDING, 0) and np.allclose(arrived, wanted, ROUNDING, 0)):
+    if not (np.allclose(sent, wanted, SUM_TOLERANCE, 0) and np.allclose(arrived, wanted, SUM_TOLERANCE, 0)):
         raise EngineFailure(f"{wanted.sum()} B were to be sent, {sent.sum():.0f} were, and {arrived.sum():.0f} arrived")
     return EngineResult(job_runtime_ns=tuple(finish_ns.tolist()), link_bytes=link_bytes)

@@ -23,7 +23,7 @@ from .offered import check_offered, read_offered_result, write_offered
 from .program import MODEL, SstNotFound, find, model_digest, program_digest, program_path
 from .result import read_result
 from .settings import SstSettings
-from .system import RUN, check_ugal, flit_bytes, has_no_foreground_traffic, settings, write_run
+from .system import RUN, check_ugal, flit_bytes, has_no_foreground_traffic, settings_of, write_run
 from .traces import MAX_MESSAGE_BYTES
 from .wiring import dragonfly, wire
 
@@ -35,6 +35,7 @@ class Sst(ProgramEngine):
     name = "sst"
     title = "SST"
     reading = read_result.__module__
+    reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
     cost_of_sharing = 1.2
@@ -58,9 +59,9 @@ class Sst(ProgramEngine):
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for machine, routing, bandwidths, messages or motifs that SST cannot simulate."""
         wiring = wire(point, machine)
-        if settings(point).motifs == "native":
+        if settings_of(point).motifs == "native":
             check_native(point)
-        elif settings(point).mpi != "none" and any(job.compute and job.compute.overlap for job in point.jobs):
+        elif settings_of(point).mpi != "none" and any(job.compute and job.compute.overlap for job in point.jobs):
             raise Unsupported(
                 "with engine.mpi: default a rank cannot compute while its sends are pending; leave overlap or mpi out"
             )
@@ -102,6 +103,10 @@ class Sst(ProgramEngine):
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         """Return the flit."""
         return flit_bytes(point)
+
+    def offered_program(self) -> str | None:
+        """Return the identity of SST, which also runs offered traffic."""
+        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float

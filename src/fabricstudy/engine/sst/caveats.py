@@ -6,7 +6,7 @@ from fabricstudy.machine.percs import PercsConfig
 from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..detours import via
 from ..point import Point
-from .system import settings
+from .system import settings_of
 
 
 def _detours_through_groups(point: Point) -> bool:
@@ -31,17 +31,17 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "A send is complete when it is in the queue of the node's interface; the messages of a phase wait there in "
         "send order.",
-        lambda point: has_jobs(point) and settings(point).mpi == "none",
+        lambda point: has_jobs(point) and settings_of(point).mpi == "none",
     ),
     Caveat(
         "Firefly's costs of MPI and of the network interface are included. Messages above 12 kB use the rendezvous "
         "protocol, and their senders wait until they have arrived.",
-        lambda point: has_jobs(point) and settings(point).mpi == "default",
+        lambda point: has_jobs(point) and settings_of(point).mpi == "default",
     ),
     Caveat(
         "Ember's native motifs have a fixed send order and wait for each message: Alltoall sends to one rank after the "
         "other, and Halo3D finishes one dimension before the next.",
-        lambda point: settings(point).motifs == "native",
+        lambda point: settings_of(point).motifs == "native",
     ),
     Caveat(
         "On a dragonfly a detour leads through a group drawn at random, neither the first nor the last one, and "

@@ -4,7 +4,7 @@ from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import JobTraffic, traffic_by_job
 from ..point import Point
 from .offered import offered_work
-from .system import SPARE_BUFFERS, settings
+from .system import SPARE_BUFFERS, settings_of
 
 LEAST_BUFFERS = 5
 """Buffers that Firefly posts before any receive."""
@@ -24,7 +24,7 @@ def work(point: Point) -> WorkCounts:
     posted = [_posted(job, point) for job in jobs]
     ranks = sum(job.ranks for job in jobs)
     longest = max((part.message_bytes for job in jobs for part in job.classes), default=0)
-    if settings(point).mpi == "default":
+    if settings_of(point).mpi == "default":
         longest = min(longest, LONGEST_BUFFER_BYTES)
     matches = sum(part.messages * count for job, count in zip(jobs, posted, strict=True) for part in job.classes)
     buffers = sum(job.ranks * (LEAST_BUFFERS + count) for job, count in zip(jobs, posted, strict=True))
@@ -48,6 +48,6 @@ def work(point: Point) -> WorkCounts:
 def _posted(job: JobTraffic, point: Point) -> float:
     """Return the receives that a rank posts at a time: the parts of a pattern are separate phases."""
     posted = max((part.messages_in_phase for part in job.classes), default=0.0)
-    if settings(point).motifs == "native":
+    if settings_of(point).motifs == "native":
         posted = min(posted, 1.0)  # a message or two are outstanding
-    return min(posted, SPARE_BUFFERS) if settings(point).mpi == "default" else posted
+    return min(posted, SPARE_BUFFERS) if settings_of(point).mpi == "default" else posted

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, cached_routes
 from fabricstudy.structure.load import link_loads
@@ -24,7 +24,7 @@ from ..point import Point
 from .system import PS_OF_A_NS, communicating
 from .traces import rank_layout
 from .wiring import wire
-from .wiring.base import Ints, cable_ends, link_of_cable
+from .wiring.base import cable_ends, link_of_cable
 
 BITS, PACKETS, STALLS = "send_bit_count", "send_packet_count", "output_port_stalls"
 
@@ -42,9 +42,9 @@ Ends = tuple[Ints, Ints, Ints]
 class LinkCounts:
     """Counts of each directed link, arrays [links], with headers and barriers; parallel cables are one link."""
 
-    link_bytes: npt.NDArray[np.float64]
-    packets: npt.NDArray[np.int64]
-    stall_ns: npt.NDArray[np.float64]
+    link_bytes: Floats
+    packets: Ints
+    stall_ns: Floats
     """Time in which packets waited at the output for credits; the mean of parallel cables."""
 
 
@@ -54,7 +54,7 @@ def read_links(path: Path, point: Point, machine: Machine) -> LinkCounts:
     tail, head = cable_ends(machine)
     ports, row = wire(point, machine).cable_ports, link_of_cable(machine)
 
-    def of_links(statistic: str) -> npt.NDArray[np.int64]:
+    def of_links(statistic: str) -> Ints:
         counts = np.zeros(machine.links, dtype=np.int64)
         for side, routers in ((0, tail), (1, head)):
             keys = zip(routers.tolist(), ports[:, side].tolist(), strict=True)
@@ -84,9 +84,7 @@ def port_sums(path: Path) -> dict[str, Ports]:
     return by_statistic
 
 
-def packets_of_jobs(
-    point: Point, machine: Machine, jobs: Sequence[PlacedJob], counted: LinkCounts
-) -> npt.NDArray[np.int32] | None:
+def packets_of_jobs(point: Point, machine: Machine, jobs: Sequence[PlacedJob], counted: LinkCounts) -> Int32s | None:
     """Return the packets of each job's messages on each link, without those of its barrier, where they are certain.
 
     Returns
@@ -140,9 +138,7 @@ def _have_one_route(point: Point, machine: Machine, ends: Ends) -> bool:
     return True
 
 
-def _on_links(
-    point: Point, machine: Machine, source: Ints, destination: Ints, size_bytes: Ints
-) -> npt.NDArray[np.float64]:
+def _on_links(point: Point, machine: Machine, source: Ints, destination: Ints, size_bytes: Ints) -> Floats:
     """Return bytes and packets of messages on each link, [2, links]."""
     amounts = size_bytes, -(-size_bytes // int(point.network.packet_bytes))
     return np.stack([link_loads(machine, source, destination, amount, point.routing).link_bytes for amount in amounts])

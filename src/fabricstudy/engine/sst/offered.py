@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.traffic.base import Destinations
 
@@ -28,7 +28,7 @@ from .result import SECONDS, check_output
 from .system import PS_OF_A_NS, RUN, STATISTICS, flit_bytes, run_description
 from .wiring import wire
 
-NODE, LATENCY = "node", "packet_latency"
+NODE, LATENCY_STATISTIC = "node", "packet_latency"
 
 IDLE_LOAD = 1e-6
 """Load of node 0, which collects the latencies of all, where it sends nothing: one message, at time 0."""
@@ -202,9 +202,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     )
 
 
-def _of_nodes(
-    path: Path, machine: Machine, window: OfferedWindow
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _of_nodes(path: Path, machine: Machine, window: OfferedWindow) -> tuple[Ints, Floats, Floats]:
     """Return packets received and their latencies in ns [nodes, batches], and the bits sent in the window [nodes]."""
     counts = np.zeros((machine.nodes, window.warmup_batches + window.batches), dtype=np.int64)
     sums, sent_bits = np.zeros(counts.shape), np.zeros(machine.nodes)
@@ -214,7 +212,7 @@ def _of_nodes(
                 if not row["ComponentName"].startswith(NODE):
                     continue
                 node = int(row["ComponentName"].removeprefix(NODE).split(":")[0])
-                if row["StatisticName"] == LATENCY:
+                if row["StatisticName"] == LATENCY_STATISTIC:
                     entry = -(-int(row["SimTime"]) // window.batch_ps) - 1
                     counts[node, entry] += int(row["Count.u64"])
                     sums[node, entry] += int(row["Sum.u64"])

@@ -15,11 +15,11 @@ MODEL = bundled_files.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
 
 ELEMENTS = ("merlin", "firefly", "hermes", "ember")
-HOME = "SST_CORE_HOME"
+SST_HOME = "SST_CORE_HOME"
 
 _REMEDY = (
-    f"put it on PATH or in ${HOME}/bin by your site's module or container (config envmodules or container), or by the "
-    "guide on sst-simulator.org; see docs/engines/sst.md"
+    f"put it on PATH or in ${SST_HOME}/bin by your site's module or container (config envmodules or container), or by "
+    "the guide on sst-simulator.org; see docs/engines/sst.md"
 )
 
 
@@ -29,7 +29,7 @@ class SstNotFound(Exception):
 
 def program_path() -> Path | None:
     """Return the path of the program: that of ``SST_CORE_HOME``, or the first on PATH."""
-    home = os.environ.get(HOME)
+    home = os.environ.get(SST_HOME)
     if home:
         at_home = Path(home) / "bin" / "sst"
         return at_home if os.access(at_home, os.X_OK) else None
@@ -41,8 +41,8 @@ def find() -> str:
     """Return SST's version; raise `SstNotFound` if anything is missing."""
     program = program_path()
     if program is None:
-        home = os.environ.get(HOME)
-        problem = f"${HOME} is {home}, and has no bin/sst" if home else "there is no program sst"
+        home = os.environ.get(SST_HOME)
+        problem = f"${SST_HOME} is {home}, and has no bin/sst" if home else "there is no program sst"
         raise SstNotFound(f"{problem}; {_REMEDY}")
     if not MODEL.is_file():
         raise SstNotFound(f"{MODEL} is missing; install the project again")

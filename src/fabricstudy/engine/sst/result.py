@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -34,7 +34,7 @@ SECONDS = {"fs": 1e-15, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.
 BACKGROUND_FACTOR = 2.0
 """Duration of the background in a repeated run, over the runtime of the other jobs."""
 
-INIT, FINI = "Init", "Fini"
+MPI_INIT, MPI_FINI = "Init", "Fini"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _check_background(folder: Path, jobs: list[PlacedJob], end_ns: float) -> Non
             continue
         sending = set(rank_layout(job).sst_rank_of_rank[job.messages.source[job.is_inter_node]].tolist())
         log = motif_log(folder / f"{log_name(number)}.log")
-        if any(line.rank in sending and line.motif not in (INIT, FINI) for line in log):
+        if any(line.rank in sending and line.motif not in (MPI_INIT, MPI_FINI) for line in log):
             raise BackgroundMismatch(BACKGROUND_FACTOR * end_ns)
 
 
@@ -128,7 +128,7 @@ def motif_log(path: Path) -> list[MotifEnd]:
         raise EngineFailure(f"{path.name} is not a motif log ({type(error).__name__})") from None
 
 
-def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.float64]:
+def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> Floats:
     """Return the finish times (ns) of a job's ranks, before Fini and from the first start after Init.
 
     Raises
@@ -137,10 +137,10 @@ def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> npt.NDArray[np.
         If not every rank has finished.
     """
     expected = set(range(ranks))
-    finished = {line.rank for line in log if line.motif == FINI and line.job == job}
+    finished = {line.rank for line in log if line.motif == MPI_FINI and line.job == job}
     if finished != expected:
         raise EngineFailure(f"of the {ranks} ranks of job {job} {len(finished & expected)} have finished")
-    traffic = [line for line in log if line.motif not in (INIT, FINI)]
+    traffic = [line for line in log if line.motif not in (MPI_INIT, MPI_FINI)]
     valid = all(0 <= line.start_ns <= line.end_ns < math.inf for line in log)
     if {line.rank for line in traffic} != expected or len(log) != 3 * ranks or not valid:
         raise EngineFailure(f"the motif log of job {job} is of another workload")

@@ -70,7 +70,7 @@ def log_name(number: int) -> str:
     return f"job{number}"
 
 
-def settings(point: Point) -> SstSettings:
+def settings_of(point: Point) -> SstSettings:
     """Return the engine's settings of a point."""
     assert isinstance(point.engine, SstSettings)
     return point.engine
@@ -78,7 +78,7 @@ def settings(point: Point) -> SstSettings:
 
 def flit_bytes(point: Point) -> int:
     """Return the flit of a point: that of the study, or a quarter of a packet."""
-    flit = settings(point).flit_bytes
+    flit = settings_of(point).flit_bytes
     return int(flit) if flit is not None else max(1, ceil(int(point.network.packet_bytes) / 4))
 
 
@@ -88,7 +88,7 @@ def run_description(point: Point, machine: Machine, wiring: Wiring, jobs: list[P
     buffers = {"input_buf_size": f"{size}B", "output_buf_size": f"{size // 2}B"}
     (tail, head), (tail_port, head_port) = cable_ends(machine), wiring.cable_ports.T
     cables = [tail, tail_port, head, head_port, machine.cable_class[link_of_cable(machine)]]
-    free = settings(point).mpi == "none"
+    free = settings_of(point).mpi == "none"
     return {
         "topology": {
             "component": wiring.component,
@@ -130,7 +130,7 @@ def _router(point: Point, machine: Machine, wiring: Wiring) -> dict[str, Any]:
         # Merlin rejects a crossbar slower than this, and is silently slower with one slower than a group.
         "link_bw": _bandwidth(machine.classes[0] if machine.classes else machine.host),
         **groups,
-        "xbar_bw": f"{fastest.bandwidth_Bps * settings(point).crossbar:.0f}B/s",
+        "xbar_bw": f"{fastest.bandwidth_Bps * settings_of(point).crossbar:.0f}B/s",
         "flit_size": f"{flit_bytes(point)}B",
         "input_latency": _time(point.network.router_latency_ns),
         "output_latency": "0ps",
@@ -164,7 +164,7 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
     seats = rank_layout(job)
     described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
     described |= {"background": True} if job.background else {}
-    if settings(point).motifs == "native":
+    if settings_of(point).motifs == "native":
         if seats.seats != job.ranks:
             raise WorkloadError(
                 f"job {job.name} has different numbers of ranks on its nodes, and Ember's motifs need the same number; "

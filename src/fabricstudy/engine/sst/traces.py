@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from fabricstudy.core.arrays import Int32s, Ints
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 MAX_MESSAGE_BYTES = 2**32 - 1
@@ -34,10 +35,10 @@ _WAIT_END = np.dtype(_END)
 class RankLayout:
     """Numbering of a job's ranks in SST: `cores` on each node, in the order of the nodes."""
 
-    nodes: npt.NDArray[np.int64]
+    nodes: Ints
     """Nodes of the job, ascending."""
     cores: int
-    sst_rank_of_rank: npt.NDArray[np.int64]
+    sst_rank_of_rank: Ints
     """SST's number of each rank, [ranks]."""
 
     @property
@@ -129,9 +130,9 @@ def _start_s(pause_ns: float) -> float:
 def _calls(
     kind: np.dtype[np.void],
     call: int,
-    size: npt.NDArray[np.int64],
-    peer: npt.NDArray[np.int64],
-    tag: npt.NDArray[np.int32],
+    size: Ints,
+    peer: Ints,
+    tag: Int32s,
 ) -> npt.NDArray[np.void]:
     rows = np.zeros(len(size), dtype=kind)
     rows["call"], rows["type"], rows["world"] = call, _CHARACTERS, _WORLD
@@ -139,11 +140,9 @@ def _calls(
     return rows
 
 
-def _by_rank_and_phase(
-    rank: npt.NDArray[np.int64], phase: npt.NDArray[np.int32], ranks: int
-) -> list[dict[int, npt.NDArray[np.int64]]]:
+def _by_rank_and_phase(rank: Ints, phase: Int32s, ranks: int) -> list[dict[int, Ints]]:
     """Return the rows of each rank, by phase."""
-    rows_of: list[dict[int, npt.NDArray[np.int64]]] = [{} for _ in range(ranks)]
+    rows_of: list[dict[int, Ints]] = [{} for _ in range(ranks)]
     order = np.lexsort((phase, rank)).astype(np.int64)
     if len(order):
         cuts = np.flatnonzero(np.diff(rank[order]) | np.diff(phase[order])) + 1

@@ -59,7 +59,7 @@ class Fabric:
     aliases: dict[str, str] = field(default_factory=dict)
 
 
-KEYS = ("class", "count", "bandwidth", "latency")
+OF_LINK = ("class", "count", "bandwidth", "latency")
 """Attributes of an edge."""
 
 
@@ -109,7 +109,7 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
 def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     """Return the attributes and number of cables of an edge; its class defaults to its bandwidth, or "link"."""
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
-    _check_misspelt_keys(says, KEYS, edge.where)
+    _check_misspelt_keys(says, OF_LINK, edge.where)
     bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
     latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
     count = whole(says.get("count", 1), 1, MAX_PARALLEL_CABLES, f"{edge.where} (count)")

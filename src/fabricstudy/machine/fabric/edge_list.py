@@ -7,12 +7,11 @@ are missing values; lines that begin with ``#`` are comments.
 
 from collections.abc import Iterator
 
-from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import InputFileError, check_width, numbered_csv_rows, position_text
+from fabricstudy.core.input_files import InputFileError, check_columns, check_width, numbered_csv_rows, position_text
 
-from .base import HOST, KEYS, EdgeRecord, Fabric, fabric_of
+from .base import HOST, OF_LINK, EdgeRecord, Fabric, fabric_of
 
-COLUMNS = ("from", "to", *KEYS)
+EDGE_COLUMNS = ("from", "to", *OF_LINK)
 
 
 def read(data: bytes) -> Fabric:
@@ -42,10 +41,7 @@ def read(data: bytes) -> Fabric:
 def _edges(data: bytes) -> Iterator[EdgeRecord]:
     rows = numbered_csv_rows(data)
     number, names = next(rows, (1, []))
-    for column, name in enumerate(names, 1):
-        if name not in COLUMNS or names.index(name) != column - 1:
-            remedy = suggestion(name, COLUMNS)
-            raise InputFileError("unknown or duplicate column", remedy, position_text(number, column), name)
+    check_columns(number, names, EDGE_COLUMNS)
     for name in ("from", "to"):
         if name not in names:
             raise InputFileError(f"no column {name}", "write from,to,... in the first line", position_text(number))
@@ -56,5 +52,5 @@ def _edges(data: bytes) -> Iterator[EdgeRecord]:
             if not cells[end]:
                 raise InputFileError("empty name", "name both ends", position_text(number, names.index(end) + 1, end))
         yield EdgeRecord(
-            (cells["from"], cells["to"]), {key: cells[key] for key in KEYS if cells.get(key)}, position_text(number)
+            (cells["from"], cells["to"]), {key: cells[key] for key in OF_LINK if cells.get(key)}, position_text(number)
         )

@@ -1,4 +1,4 @@
-"""Layouts of machines: positions of routers and lines for cables; one module a layout.
+"""Layouts of machines: positions of routers and lines for cables; one module per layout.
 
 In: a machine. Out: a `Layout`. Grids are drawn as grids, trees level by level, machines of groups as groups on a
 circle, and other graphs by hop distance.
@@ -11,7 +11,7 @@ from fabricstudy.report.layouts.base import Layout
 
 __all__ = ["Layout", "lay_out"]
 
-MAX_LINES = 12_000
+MAX_DRAWN_LINES = 12_000
 """More lines cannot be distinguished."""
 
 MAX_SPOTS = 3_000
@@ -36,12 +36,12 @@ def lay_out(machine: Machine) -> Layout:
         if layout is not None:
             break
     else:
-        if machine.routers > graph.MAX_ROUTERS:
+        if machine.routers > graph.MAX_DRAWN_ROUTERS:
             problem = f"a graph of {machine.routers:,} routers without groups, levels or coordinates cannot be drawn"
-            raise ConfigError(problem, f"stay at or below {graph.MAX_ROUTERS:,}", code="out-of-range")
+            raise ConfigError(problem, f"stay at or below {graph.MAX_DRAWN_ROUTERS:,}", code="out-of-range")
         layout = graph.lay_out(machine)
-    if len(layout.positions) > MAX_SPOTS or len(layout.paths) > MAX_LINES:
+    if len(layout.positions) > MAX_SPOTS or len(layout.paths) > MAX_DRAWN_LINES:
         problem = f"a picture of {len(layout.positions):,} spots and {len(layout.paths):,} lines cannot be read"
-        limits = f"at most {MAX_SPOTS:,} spots and {MAX_LINES:,} lines are drawn"
+        limits = f"at most {MAX_SPOTS:,} spots and {MAX_DRAWN_LINES:,} lines are drawn"
         raise ConfigError(problem, f"{_SMALLER}; {limits}", code="out-of-range")
     return layout

@@ -3,12 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MAX_SINGLE_LINES = 1_500
 """Machines of groups and trees with more rows of cables are drawn in bundles."""

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 
-from .base import Floats, Layout, on_circle, straight
+from .base import Layout, on_circle, straight
 
-MAX_ROUTERS = 600
+MAX_DRAWN_ROUTERS = 600
 """Larger graphs are not drawn."""
 
 _STEPS = 150

@@ -10,9 +10,10 @@ from math import ceil, prod
 
 import numpy as np
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 
-from .base import Floats, Ints, Layout, on_circle, straight
+from .base import Layout, on_circle, straight
 
 STUB = 0.36
 """Length of a stub, in distances of neighbours."""

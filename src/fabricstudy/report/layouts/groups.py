@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 
-from .base import MAX_SINGLE_LINES, Floats, Ints, Layout, on_circle, straight
+from .base import MAX_SINGLE_LINES, Layout, on_circle, straight
 
 FILLED = 0.62
 """Share of the space of a group used by its routers."""

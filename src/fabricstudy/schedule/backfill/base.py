@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError
-
-from ..jobs import Floats, Ints
 
 if TYPE_CHECKING:
     from ..partitions import NodePool
@@ -31,8 +30,8 @@ class Backfill(Kind):
     on_nodes: ClassVar[bool] = False
     """Whether it works on nodes without a topology."""
 
-    def schedule(self, task: ScheduleState, score: Any) -> tuple[Floats, Ints]:
-        """Run the event loop with this rule; write the starts and ends of jobs into the task.
+    def schedule(self, state: ScheduleState, score: Any) -> tuple[Floats, Ints]:
+        """Run the event loop with this rule; write the starts and ends of jobs into `state`.
 
         Returns
         -------
@@ -42,9 +41,9 @@ class Backfill(Kind):
         """
         from ..kernel import run_in_order
 
-        return run_in_order(task, score, self.rule)
+        return run_in_order(state, score, self.rule)
 
-    def schedule_on_nodes(self, task: ScheduleState, score: Any, pool: NodePool) -> tuple[Floats, Ints, Ints]:
+    def schedule_on_nodes(self, state: ScheduleState, score: Any, pool: NodePool) -> tuple[Floats, Ints, Ints]:
         """Run the event loop on nodes without a topology.
 
         Returns
@@ -62,4 +61,4 @@ class Backfill(Kind):
             raise ConfigError(problem, remedy, code="conflicting-keys")
         from ..kernel import run_nodes
 
-        return run_nodes(task, score, pool.machine_nodes, self.rule, pool.counts_only)
+        return run_nodes(state, score, pool.machine_nodes, self.rule, pool.counts_only)

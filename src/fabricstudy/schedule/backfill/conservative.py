@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar, Literal
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 
-from ..jobs import Floats, Ints
 from ..state import CONSERVATIVE, ScheduleState
 from .base import Backfill
 
@@ -24,7 +24,7 @@ class Conservative(Backfill):
 
     kind: Literal["conservative"] = "conservative"
 
-    def schedule(self, task: ScheduleState, score: Any) -> tuple[Floats, Ints]:
+    def schedule(self, state: ScheduleState, score: Any) -> tuple[Floats, Ints]:
         from ..kernel import run_conservative
 
-        return run_conservative(task)
+        return run_conservative(state)

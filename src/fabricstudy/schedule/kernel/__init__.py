@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..state import CONSERVATIVE, DRAIN, EASY, Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import CONSERVATIVE, DRAIN, EASY, ScheduleState
 from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, jit_inner
 from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
 from .drain import pass_drain
@@ -26,73 +28,73 @@ DoneOnNodes = tuple[Array, Array, Array]
 
 
 @jit_inner
-def next_instant(task: ScheduleState, arrived: int) -> float:
+def next_instant(state: ScheduleState, arrived: int) -> float:
     """Return when the next job ends or arrives."""
-    now = task.jobs[task.running[0]].end_s if task.counter[RUNNING] > 0 else np.inf
-    if arrived < len(task.jobs):
-        now = min(now, task.jobs[arrived].submit_s)
+    now = state.jobs[state.running[0]].end_s if state.counter[RUNNING] > 0 else np.inf
+    if arrived < len(state.jobs):
+        now = min(now, state.jobs[arrived].submit_s)
     return now
 
 
 @jit_cached
-def run_in_order(task: ScheduleState, score: Any, rule: int) -> Done:
+def run_in_order(state: ScheduleState, score: Any, rule: int) -> Done:
     """Schedule by passes over the queue: without backfilling, with that of EASY or of Cobalt."""
-    times, counts = tables(task)
+    times, counts = tables(state)
     size, arrived = 0, 0
-    while arrived < len(task.jobs) or task.counter[RUNNING] > 0:
-        now = next_instant(task, arrived)
-        while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-            end_next_job(task)
-        arrived = enqueue_arrivals(task, now, arrived)
+    while arrived < len(state.jobs) or state.counter[RUNNING] > 0:
+        now = next_instant(state, arrived)
+        while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
+            end_next_job(state)
+        arrived = enqueue_arrivals(state, now, arrived)
         if rule == DRAIN:
-            pass_drain(task, now, score)
+            pass_drain(state, now, score)
         elif rule == EASY:
-            pass_easy(task, now, score)
+            pass_easy(state, now, score)
         else:
-            pass_none(task, now, score)
+            pass_none(state, now, score)
         times, counts = grow_tables(times, counts, size)
-        record(task, now, times, counts, size)
+        record(state, now, times, counts, size)
         size += 1
     return times[:size], counts[:size]
 
 
 @jit_cached
-def run_conservative(task: ScheduleState) -> Done:
+def run_conservative(state: ScheduleState) -> Done:
     """Schedule with a slot for each job, in order of arrival."""
-    times, counts = tables(task)
-    shape = len(task.parts), ROOM
+    times, counts = tables(state)
+    shape = len(state.parts), ROOM
     profile = np.empty(shape, np.int64), np.empty(shape), np.empty(shape)
     size, arrived, next_s = 0, 0, np.inf
-    while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
-        now = min(next_instant(task, arrived), next_s)
-        ended = end_due_jobs(task, profile, now)
-        arrived = enqueue_arrivals(task, now, arrived)
-        profile = reserve_slots(task, profile, now, ended)
-        next_s = start_due_jobs(task, profile, now)
+    while arrived < len(state.jobs) or state.counter[RUNNING] > 0 or state.counter[FIRST] < state.counter[LAST]:
+        now = min(next_instant(state, arrived), next_s)
+        ended = end_due_jobs(state, profile, now)
+        arrived = enqueue_arrivals(state, now, arrived)
+        profile = reserve_slots(state, profile, now, ended)
+        next_s = start_due_jobs(state, profile, now)
         times, counts = grow_tables(times, counts, size)
-        record(task, now, times, counts, size)
+        record(state, now, times, counts, size)
         size += 1
     return times[:size], counts[:size]
 
 
 @jit_cached
-def run_nodes(task: ScheduleState, score: Any, nodes: int, rule: int, counts_only: bool) -> DoneOnNodes:
+def run_nodes(state: ScheduleState, score: Any, nodes: int, rule: int, counts_only: bool) -> DoneOnNodes:
     """Schedule on nodes without a topology."""
-    times, counts = tables(task)
+    times, counts = tables(state)
     holder, masks = np.full(nodes, -1), np.zeros((2, nodes), np.bool_)
-    spans, profile = np.empty((nodes, 3), np.int64), empty_profile(task)
+    spans, profile = np.empty((nodes, 3), np.int64), empty_profile(state)
     size, arrived, next_s = 0, 0, np.inf
-    while arrived < len(task.jobs) or task.counter[RUNNING] > 0 or task.counter[FIRST] < task.counter[LAST]:
-        now = min(next_instant(task, arrived), next_s)
-        ended = end_due_node_jobs(task, profile, now, holder, rule == CONSERVATIVE)
-        arrived = enqueue_arrivals(task, now, arrived)
-        spans = room_for_pass(task, spans, nodes)
+    while arrived < len(state.jobs) or state.counter[RUNNING] > 0 or state.counter[FIRST] < state.counter[LAST]:
+        now = min(next_instant(state, arrived), next_s)
+        ended = end_due_node_jobs(state, profile, now, holder, rule == CONSERVATIVE)
+        arrived = enqueue_arrivals(state, now, arrived)
+        spans = room_for_pass(state, spans, nodes)
         if rule == CONSERVATIVE:
-            reserve_node_slots(task, profile, now, ended, nodes)
-            next_s = start_due_node_jobs(task, profile, now, holder, spans, masks[0])
+            reserve_node_slots(state, profile, now, ended, nodes)
+            next_s = start_due_node_jobs(state, profile, now, holder, spans, masks[0])
         else:
-            pass_nodes(task, now, score, holder, masks, spans, rule == EASY, counts_only)
+            pass_nodes(state, now, score, holder, masks, spans, rule == EASY, counts_only)
         times, counts = grow_tables(times, counts, size)
-        record_nodes(task, now, times, counts, size, holder, masks[0])
+        record_nodes(state, now, times, counts, size, holder, masks[0])
         size += 1
-    return times[:size], counts[:size], spans[: task.counter[SPANS]]
+    return times[:size], counts[:size], spans[: state.counter[SPANS]]

@@ -1,7 +1,7 @@
 """Compilation of the kernel, and constants of its modules.
 
-numba keeps a compiled function as long as the file of that function is unchanged, whatever it calls. So the functions
-are cached in a folder named by a digest of all sources.
+numba caches a compiled function until its own file changes, even if a function that it calls has changed. Therefore the
+cache is in a folder named by a digest of all sources.
 """
 
 import os
@@ -73,16 +73,16 @@ def jit_cached(function: F) -> F:
 
 
 @jit_inner
-def sift(task: Any, heap: Any, position: int, size: int, comes_first: Any) -> None:
+def sift(state: Any, heap: Any, position: int, size: int, comes_first: Any) -> None:
     """Move the entry of a heap down to its position; `comes_first` compares two entries."""
     moved = heap[position]
     while True:
         child = 2 * position + 1
         if child >= size:
             break
-        if child + 1 < size and comes_first(task, heap[child + 1], heap[child]):
+        if child + 1 < size and comes_first(state, heap[child + 1], heap[child]):
             child += 1
-        if not comes_first(task, heap[child], moved):
+        if not comes_first(state, heap[child], moved):
             break
         heap[position] = heap[child]
         position = child

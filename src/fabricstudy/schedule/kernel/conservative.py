@@ -7,36 +7,34 @@ partition that was `freed` after a job `tried` can give it an earlier slot.
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from ..state import Profile, ScheduleState
 from .choice import is_better_reservation
 from .compiled import FIRST, LAST, RUNNING, STAMP, jit_allocating, jit_inner
-from .queue import remove
+from .queue import remove_entry
 from .running import end_next_job, requested_on_s, start_job
-
-Profile = tuple[Array, Array, Array]
 
 ROOM = 16
 """Initial number of slots of a partition in a profile."""
 
 
 @jit_allocating
-def grow_profile(task: ScheduleState, profile: Profile, partition: int) -> Profile:
+def grow_profile(state: ScheduleState, profile: Profile, partition: int) -> Profile:
     """Return the profile with room for one more slot of a partition."""
     job, begin, end = profile
-    for index in range(task.parts[partition].first, task.parts[partition].last):
-        if task.parts[task.conflicts[index].other].filled == job.shape[1]:
+    for index in range(state.parts[partition].first, state.parts[partition].last):
+        if state.parts[state.conflicts[index].other].filled == job.shape[1]:
             return np.hstack((job, job)), np.hstack((begin, begin)), np.hstack((end, end))
     return profile
 
 
 @jit_inner
-def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
+def add_slot(state: ScheduleState, profile: Profile, owner: int, partition: int, begin_s: float, end_s: float) -> None:
     """Insert a slot in the rows of all partitions that conflict with a partition."""
     job, begin, end = profile
-    for index in range(task.parts[partition].first, task.parts[partition].last):
-        row = task.conflicts[index].other
-        position = task.parts[row].filled
-        task.parts[row].filled += 1
+    for index in range(state.parts[partition].first, state.parts[partition].last):
+        row = state.conflicts[index].other
+        position = state.parts[row].filled
+        state.parts[row].filled += 1
         while position > 0 and begin[row, position - 1] > begin_s:
             job[row, position] = job[row, position - 1]
             begin[row, position] = begin[row, position - 1]
@@ -46,41 +44,41 @@ def add_slot(task: ScheduleState, profile: Profile, owner: int, partition: int, 
 
 
 @jit_inner
-def remove_slot(task: ScheduleState, profile: Profile, owner: int) -> None:
+def remove_slot(state: ScheduleState, profile: Profile, owner: int) -> None:
     """Remove the slot of a job."""
     job, begin, end = profile
-    partition = task.jobs[owner].slot
-    for index in range(task.parts[partition].first, task.parts[partition].last):
-        row = task.conflicts[index].other
+    partition = state.jobs[owner].slot
+    for index in range(state.parts[partition].first, state.parts[partition].last):
+        row = state.conflicts[index].other
         position = 0
         while job[row, position] != owner:
             position += 1
-        task.parts[row].filled -= 1
-        for later in range(position, task.parts[row].filled):
+        state.parts[row].filled -= 1
+        for later in range(position, state.parts[row].filled):
             job[row, later] = job[row, later + 1]
             begin[row, later] = begin[row, later + 1]
             end[row, later] = end[row, later + 1]
 
 
 @jit_inner
-def note_freed(task: ScheduleState, partition: int) -> None:
+def note_freed(state: ScheduleState, partition: int) -> None:
     """Record for all conflicting partitions that a slot on a partition was freed."""
-    task.counter[STAMP] += 1
-    for index in range(task.parts[partition].first, task.parts[partition].last):
-        other = task.conflicts[index].other
-        task.parts[other].freed = task.counter[STAMP]
-        for of in range(task.parts[other].groups_first, task.parts[other].groups_last):
-            task.groups[task.groups_of[of]].freed = task.counter[STAMP]
+    state.counter[STAMP] += 1
+    for index in range(state.parts[partition].first, state.parts[partition].last):
+        other = state.conflicts[index].other
+        state.parts[other].freed = state.counter[STAMP]
+        for of in range(state.parts[other].groups_first, state.parts[other].groups_last):
+            state.groups[state.groups_of[of]].freed = state.counter[STAMP]
 
 
 @jit_inner
 def earliest_gap_s(
-    task: ScheduleState, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float
+    state: ScheduleState, profile: Profile, owner: int, partition: int, now: float, requested: float, before: float
 ) -> float:
     """Return the earliest time from which no other job uses a partition for so long, if it is by `before`."""
     job, begin, end = profile
     at_s = now
-    for position in range(task.parts[partition].filled):
+    for position in range(state.parts[partition].filled):
         if end[partition, position] <= at_s or job[partition, position] == owner:
             continue
         if begin[partition, position] >= at_s + requested:
@@ -92,86 +90,86 @@ def earliest_gap_s(
 
 
 @jit_inner
-def earliest(task: ScheduleState, profile: Profile, now: float, job: int) -> tuple[int, float]:
+def earliest(state: ScheduleState, profile: Profile, now: float, job: int) -> tuple[int, float]:
     """Return the earliest slot of a job: its slot, unless a partition that was freed since then is better."""
-    group = task.jobs[job].group
-    best, best_s, since = task.jobs[job].slot, task.jobs[job].slot_s, task.jobs[job].tried
+    group = state.jobs[job].group
+    best, best_s, since = state.jobs[job].slot, state.jobs[job].slot_s, state.jobs[job].tried
     if best < 0:
         best_s, since = np.inf, -1
-    for index in range(task.groups[group].first, task.groups[group].last):
-        partition = task.members[index]
-        if task.parts[partition].freed > since:
-            requested = requested_on_s(task, job, task.parts[partition].variant)
-            at_s = earliest_gap_s(task, profile, job, partition, now, requested, best_s)
-            if best < 0 or is_better_reservation(task, at_s, partition, best_s, best):
+    for index in range(state.groups[group].first, state.groups[group].last):
+        partition = state.members[index]
+        if state.parts[partition].freed > since:
+            requested = requested_on_s(state, job, state.parts[partition].variant)
+            at_s = earliest_gap_s(state, profile, job, partition, now, requested, best_s)
+            if best < 0 or is_better_reservation(state, at_s, partition, best_s, best):
                 best, best_s = partition, at_s
     return best, best_s
 
 
 @jit_allocating
-def reserve_slots(task: ScheduleState, profile: Profile, now: float, ended: bool) -> Profile:
+def reserve_slots(state: ScheduleState, profile: Profile, now: float, ended: bool) -> Profile:
     """Reserve the earliest slot of each waiting job, in order of arrival; return the profile.
 
     A slot is replaced only if a job has ended.
     """
-    for position in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.queue_job[position]
-        old = task.jobs[job].slot
-        if old >= 0 and not (ended and task.groups[task.jobs[job].group].freed > task.jobs[job].tried):
+    for position in range(state.counter[FIRST], state.counter[LAST]):
+        job = state.queue_job[position]
+        old = state.jobs[job].slot
+        if old >= 0 and not (ended and state.groups[state.jobs[job].group].freed > state.jobs[job].tried):
             continue
-        partition, at_s = earliest(task, profile, now, job)
-        if partition != old or at_s != task.jobs[job].slot_s:
+        partition, at_s = earliest(state, profile, now, job)
+        if partition != old or at_s != state.jobs[job].slot_s:
             if old >= 0:
-                remove_slot(task, profile, job)
-                note_freed(task, old)
-            profile = grow_profile(task, profile, partition)
-            requested = requested_on_s(task, job, task.parts[partition].variant)
-            add_slot(task, profile, job, partition, at_s, at_s + requested)
-            task.jobs[job].slot, task.jobs[job].slot_s = partition, at_s
-        task.jobs[job].tried = task.counter[STAMP]
-        if np.isnan(task.jobs[job].promised_s):
-            task.jobs[job].promised_s = at_s
+                remove_slot(state, profile, job)
+                note_freed(state, old)
+            profile = grow_profile(state, profile, partition)
+            requested = requested_on_s(state, job, state.parts[partition].variant)
+            add_slot(state, profile, job, partition, at_s, at_s + requested)
+            state.jobs[job].slot, state.jobs[job].slot_s = partition, at_s
+        state.jobs[job].tried = state.counter[STAMP]
+        if np.isnan(state.jobs[job].reserved_start_s):
+            state.jobs[job].reserved_start_s = at_s
     return profile
 
 
 @jit_inner
-def start_due_jobs(task: ScheduleState, profile: Profile, now: float) -> float:
+def start_due_jobs(state: ScheduleState, profile: Profile, now: float) -> float:
     """Start jobs whose slot has begun; return when the next slot begins.
 
     A slot is lost if a job still runs there after its requested time.
     """
     next_s = np.inf
     passed = False
-    position = task.counter[FIRST]
-    while position < task.counter[LAST]:
-        job = task.queue_job[position]
-        slot = task.jobs[job].slot
-        last = task.counter[LAST]
-        if task.jobs[job].slot_s > now:
-            next_s = min(next_s, task.jobs[job].slot_s)
-        elif task.parts[slot].blockers == 0:
-            start_job(task, now, job, slot, passed)
-            remove(task, position)
+    position = state.counter[FIRST]
+    while position < state.counter[LAST]:
+        job = state.queue_job[position]
+        slot = state.jobs[job].slot
+        last = state.counter[LAST]
+        if state.jobs[job].slot_s > now:
+            next_s = min(next_s, state.jobs[job].slot_s)
+        elif state.parts[slot].blockers == 0:
+            start_job(state, now, job, slot, passed)
+            remove_entry(state, position)
             # Either the jobs behind it moved forward, or those before it moved back.
-            position += last == task.counter[LAST]
+            position += last == state.counter[LAST]
             continue
         else:
-            remove_slot(task, profile, job)
-            note_freed(task, slot)
-            task.jobs[job].slot = -1
+            remove_slot(state, profile, job)
+            note_freed(state, slot)
+            state.jobs[job].slot = -1
         passed = True
         position += 1
     return next_s
 
 
 @jit_inner
-def end_due_jobs(task: ScheduleState, profile: Profile, now: float) -> bool:
+def end_due_jobs(state: ScheduleState, profile: Profile, now: float) -> bool:
     """End all jobs that end now; return whether there were any."""
     ended = False
-    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-        job = end_next_job(task)
-        remove_slot(task, profile, job)
-        if task.jobs[job].expected_s > now:
-            note_freed(task, task.jobs[job].slot)
+    while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
+        job = end_next_job(state)
+        remove_slot(state, profile, job)
+        if state.jobs[job].expected_s > now:
+            note_freed(state, state.jobs[job].slot)
         ended = True
     return ended

@@ -7,19 +7,19 @@ the next one [steps]; the number of steps is `steps[0]`.
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import Profile, ScheduleState
 from .compiled import FIRST, LAST, RUNNING, jit_allocating, jit_inner
 from .nodes import allocate_nodes, count_free_nodes
-from .queue import remove
+from .queue import remove_entry
 from .running import begin, pop, requested_on_s
-
-Profile = tuple[Array, Array, Array]
 
 
 @jit_allocating
-def empty_profile(task: ScheduleState) -> Profile:
+def empty_profile(state: ScheduleState) -> Profile:
     """Return a profile without slots, with room for those of all jobs."""
-    room = 2 * len(task.jobs) + 2
+    room = 2 * len(state.jobs) + 2
     at_s = np.full(room, -np.inf)
     return at_s, np.zeros(room, np.int64), np.ones(1, np.int64)
 
@@ -75,41 +75,41 @@ def earliest_s(profile: Profile, now: float, requested: float, most: int) -> flo
 
 
 @jit_inner
-def end_due_node_jobs(task: ScheduleState, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
+def end_due_node_jobs(state: ScheduleState, profile: Profile, now: float, holder: Array, has_slots: bool) -> bool:
     """End all jobs that end now, and the rest of their slots if they have any; return whether any ended."""
     ended = False
-    while task.counter[RUNNING] > 0 and task.jobs[task.running[0]].end_s <= now:
-        job = pop(task)
+    while state.counter[RUNNING] > 0 and state.jobs[state.running[0]].end_s <= now:
+        job = pop(state)
         for node in range(len(holder)):
             if holder[node] == job:
                 holder[node] = -1
         if has_slots:
-            add(profile, now, now, task.jobs[job].expected_s, -int(task.jobs[job].nodes))
+            add(profile, now, now, state.jobs[job].expected_s, -int(state.jobs[job].nodes))
         ended = True
     return ended
 
 
 @jit_inner
-def reserve_node_slots(task: ScheduleState, profile: Profile, now: float, ended: bool, nodes: int) -> None:
+def reserve_node_slots(state: ScheduleState, profile: Profile, now: float, ended: bool, nodes: int) -> None:
     """Reserve the earliest slot of each waiting job, in order of arrival; replace a slot only if a job ended."""
-    for position in range(task.counter[FIRST], task.counter[LAST]):
-        job = task.queue_job[position]
-        has_slot = task.jobs[job].slot >= 0
+    for position in range(state.counter[FIRST], state.counter[LAST]):
+        job = state.queue_job[position]
+        has_slot = state.jobs[job].slot >= 0
         if has_slot and not ended:
             continue
-        wanted, requested = int(task.jobs[job].nodes), requested_on_s(task, job, 0)
+        wanted, requested = int(state.jobs[job].nodes), requested_on_s(state, job, 0)
         if has_slot:
-            add(profile, now, task.jobs[job].slot_s, task.jobs[job].slot_s + requested, -wanted)
+            add(profile, now, state.jobs[job].slot_s, state.jobs[job].slot_s + requested, -wanted)
         then = earliest_s(profile, now, requested, nodes - wanted)
         add(profile, now, then, then + requested, wanted)
-        task.jobs[job].slot, task.jobs[job].slot_s = 0, then
-        if np.isnan(task.jobs[job].promised_s):
-            task.jobs[job].promised_s = then
+        state.jobs[job].slot, state.jobs[job].slot_s = 0, then
+        if np.isnan(state.jobs[job].reserved_start_s):
+            state.jobs[job].reserved_start_s = then
 
 
 @jit_inner
 def start_due_node_jobs(
-    task: ScheduleState, profile: Profile, now: float, holder: Array, spans: Array, no_nodes: Array
+    state: ScheduleState, profile: Profile, now: float, holder: Array, spans: Array, no_nodes: Array
 ) -> float:
     """Start jobs whose slot has begun; return when the next slot begins.
 
@@ -117,23 +117,23 @@ def start_due_node_jobs(
     """
     next_s, passed = np.inf, False
     free = count_free_nodes(holder, no_nodes)
-    position = task.counter[FIRST]
-    while position < task.counter[LAST]:
-        job = task.queue_job[position]
-        wanted, last = int(task.jobs[job].nodes), task.counter[LAST]
-        if task.jobs[job].slot_s > now:
-            next_s = min(next_s, task.jobs[job].slot_s)
+    position = state.counter[FIRST]
+    while position < state.counter[LAST]:
+        job = state.queue_job[position]
+        wanted, last = int(state.jobs[job].nodes), state.counter[LAST]
+        if state.jobs[job].slot_s > now:
+            next_s = min(next_s, state.jobs[job].slot_s)
         elif free >= wanted:
-            allocate_nodes(task, job, holder, no_nodes, spans)
-            begin(task, now, job, 0, 0, passed)
+            allocate_nodes(state, job, holder, no_nodes, spans)
+            begin(state, now, job, 0, 0, passed)
             free -= wanted
-            remove(task, position)
+            remove_entry(state, position)
             # Either the jobs behind it moved forward, or those before it moved back.
-            position += last == task.counter[LAST]
+            position += last == state.counter[LAST]
             continue
         else:
-            add(profile, now, now, now + requested_on_s(task, job, 0), -wanted)
-            task.jobs[job].slot = -1
+            add(profile, now, now, now + requested_on_s(state, job, 0), -wanted)
+            state.jobs[job].slot = -1
         passed = True
         position += 1
     return next_s

@@ -7,130 +7,133 @@ from .compiled import FIRST, GONE, LAST, jit_inner, sift
 
 
 @jit_inner
-def move(task: ScheduleState, source: int, target: int) -> None:
+def move_entry(state: ScheduleState, source: int, target: int) -> None:
     """Copy an entry of the queue to another position."""
-    task.queue_job[target] = task.queue_job[source]
-    task.queue_submit_s[target] = task.queue_submit_s[source]
-    task.queue_request_s[target] = task.queue_request_s[source]
-    task.queue_nodes[target] = task.queue_nodes[source]
-    task.queue_score[target] = task.queue_score[source]
+    state.queue_job[target] = state.queue_job[source]
+    state.queue_submit_s[target] = state.queue_submit_s[source]
+    state.queue_request_s[target] = state.queue_request_s[source]
+    state.queue_nodes[target] = state.queue_nodes[source]
+    state.queue_score[target] = state.queue_score[source]
 
 
 @jit_inner
-def insert(task: ScheduleState, job: int) -> None:
+def insert(state: ScheduleState, job: int) -> None:
     """Insert a job into the queue: at its position if the order never changes, else at the end."""
-    position = task.counter[LAST]
-    task.counter[LAST] += 1
-    if not task.changes:
-        while position > task.counter[FIRST] and task.jobs[job].place < task.jobs[task.queue_job[position - 1]].place:
-            move(task, position - 1, position)
+    position = state.counter[LAST]
+    state.counter[LAST] += 1
+    if not state.changes:
+        while (
+            position > state.counter[FIRST]
+            and state.jobs[job].queue_rank < state.jobs[state.queue_job[position - 1]].queue_rank
+        ):
+            move_entry(state, position - 1, position)
             position -= 1
-    task.queue_job[position] = job
-    task.queue_submit_s[position] = task.jobs[job].submit_s
-    task.queue_request_s[position] = task.jobs[job].request_s
-    task.queue_nodes[position] = task.jobs[job].nodes
-    task.groups[task.jobs[job].group].waiting += 1
+    state.queue_job[position] = job
+    state.queue_submit_s[position] = state.jobs[job].submit_s
+    state.queue_request_s[position] = state.jobs[job].request_s
+    state.queue_nodes[position] = state.jobs[job].nodes
+    state.groups[state.jobs[job].group].waiting += 1
 
 
 @jit_inner
-def enqueue_arrivals(task: ScheduleState, now: float, arrived: int) -> int:
+def enqueue_arrivals(state: ScheduleState, now: float, arrived: int) -> int:
     """Queue the jobs submitted by now; return the number of jobs submitted so far."""
-    while arrived < len(task.jobs) and task.jobs[arrived].submit_s <= now:
-        insert(task, arrived)
+    while arrived < len(state.jobs) and state.jobs[arrived].submit_s <= now:
+        insert(state, arrived)
         arrived += 1
     return arrived
 
 
 @jit_inner
-def compact_queue(task: ScheduleState, low: int, high: int) -> None:
+def compact_queue(state: ScheduleState, low: int, high: int) -> None:
     """Remove the gone jobs, all at positions `low` to `high`; the others keep their order."""
-    first, last = task.counter[FIRST], task.counter[LAST]
+    first, last = state.counter[FIRST], state.counter[LAST]
     if high - first < last - low:
         target = high
         for source in range(high, first - 1, -1):
-            if task.queue_job[source] != GONE:
+            if state.queue_job[source] != GONE:
                 if source != target:
-                    move(task, source, target)
+                    move_entry(state, source, target)
                 target -= 1
-        task.counter[FIRST] = target + 1
+        state.counter[FIRST] = target + 1
     else:
         target = low
         for source in range(low, last):
-            if task.queue_job[source] != GONE:
+            if state.queue_job[source] != GONE:
                 if source != target:
-                    move(task, source, target)
+                    move_entry(state, source, target)
                 target += 1
-        task.counter[LAST] = target
+        state.counter[LAST] = target
 
 
 @jit_inner
-def remove(task: ScheduleState, position: int) -> None:
+def remove_entry(state: ScheduleState, position: int) -> None:
     """Remove a job from the queue; the positions behind it change, or those before it."""
-    if task.changes:
-        move(task, task.counter[FIRST], position)
-        task.counter[FIRST] += 1
+    if state.changes:
+        move_entry(state, state.counter[FIRST], position)
+        state.counter[FIRST] += 1
     else:
-        task.queue_job[position] = GONE
-        compact_queue(task, position, position)
+        state.queue_job[position] = GONE
+        compact_queue(state, position, position)
 
 
 @jit_inner
-def update_scores(task: ScheduleState, now: float, score: Any) -> None:
+def update_scores(state: ScheduleState, now: float, score: Any) -> None:
     """Compute the scores of all waiting jobs, if they change."""
-    if task.changes:
-        first, last = task.counter[FIRST], task.counter[LAST]
+    if state.changes:
+        first, last = state.counter[FIRST], state.counter[LAST]
         score(
             now,
-            task.queue_submit_s[first:last],
-            task.queue_request_s[first:last],
-            task.queue_nodes[first:last],
-            task.queue_score[first:last],
+            state.queue_submit_s[first:last],
+            state.queue_request_s[first:last],
+            state.queue_nodes[first:last],
+            state.queue_score[first:last],
         )
 
 
 @jit_inner
-def comes_before(task: ScheduleState, a: int, b: int) -> bool:
+def comes_before(state: ScheduleState, a: int, b: int) -> bool:
     """Return whether the job at position `a` of the queue comes before that at `b`, in an order that changes."""
-    first, second = task.queue_score[a], task.queue_score[b]
-    return first > second or (first == second and task.queue_job[a] < task.queue_job[b])
+    first, second = state.queue_score[a], state.queue_score[b]
+    return first > second or (first == second and state.queue_job[a] < state.queue_job[b])
 
 
 @jit_inner
-def head(task: ScheduleState) -> int:
+def head(state: ScheduleState) -> int:
     """Return the position of the first job in the queue's order."""
-    best = task.counter[FIRST]
-    if task.changes:
-        for position in range(best + 1, task.counter[LAST]):
-            if comes_before(task, position, best):
+    best = state.counter[FIRST]
+    if state.changes:
+        for position in range(best + 1, state.counter[LAST]):
+            if comes_before(state, position, best):
                 best = position
     return best
 
 
 @jit_inner
-def make_heap(task: ScheduleState, size: int) -> None:
+def make_heap(state: ScheduleState, size: int) -> None:
     """Make a heap of the first `size` positions in `heap`, with the first in the queue's order on top."""
     for position in range(size // 2 - 1, -1, -1):
-        sift(task, task.heap, position, size, comes_before)
+        sift(state, state.heap, position, size, comes_before)
 
 
 @jit_inner
-def all_positions(task: ScheduleState) -> int:
+def all_positions(state: ScheduleState) -> int:
     """Prepare all positions of the queue for `next_position`; return their number."""
-    size = task.counter[LAST] - task.counter[FIRST]
-    if task.changes:
+    size = state.counter[LAST] - state.counter[FIRST]
+    if state.changes:
         for position in range(size):
-            task.heap[position] = task.counter[FIRST] + position
-        make_heap(task, size)
+            state.heap[position] = state.counter[FIRST] + position
+        make_heap(state, size)
     return size
 
 
 @jit_inner
-def next_position(task: ScheduleState, visited: int, size: int) -> int:
+def next_position(state: ScheduleState, visited: int, size: int) -> int:
     """Return the next position in the queue's order, after `visited` of `size` positions."""
-    if not task.changes:
-        return task.counter[FIRST] + visited
+    if not state.changes:
+        return state.counter[FIRST] + visited
     left = size - visited - 1
-    top = task.heap[0]
-    task.heap[0] = task.heap[left]
-    sift(task, task.heap, 0, left, comes_before)
+    top = state.heap[0]
+    state.heap[0] = state.heap[left]
+    sift(state, state.heap, 0, left, comes_before)
     return top

@@ -4,15 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from ..state import Array, ScheduleState
+from fabricstudy.core.arrays import Array
+
+from ..state import ScheduleState
 from .compiled import FIRST, LAST, jit_allocating, jit_inner
 from .nodes import count_free_nodes, smallest_request_nodes
 
 
 @jit_allocating
-def tables(task: ScheduleState) -> tuple[Array, Array]:
+def tables(state: ScheduleState) -> tuple[Array, Array]:
     """Return empty tables of the time of each instant, and of its counts."""
-    size = 2 * len(task.jobs)
+    size = 2 * len(state.jobs)
     return np.empty(size), np.empty((size, 6), np.int64)
 
 
@@ -34,34 +36,42 @@ def popcount(bits: Any) -> int:
 
 
 @jit_inner
-def causes(task: ScheduleState) -> tuple[int, int]:
+def causes(state: ScheduleState) -> tuple[int, int]:
     """Count the midplanes that are idle for lack of cables, and those that are held."""
     cables, held = 0, 0
-    for word in range(len(task.used)):
-        lacks, has = np.uint64(0), np.uint64(0)
-        for group in range(len(task.groups)):
-            if task.groups[group].waiting == 0:
+    for word in range(len(state.used)):
+        lacking_cables, startable = np.uint64(0), np.uint64(0)
+        for group in range(len(state.groups)):
+            if state.groups[group].waiting == 0:
                 continue
             seats, free = np.uint64(0), np.uint64(0)
-            for index in range(task.groups[group].first, task.groups[group].last):
-                partition = task.members[index]
-                if task.parts[partition].seats == 0:
-                    seats |= task.words[partition, word]
-                    if task.parts[partition].blockers == 0:
-                        free |= task.words[partition, word]
-            lacks |= seats & ~free
-            has |= free
-        cables += popcount(lacks)
-        held += popcount(has & ~lacks)
+            for index in range(state.groups[group].first, state.groups[group].last):
+                partition = state.members[index]
+                if state.parts[partition].seats == 0:
+                    seats |= state.words[partition, word]
+                    if state.parts[partition].blockers == 0:
+                        free |= state.words[partition, word]
+            lacking_cables |= seats & ~free
+            startable |= free
+        cables += popcount(lacking_cables)
+        held += popcount(startable & ~lacking_cables)
     return cables, held
 
 
 @jit_inner
 def note(
-    task: ScheduleState, now: float, times: Array, counts: Array, row: int, busy: int, idle: int, cables: int, held: int
+    state: ScheduleState,
+    now: float,
+    times: Array,
+    counts: Array,
+    row: int,
+    busy: int,
+    idle: int,
+    cables: int,
+    held: int,
 ) -> None:
     """Record the counts of an instant; idle midplanes without a cause are empty if no job waits, else scattered."""
-    queue = task.counter[LAST] - task.counter[FIRST]
+    queue = state.counter[LAST] - state.counter[FIRST]
     times[row] = now
     counts[row, 0] = busy
     counts[row, 1] = 0 if queue else idle
@@ -72,21 +82,21 @@ def note(
 
 
 @jit_inner
-def record(task: ScheduleState, now: float, times: Array, counts: Array, row: int) -> None:
+def record(state: ScheduleState, now: float, times: Array, counts: Array, row: int) -> None:
     """Record the use of the machine from now on: busy, empty, cables, held, scattered, queue."""
     busy, cables, held = 0, 0, 0
-    for word in range(len(task.used)):
-        busy += popcount(task.used[word])
-    if busy < task.midplanes and task.counter[FIRST] < task.counter[LAST]:
-        cables, held = causes(task)
-    note(task, now, times, counts, row, busy, task.midplanes - busy, cables, held)
+    for word in range(len(state.used)):
+        busy += popcount(state.used[word])
+    if busy < state.midplanes and state.counter[FIRST] < state.counter[LAST]:
+        cables, held = causes(state)
+    note(state, now, times, counts, row, busy, state.midplanes - busy, cables, held)
 
 
 @jit_inner
 def record_nodes(
-    task: ScheduleState, now: float, times: Array, counts: Array, row: int, holder: Array, no_nodes: Array
+    state: ScheduleState, now: float, times: Array, counts: Array, row: int, holder: Array, no_nodes: Array
 ) -> None:
     """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
     idle = count_free_nodes(holder, no_nodes)
-    held = idle if smallest_request_nodes(task) <= idle else 0
-    note(task, now, times, counts, row, len(holder) - idle, idle, 0, held)
+    held = idle if smallest_request_nodes(state) <= idle else 0
+    note(state, now, times, counts, row, len(holder) - idle, idle, 0, held)

@@ -2,12 +2,8 @@
 
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.kinds import Family, Kind
-
-Floats = npt.NDArray[np.float64]
 
 
 class Order(Kind):

@@ -2,9 +2,10 @@
 
 from typing import Literal
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.kinds import register
 
-from .base import Floats, Order
+from .base import Order
 
 
 @register

@@ -35,7 +35,7 @@ class Cuboids(PartitionList):
     prefer: Literal["bisection", "packing", "production"] = Field(
         "packing", description="which of equal size is tried first"
     )
-    production: Allowed | None = Field(None, description="the list that `prefer: production` goes by")
+    production: Allowed | None = Field(None, description="production list for `prefer: production`")
     geometries: Literal["all", "best", "worst"] | Allowed = Field(
         "all",
         description="which geometries there are: all, those of each size with the best or the worst bisection, "

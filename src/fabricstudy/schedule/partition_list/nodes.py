@@ -12,7 +12,7 @@ from .base import PartitionList
 
 
 @register
-class Nodes(PartitionList):
+class NodeList(PartitionList):
     """No partitions: a job runs on any free nodes, those with the lowest numbers, as on most clusters.
 
     A baseline for the cost of partitions, and for simulators without a topology.

@@ -19,7 +19,7 @@ Place = Annotated[Whole, Field(ge=0, le=100_000)]
 Corner = Annotated[tuple[Place, ...], Field(min_length=1, max_length=26)]
 
 
-class Shape(Model):
+class PartitionShape(Model):
     """Partitions of one shape."""
 
     shape: Sides = Field(description="building blocks along each dimension")
@@ -42,7 +42,7 @@ class Shapes(PartitionList):
     """
 
     kind: Literal["shapes"] = "shapes"
-    shapes: tuple[Shape, ...] = Field(min_length=1, max_length=100_000, description="the shapes")
+    shapes: tuple[PartitionShape, ...] = Field(min_length=1, max_length=100_000, description="the shapes")
     loops: Loops = Field(
         default_factory=dict,
         description="for a dimension, which positions of its lines can be closed by themselves, such as "
@@ -62,7 +62,7 @@ class Shapes(PartitionList):
         return partitions
 
 
-def _placed(lines: Lines, shape: Shape) -> list[Partition]:
+def _placed(lines: Lines, shape: PartitionShape) -> list[Partition]:
     """Return the partitions of a shape."""
     blocks = "x".join(map(str, lines.lengths))
     if len(shape.shape) != len(lines.lengths):
@@ -84,7 +84,7 @@ def _placed(lines: Lines, shape: Shape) -> list[Partition]:
     return [Partition(corner, shape.shape, wrap) for corner in shape.at]
 
 
-def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
+def _wrap(lines: Lines, shape: PartitionShape) -> tuple[bool, ...]:
     rings = lines.rings(shape.shape)
     if shape.wrap is None:
         return rings
@@ -92,10 +92,10 @@ def _wrap(lines: Lines, shape: Shape) -> tuple[bool, ...]:
         problem = f"{len(shape.wrap)} values for {len(rings)} dimensions"
         remedy = "write one for all, or one for each dimension"
         raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), "out-of-range")
-    asked = spread(shape.wrap, len(rings))
-    for number, (wanted, possible) in enumerate(zip(asked, rings, strict=True)):
-        if wanted and not possible:
+    wraps = spread(shape.wrap, len(rings))
+    for number, (wrap, possible) in enumerate(zip(wraps, rings, strict=True)):
+        if wrap and not possible:
             problem = f"the machine cannot close a ring of {shape.shape[number]} blocks in dimension {number}"
             remedy = "leave `wrap` out, or write false for this dimension"
             raise ConfigError(problem, remedy, ("wrap",), list(shape.wrap), code="does-not-fit")
-    return tuple(wanted or side == 1 for wanted, side in zip(asked, shape.shape, strict=True))
+    return tuple(wrap or side == 1 for wrap, side in zip(wraps, shape.shape, strict=True))

@@ -9,12 +9,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError, Model, Number
 from fabricstudy.core.quantities import Moment
 
-from ..jobs import Floats, Jobs
+from ..jobs import Jobs
 
 OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
 """Above 3, the queue only grows."""
@@ -22,14 +23,14 @@ OfferedLoad = Annotated[Number, Field(gt=0, le=3)]
 Factor = Annotated[Number, Field(ge=1, le=1000)]
 
 
-class Request(Model):
+class RequestedTimes(Model):
     """Requested times."""
 
     factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="range of requested over run time, drawn uniformly")
     round_s: Moment = Field("0 s", alias="round", validate_default=True, description="unit to which it is rounded up")
 
     @model_validator(mode="after")
-    def _in_order(self) -> Request:
+    def _in_order(self) -> RequestedTimes:
         least, most = self.factor
         if least > most:
             raise ConfigError("an empty range", "swap the two", ("factor",), [least, most], code="out-of-range")
@@ -70,7 +71,7 @@ class Trace(Kind):
         machine_nodes, block_nodes : int
             Nodes of the machine, and of a building block of its partitions.
         seed : int
-            The same seed gives the same sizes and arrivals whatever the load.
+            The same seed gives the same sizes and arrivals at any load.
 
         Raises StudyError if it cannot be read, has no job, or cannot reach its load.
         """

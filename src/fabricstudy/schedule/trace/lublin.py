@@ -9,11 +9,12 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from ..jobs import Floats, Ints, Jobs
-from .base import OfferedLoad, Request, Trace, stretched
+from ..jobs import Jobs
+from .base import OfferedLoad, RequestedTimes, Trace, stretched
 
 BUCKETS = 48
 BUCKET_S = 1800.0
@@ -86,7 +87,7 @@ class Lublin(Trace):
     load: OfferedLoad | None = Field(
         None, description="requested node-seconds over those of the machine from the first to the last arrival"
     )
-    request: Request = Field(default_factory=Request, description="requested times")
+    request: RequestedTimes = Field(default_factory=RequestedTimes, description="requested times")
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
         """Draw the jobs; sizes, arrivals, run times and requests come from separate random streams."""

@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pydantic
 from pydantic import model_validator
 
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.input_files import MAX_BYTES, InputFileError, changed_ns, read_bytes
+from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Moment
 
-from ..jobs import Ints, Jobs
+from ..jobs import Jobs
 from .base import OfferedLoad, Trace, stretched
 from .swf_text import Log, SwfField, read_swf
 
@@ -83,34 +83,34 @@ class Swf(Trace):
             remedy = "use the intended file, or correct `sha256`"
             raise StudyError("the file does not have this `sha256`", remedy, self.file, code="invalid-trace")
         cores_per_node = self._cores(log, machine_nodes)
-        counted: dict[str, int] = {}
+        repairs: dict[str, int] = {}
         is_part, number = np.isin(log.column(SwfField.STATUS), (2, 3, 4)), log.column(SwfField.JOB)
         # Parts of preempted jobs that are summed up in another line.
         summed_up = is_part & np.isin(number, number[np.isin(log.column(SwfField.STATUS), (0, 1))])
-        _count(counted, "partial_records", summed_up)
+        _count(repairs, "partial_records", summed_up)
         log = log.only(~summed_up)
         _check_numbers(log)
-        _check_times(log, counted)
+        _check_times(log, repairs)
         submit_s = log.column(SwfField.SUBMIT)
         log = log.only((submit_s >= self.from_s) & (submit_s < (math.inf if self.to_s is None else self.to_s)))
         # Jobs without run time or processors were cancelled before they started.
         idle = log.column(SwfField.RUN) <= 0
         nowhere = ~idle & (np.maximum(log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)) <= 0)
-        _count(counted, "no_runtime", idle)
-        _count(counted, "no_processors", nowhere)
+        _count(repairs, "no_runtime", idle)
+        _count(repairs, "no_processors", nowhere)
         log = log.only(~(idle | nowhere))
         if not len(log.line):
             raise StudyError("no job is left", "use another part of the trace", self.file, code="invalid-trace")
-        nodes = self._nodes(log, cores_per_node, machine_nodes, counted)
+        nodes = self._nodes(log, cores_per_node, machine_nodes, repairs)
         submit_s, runtime_s = log.column(SwfField.SUBMIT), log.column(SwfField.RUN)
         if self.load is not None:
             submit_s = stretched(submit_s, float((nodes * runtime_s).sum()), machine_nodes, self.load)
         asked_s = log.column(SwfField.REQUEST)
-        _count(counted, "no_request", asked_s <= 0)
-        _count(counted, "overran", (asked_s > 0) & (runtime_s > asked_s))
+        _count(repairs, "no_request", asked_s <= 0)
+        _count(repairs, "overran", (asked_s > 0) & (runtime_s > asked_s))
         request_s = np.where(asked_s > 0, asked_s, runtime_s)
         number, executable, queue = map(log.column, (SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE))
-        return Jobs.of(submit_s, runtime_s, request_s, nodes, number, executable, queue, counted)
+        return Jobs.of(submit_s, runtime_s, request_s, nodes, number, executable, queue, repairs)
 
     def _read(self, folder: Path) -> tuple[Log, str]:
         """Return the lines of the file and its SHA-256."""
@@ -133,18 +133,18 @@ class Swf(Trace):
             raise StudyError(problem, TOO_LARGE, self.file, f"line {processors[1]}", processors[0], "invalid-trace")
         return cores
 
-    def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, counted: dict[str, int]) -> Ints:
+    def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, repairs: dict[str, int]) -> Ints:
         """Return the nodes of each job: the requested ones, or the allocated ones if the request is unknown."""
-        asked, got = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
-        _count(counted, "allocated_otherwise", (asked > 0) & (got > 0) & (asked != got))
-        _count(counted, "no_requested_processors", asked <= 0)
-        nodes = np.ceil(np.where(asked > 0, asked, got) / cores_per_node).astype(np.int64)
+        requested, allocated = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
+        _count(repairs, "allocated_otherwise", (requested > 0) & (allocated > 0) & (requested != allocated))
+        _count(repairs, "no_requested_processors", requested <= 0)
+        nodes = np.ceil(np.where(requested > 0, requested, allocated) / cores_per_node).astype(np.int64)
         large = np.flatnonzero(nodes > machine_nodes)
         if len(large) and self.too_large == "refuse":
             problem = f"the job needs {nodes[large[0]]} nodes, and the machine has {machine_nodes}"
-            field = SwfField.PROCESSORS if asked[large[0]] > 0 else SwfField.ALLOCATED
+            field = SwfField.PROCESSORS if requested[large[0]] > 0 else SwfField.ALLOCATED
             raise log.refusal(large[0], field, problem, TOO_LARGE, "invalid-trace")
-        _count(counted, "too_large", nodes > machine_nodes)
+        _count(repairs, "too_large", nodes > machine_nodes)
         return nodes
 
 
@@ -161,12 +161,12 @@ def _text(content: bytes) -> str:
         try:
             # A file of some MB may expand to as many GB.
             with gzip.open(io.BytesIO(content)) as log:
-                content = log.read(MAX_BYTES + 1)
+                content = log.read(MAX_INPUT_BYTES + 1)
         except (OSError, EOFError, zlib.error) as error:
             problem = f"compressed by gzip, but damaged ({error})"
             raise InputFileError(problem, "download it again", code="file-unreadable") from None
-        if len(content) > MAX_BYTES:
-            problem = f"more than {MAX_BYTES:,} bytes when decompressed"
+        if len(content) > MAX_INPUT_BYTES:
+            problem = f"more than {MAX_INPUT_BYTES:,} bytes when decompressed"
             raise InputFileError(problem, "use a part of the log", code="file-too-large")
     if _NO_TEXT.search(content):
         remedy = "use a log in the standard workload format, as text or compressed by gzip"
@@ -189,10 +189,10 @@ def _check_ranges(log: Log) -> None:
             raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "invalid-trace")
 
 
-def _count(counted: dict[str, int], name: str, which: npt.NDArray[np.bool_]) -> None:
+def _count(repairs: dict[str, int], name: str, rows: Bools) -> None:
     """Record the number of occurrences, if there are any."""
-    if which.any():
-        counted[name] = int(which.sum())
+    if rows.any():
+        repairs[name] = int(rows.sum())
 
 
 def _check_numbers(log: Log) -> None:
@@ -205,7 +205,7 @@ def _check_numbers(log: Log) -> None:
         raise log.refusal(duplicates[0], SwfField.JOB, problem, "use distinct numbers", "duplicate")
 
 
-def _check_times(log: Log, counted: dict[str, int]) -> None:
+def _check_times(log: Log, repairs: dict[str, int]) -> None:
     """Refuse times of submission that are negative, or earlier than a previous one by more than a second."""
     submit_s = log.column(SwfField.SUBMIT)
     negative = np.flatnonzero(submit_s < 0)
@@ -217,4 +217,4 @@ def _check_times(log: Log, counted: dict[str, int]) -> None:
     if len(far):
         problem = f"submitted {back_s[far[0]]:g} s before a job in an earlier line"
         raise log.refusal(far[0], SwfField.SUBMIT, problem, "sort the lines by their submit time", "invalid-trace")
-    _count(counted, "out_of_order", back_s > 0)
+    _count(repairs, "out_of_order", back_s > 0)

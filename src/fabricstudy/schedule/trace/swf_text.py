@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.input_files import split_lines
 
@@ -66,14 +66,14 @@ class Log:
 
     file: str
     header: dict[str, tuple[int, int]]
-    line: npt.NDArray[np.int64]
-    fields: npt.NDArray[np.float64]
+    line: Ints
+    fields: Floats
 
-    def column(self, field: SwfField) -> npt.NDArray[np.float64]:
+    def column(self, field: SwfField) -> Floats:
         """Return a field of all jobs."""
         return self.fields[:, field - 1]
 
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Log:
+    def only(self, chosen: Bools) -> Log:
         """Return the chosen jobs."""
         return Log(self.file, self.header, self.line[chosen], self.fields[chosen])
 
@@ -105,8 +105,8 @@ def read_swf(text: str, file: str) -> Log:
         elif len(line) > MAX_LINE_CHARACTERS:
             problem, remedy = f"a line of {len(line):,} characters", "use a log in the standard workload format"
             raise refusal(file, number, None, problem, line[:60], remedy, "invalid-trace")
-        elif words := line.strip():
-            if len(words) < MIN_LINE_CHARACTERS:  # refused before millions of them are stored
+        elif content := line.strip():
+            if len(content) < MIN_LINE_CHARACTERS:  # refused before millions of them are stored
                 _slow_table([line], [number], file)
             numbers.append(number)
             lines.append(line)
@@ -119,10 +119,10 @@ def read_swf(text: str, file: str) -> Log:
     return Log(file, header, np.array(numbers, dtype=np.int64), fields)
 
 
-def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.NDArray[np.float64]:
+def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> Floats:
     """Read line by line, up to the first that is not 18 numbers."""
     fields = np.empty((len(lines), len(FIELDS)))
-    for place, (line, number) in enumerate(zip(lines, numbers, strict=True)):
+    for row, (line, number) in enumerate(zip(lines, numbers, strict=True)):
         words = line.split()
         for column, word in enumerate(words[: len(FIELDS)], start=1):
             if _NUMBER.fullmatch(word) is None or not np.isfinite(float(word)):
@@ -132,7 +132,7 @@ def _slow_table(lines: Sequence[str], numbers: Sequence[int], file: str) -> npt.
             problem, text = f"a line of {len(words)} fields", line.strip()[:60]
             remedy = f"write the {len(FIELDS)} fields of the standard workload format in each line"
             raise refusal(file, number, None, problem, text, remedy, "invalid-trace")
-        fields[place] = [float(word) for word in words]
+        fields[row] = [float(word) for word in words]
     return fields
 
 

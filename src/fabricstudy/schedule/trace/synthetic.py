@@ -9,15 +9,16 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Model, Number, Whole
 from fabricstudy.core.quantities import Span
 
-from ..jobs import Floats, Ints, Jobs
-from .base import OfferedLoad, Request, Trace, scale
+from ..jobs import Jobs
+from .base import OfferedLoad, RequestedTimes, Trace, scale
 
-Share = Annotated[Number, Field(gt=0)]
+_Weight = Annotated[Number, Field(gt=0)]
 
 
 class Runtime(Model):
@@ -25,7 +26,7 @@ class Runtime(Model):
 
     median_s: Span = Field(alias="median", description="median before times are scaled to the load")
     spread: Annotated[Number, Field(ge=0, le=5)] = Field(1.0, description="standard deviation of the logarithm")
-    longest_s: Span = Field(alias="longest", description="maximum, whatever the load")
+    longest_s: Span = Field(alias="longest", description="maximum, independent of the load")
 
 
 @register
@@ -42,11 +43,11 @@ class Synthetic(Trace):
     load: OfferedLoad | None = Field(
         None, description="requested node-seconds over those of the machine in the span; default: times as drawn"
     )
-    sizes: dict[Annotated[int, Field(ge=1)], Share] = Field(
+    sizes: dict[Annotated[int, Field(ge=1)], _Weight] = Field(
         min_length=1, max_length=1000, description="share of jobs by nodes: {nodes: share}"
     )
     runtime: Runtime = Field(description="run times")
-    request: Request = Field(default_factory=Request, description="requested times")
+    request: RequestedTimes = Field(default_factory=RequestedTimes, description="requested times")
 
     @property
     def expected_jobs(self) -> int:

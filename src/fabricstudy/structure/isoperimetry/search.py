@@ -11,7 +11,7 @@ MAX_VERTICES = 28
 
 
 @dataclass(frozen=True, eq=False)
-class Profile:
+class CutProfile:
     """Minimum cuts of a graph."""
 
     cut: Floats
@@ -21,7 +21,7 @@ class Profile:
     once (Oltchik and Schwartz, section 2); infinite at 0; float64 [vertices + 1]."""
 
 
-def edge_profile(weights: Floats) -> Profile:
+def edge_profile(weights: Floats) -> CutProfile:
     """Return the minimum cut of each size for symmetric weights [vertices, vertices] with a zero diagonal.
 
     Sets are visited in Gray-code order, without the last vertex, since complements have the same cut. Raises ValueError
@@ -41,4 +41,4 @@ def edge_profile(weights: Floats) -> Profile:
     from .kernel import search_all_subsets
 
     cut, expansion = search_all_subsets(weights)
-    return Profile(cut, np.minimum.accumulate(expansion))
+    return CutProfile(cut, np.minimum.accumulate(expansion))

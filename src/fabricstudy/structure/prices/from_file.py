@@ -8,7 +8,7 @@ from fabricstudy.core.input_files import (
     FromFile,
     InputFileError,
     check_width,
-    number,
+    finite_number,
     numbered_csv_rows,
     position_text,
     whole,
@@ -17,7 +17,7 @@ from fabricstudy.core.kinds import register
 
 from .base import Prices, Tariff
 
-HEAD = ["item", "value"]
+PRICE_COLUMNS = ["item", "value"]
 MOST = 1e12
 """Limit of a price."""
 
@@ -34,10 +34,10 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
     items = list(Tariff.__dataclass_fields__)
     tariff: dict[str, Any] = {}
     for index, (line, row) in enumerate(numbered_csv_rows(data)):
-        check_width(line, row, HEAD)
+        check_width(line, row, PRICE_COLUMNS)
         name, text = row
         if index == 0:
-            if row != HEAD:
+            if row != PRICE_COLUMNS:
                 raise InputFileError("no header item,value", "write it first", position_text(line), ",".join(row))
         elif name not in items or name in tariff:
             problem = "duplicate item" if name in tariff else "unknown item"
@@ -47,7 +47,7 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
         elif name == "year":
             tariff[name] = whole(text, 0, 9999, position_text(line, 2))
         else:
-            tariff[name] = number(text, -MOST, MOST, position_text(line, 2))
+            tariff[name] = finite_number(text, -MOST, MOST, position_text(line, 2))
     missing = [name for name in items if name not in tariff]
     if missing:
         raise InputFileError(f"missing item {missing[0]}", f"add a line for each of {', '.join(missing)}")

@@ -9,11 +9,11 @@ from fabricstudy.machine.dimension import Dimension
 
 from ..shapes import divisors
 
-Sides = tuple[int, ...]
+BoxSides = tuple[int, ...]
 Prefer = Literal["best-bisection", "worst-bisection", "planes"]
 
 
-def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best-bisection") -> tuple[Sides, ...]:
+def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best-bisection") -> tuple[BoxSides, ...]:
     """Return the sides of all cuboids of exactly `routers` routers, the preferred ones first.
 
     Ties in bisection are broken by the shorter longest side; "planes" sorts by the longest first sides.
@@ -28,7 +28,7 @@ def exact_boxes(routers: int, lines: Sequence[Dimension], prefer: Prefer = "best
     return _sorted(list(_factorisations(routers, lines)), lines, prefer)
 
 
-def _factorisations(routers: int, lines: Sequence[Dimension]) -> Iterator[Sides]:
+def _factorisations(routers: int, lines: Sequence[Dimension]) -> Iterator[BoxSides]:
     if not lines and routers == 1:
         yield ()
     for side in divisors(routers) if lines else ():
@@ -38,8 +38,8 @@ def _factorisations(routers: int, lines: Sequence[Dimension]) -> Iterator[Sides]
 
 @lru_cache(maxsize=1024)
 def convex_boxes(
-    routers: int, lines: tuple[Dimension, ...], block: Sides | None = None, prefer: Prefer = "best-bisection"
-) -> tuple[Sides, ...]:
+    routers: int, lines: tuple[Dimension, ...], block: BoxSides | None = None, prefer: Prefer = "best-bisection"
+) -> tuple[BoxSides, ...]:
     """Return the sides of the minimal cuboids of at least `routers` routers that internal routes never leave.
 
     `Dimension.is_convex` defines the allowed sides; no side of a minimal cuboid can be shortened. The smallest come
@@ -57,7 +57,7 @@ def convex_boxes(
         for step, line in zip(block or (1,) * len(lines), lines, strict=True)
     ]
 
-    def shortens(box: Sides, axis: int) -> bool:
+    def shortens(box: BoxSides, axis: int) -> bool:
         index = sides[axis].index(box[axis])
         return index > 0 and math.prod(box) // box[axis] * sides[axis][index - 1] >= routers
 
@@ -65,7 +65,7 @@ def convex_boxes(
     return _sorted([box for box in boxes if not any(shortens(box, axis) for axis in range(len(box)))], lines, prefer)
 
 
-def _covering(routers: int, sides: list[list[int]]) -> Iterator[Sides]:
+def _covering(routers: int, sides: list[list[int]]) -> Iterator[BoxSides]:
     """Sides of cuboids of at least `routers` routers, the last side as short as possible."""
     for side in sides[0]:
         if len(sides) > 1:
@@ -76,7 +76,7 @@ def _covering(routers: int, sides: list[list[int]]) -> Iterator[Sides]:
             return
 
 
-def box_bisection_cables(box: Sides, lines: Sequence[Dimension]) -> int:
+def box_bisection_cables(box: BoxSides, lines: Sequence[Dimension]) -> int:
     """Return the cables across the middle of a cuboid in the dimension with the fewest; 0 for a single router.
 
     Only cables between routers of the cuboid count, so a ring counts twice only where the cuboid spans it.
@@ -91,10 +91,10 @@ def box_bisection_cables(box: Sides, lines: Sequence[Dimension]) -> int:
     return min((routers // side * line.cut(side) for side, line in zip(box, lines, strict=True) if side > 1), default=0)
 
 
-def _sorted(boxes: Sequence[Sides], lines: Sequence[Dimension], prefer: Prefer) -> tuple[Sides, ...]:
+def _sorted(boxes: Sequence[BoxSides], lines: Sequence[Dimension], prefer: Prefer) -> tuple[BoxSides, ...]:
     sign = 1 if prefer == "worst-bisection" else -1
 
-    def key(box: Sides) -> tuple[object, ...]:
+    def key(box: BoxSides) -> tuple[object, ...]:
         if prefer == "planes":
             return math.prod(box), tuple(-side for side in box)
         return math.prod(box), sign * box_bisection_cables(box, lines), max(box), box

@@ -7,15 +7,16 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Bools, Integers
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
 
-from ..messages import Indices, Mask, WorkloadError
+from ..messages import WorkloadError
 from .base import Allocation
-from .boxes import Prefer, Sides
+from .boxes import BoxSides, Prefer
 from .request import Grant, Request
 
 BoxSide = Annotated[Whole, Field(ge=1)]
@@ -43,11 +44,11 @@ def dimensions_of(machine: Topology) -> tuple[Dimension, ...]:
     return machine.grid
 
 
-def nodes_of_box(machine: Topology, box: Sides) -> int:
+def nodes_of_box(machine: Topology, box: BoxSides) -> int:
     return math.prod(box) * (machine.nodes // machine.routers)
 
 
-def check_sides(sides: Sides, machine: Topology, key: str) -> None:
+def check_sides(sides: BoxSides, machine: Topology, key: str) -> None:
     """Raise ConfigError, with the path `key`, if a cuboid does not fit in a machine."""
     lines = dimensions_of(machine)
     if len(sides) != len(lines):
@@ -63,7 +64,7 @@ def shape_of(machine: Topology) -> str:
     return " x ".join(str(line.length) for line in dimensions_of(machine))
 
 
-def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step: Sides | None = None) -> Grant:
+def first_free_cuboid(request: Request, boxes: Iterable[BoxSides], what: str, step: BoxSides | None = None) -> Grant:
     """Allocate the first of the cuboids that is free, at its lowest free position; the job reserves all of it.
 
     Ranks fill the nodes in the order of the routers within the cuboid, first dimension fastest. Corners lie at
@@ -83,7 +84,7 @@ def first_free_cuboid(request: Request, boxes: Iterable[Sides], what: str, step:
     raise WorkloadError(f"no {what} is free; place large jobs first, or change the job's size")
 
 
-def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Sides) -> Sides | None:
+def _first_corner(free: Bools, box: BoxSides, lines: tuple[Dimension, ...], step: BoxSides) -> BoxSides | None:
     """Lowest coordinates of the first free cuboid, first dimension fastest, or None."""
     fits = free
     for axis, (side, line, stride) in enumerate(list(zip(box, lines, step, strict=True))[::-1]):
@@ -97,7 +98,7 @@ def _first_corner(free: Mask, box: Sides, lines: tuple[Dimension, ...], step: Si
     return tuple(int(index) * stride for index, stride in zip(corner, step, strict=True))
 
 
-def _nodes_of(machine: Machine, corner: Sides, box: Sides) -> Indices:
+def _nodes_of(machine: Machine, corner: BoxSides, box: BoxSides) -> Integers:
     """Nodes of the routers of a cuboid, first dimension fastest; nodes are numbered in the order of their routers."""
     router, stride = np.zeros(1, dtype=np.int64), 1
     for start, side, line in zip(corner, box, machine.dimensions, strict=True):

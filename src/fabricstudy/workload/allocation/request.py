@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fabricstudy.core.arrays import Bools, Int32s, Integers
 from fabricstudy.machine.graph import Machine
-
-from ..messages import Indices, IntArray, Mask
 
 NO_JOB = -1
 
@@ -20,14 +19,14 @@ class Request:
     """
 
     machine: Machine
-    holder: IntArray
+    holder: Int32s
     wanted: int
     rng: np.random.Generator
     common_rng: np.random.Generator
 
     @property
-    def free(self) -> Mask:
-        """Mask of the free nodes, bool [nodes]; at least `wanted` are free."""
+    def free(self) -> Bools:
+        """Bools of the free nodes, bool [nodes]; at least `wanted` are free."""
         return np.equal(self.holder, NO_JOB)
 
 
@@ -35,10 +34,10 @@ class Request:
 class Grant:
     """Nodes of a job in the order in which ranks fill them, and all nodes it reserves (default: the same)."""
 
-    nodes: Indices
-    reserved: Indices | None = None
+    nodes: Integers
+    reserved: Integers | None = None
 
     @property
-    def all_reserved(self) -> Indices:
+    def all_reserved(self) -> Integers:
         """The nodes that no other job can have."""
         return self.nodes if self.reserved is None else self.reserved

@@ -12,7 +12,7 @@ from .request import Grant, Request
 
 
 @register
-class Spread(Allocation):
+class SpreadAllocation(Allocation):
     """Free nodes round robin over the groups, first routers first."""
 
     kind: Literal["spread"] = "spread"

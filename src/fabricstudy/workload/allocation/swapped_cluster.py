@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 
-from ..messages import Indices
 from .base import Allocation
 from .request import Grant, Request
 
@@ -34,7 +34,7 @@ class SwappedCluster(Allocation):
         return Grant(order[request.free[order]][: request.wanted])
 
 
-def swapped(nodes: int, share: float, rng: np.random.Generator) -> Indices:
+def swapped(nodes: int, share: float, rng: np.random.Generator) -> Integers:
     """Return the node numbers after ``share * nodes`` swaps of random pairs, one after another.
 
     Examples

@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Integers
+from fabricstudy.core.arrays import Bools, Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
 
 from ..allocation import groups
-from ..messages import Indices, Mask, WorkloadError
+from ..messages import WorkloadError
 from .base import Allocation
 from .request import NO_JOB, Grant, Request
 
@@ -100,7 +100,7 @@ def _best_fit(free: Integers, wanted: int) -> int | None:
     return int(enough[np.argmin(free[enough])]) if len(enough) else None
 
 
-def _first_free(request: Request, where: Mask) -> Indices:
+def _first_free(request: Request, where: Bools) -> Integers:
     return np.flatnonzero(request.free & where)[: request.wanted]
 
 

@@ -21,7 +21,7 @@ LOWEST_START, HIGHEST_START, COLD = 1 / 10, 1.0, 1 / 100
 """Limits of the first temperature, and the last one, relative to the mean loss by swaps near partners at the start."""
 HOT_LOAD, COLD_LOAD = 1 / 2000, 1 / 200_000
 """First and last temperature for link loads, relative to the sum at the start."""
-DRAWS = 4000
+SAMPLED_SWAPS = 4000
 """Random swaps from which the temperature of the start is measured."""
 
 
@@ -53,7 +53,7 @@ class AnnealingMapping(Refinement):
         if self.objective == "link-load":
             anneal_link_load(state, route_table(slots.machine, self.routing.tie), moves, HOT_LOAD, COLD_LOAD, seed)
         else:
-            anneal(state, moves, *temperatures(near_changes(state, DRAWS, draw_seed)), seed)
+            anneal(state, moves, *temperatures(near_changes(state, SAMPLED_SWAPS, draw_seed)), seed)
 
 
 def temperatures(changes: Floats) -> tuple[float, float]:

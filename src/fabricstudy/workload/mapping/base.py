@@ -5,13 +5,12 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.dimension_order import DimensionOrder
 
-from ..messages import Indices
 from ..pattern.base import Pattern
 from .slots import Slots
 from .tasks import Tasks
@@ -23,7 +22,7 @@ MAX_CPU_S = 600.0
 class MappingResult(NamedTuple):
     """The core of each rank, integers [ranks], and the selected start if the mapping tries several."""
 
-    core: Indices
+    core: Integers
     start: str | None = None
 
 
@@ -64,7 +63,7 @@ class Mapping(Kind):
     def warm_up(self) -> None:
         """Load compiled code, so that its time does not count as that of the mapping."""
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Return the core of each rank, a permutation of the job's cores, integers [ranks].
 
         Raises WorkloadError if the mapping is not applicable.
@@ -120,7 +119,7 @@ class Refinement(Mapping):
 
         compile_kernels()
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         return self.map_ranks_with_start(slots, tasks, rng).core
 
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:

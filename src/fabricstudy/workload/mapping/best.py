@@ -5,11 +5,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole, at_path
 from fabricstudy.machine.base import Topology
 
-from ..messages import Indices
 from ..pattern.base import Pattern
 from .annealing import AnnealingMapping
 from .base import Mapping, MappingResult
@@ -61,7 +61,7 @@ class BestMapping(Mapping):
     def warm_up(self) -> None:
         self._annealing.warm_up()
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         return self.map_ranks_with_start(slots, tasks, rng).core
 
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.hops import hop_distances
 
-from ..messages import Mask
 from .slots import Slots
 from .tasks import TaskGraph
 
@@ -29,12 +29,11 @@ torus few eigenvalues of the hops are nonzero, and iterative methods find the fe
 above, and a missed one would invalidate the bound.
 """
 
-MAX_ROUTERS = 4096
+MAX_PAIRED_ROUTERS = 4096
 """Routers up to which all pairs are examined if a job has a part of a grid."""
 
 _AT_ONCE = 1 << 22
 _ROUNDING = 1e-9
-NS_PER_S = 1e9
 
 
 class MappingBound(NamedTuple):
@@ -46,7 +45,7 @@ class MappingBound(NamedTuple):
 
 
 def mapping_bound(
-    graph: TaskGraph, slots: Slots, cut_side: Mask, largest_spectrum: int = MAX_SPECTRUM_SIZE
+    graph: TaskGraph, slots: Slots, cut_side: Bools, largest_spectrum: int = MAX_SPECTRUM_SIZE
 ) -> MappingBound:
     """Return lower bounds of bytes times hops and of the link time over all mappings.
 
@@ -82,7 +81,7 @@ def _most_within(slots: Slots) -> Ints:
     router, cores = np.unique(slots.router_of_core, return_counts=True)
     far = int(sum(table.table[a : a + n * n].max() for a, n in zip(table.first, table.length, strict=True)))
     plain_grid = bool(slots.machine.dimensions) and all(line.graph for line in slots.machine.dimensions)
-    if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_ROUTERS):
+    if plain_grid and (len(router) == slots.machine.routers or len(router) > MAX_PAIRED_ROUTERS):
         # If all routers had nodes, the one in the middle would have the most around it.
         every = np.arange(slots.machine.routers)
         middle = np.flatnonzero((table.place == table.length // 2).all(axis=1))[:1]
@@ -126,7 +125,7 @@ def _spectrum_bound(rising: Floats, slots: Slots) -> float:
     return max(0.0, float(rising @ falling) / 2)
 
 
-def _time_ns(graph: TaskGraph, slots: Slots, hop_bytes: float, rising: Floats | None, cut_side: Mask) -> float:
+def _time_ns(graph: TaskGraph, slots: Slots, hop_bytes: float, rising: Floats | None, cut_side: Bools) -> float:
     machine = slots.machine
     capacity_Bps = machine.link_capacity_Bps
     out_Bps = np.bincount(machine.link_tail, weights=capacity_Bps, minlength=machine.routers)

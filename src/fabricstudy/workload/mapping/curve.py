@@ -6,11 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
-from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -31,7 +30,7 @@ class CurveMapping(Mapping):
         "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"
     )
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Map ranks; equal coordinates, such as those of the cores of a node, keep their order."""
         if self.curve != "better":
             return _along(hilbert if self.curve == "hilbert" else morton, slots, tasks)
@@ -44,13 +43,13 @@ class CurveMapping(Mapping):
         return seats[int(costs[1] < costs[0])]
 
 
-def _along(curve: Callable[[Indices], Ints], slots: Slots, tasks: Tasks) -> Ints:
+def _along(curve: Callable[[Integers], Ints], slots: Slots, tasks: Tasks) -> Ints:
     seat = np.empty(slots.ranks, dtype=np.int64)
     seat[np.argsort(curve(tasks.known_places), kind="stable")] = np.argsort(curve(slots.place_of_core), kind="stable")
     return seat
 
 
-def morton(place: Indices) -> Ints:
+def morton(place: Integers) -> Ints:
     """Return the position along Morton's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
@@ -61,7 +60,7 @@ def morton(place: Indices) -> Ints:
     return _interleaved(np.asarray(place, dtype=np.int64), _bits(place))
 
 
-def hilbert(place: Indices) -> Ints:
+def hilbert(place: Integers) -> Ints:
     """Return the position along Hilbert's curve of points [points, dimensions] with coordinates from 0 on.
 
     Examples
@@ -84,7 +83,7 @@ def hilbert(place: Indices) -> Ints:
     return _interleaved(axes ^ turn[:, None], bits)
 
 
-def _bits(place: Indices) -> int:
+def _bits(place: Integers) -> int:
     return max(1, int(np.max(place, initial=0)).bit_length())
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.input_files import InputFileError, folder_to_read, numbered_lines, position_text, read, whole
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, NoPhysics, Whole
 
-from ..messages import Indices, WorkloadError
+from ..messages import WorkloadError
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -39,7 +40,7 @@ class MappingFile(Mapping):
             problem = f"the mapping file has {len(self.cores)} lines for {ranks} ranks"
             raise ConfigError(problem, "write one core per rank", ("file",), self.file, "invalid-data-file")
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         cores = np.array(self.cores, dtype=np.int64)
         if len(cores) != slots.ranks:
             raise WorkloadError(f"the mapping file has {len(cores)} lines, but the job has {slots.ranks} ranks")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Bools, Integers, Ints
 from fabricstudy.structure.metis import two_parts
 
-from ..messages import Indices, Mask
 from .tasks import TaskGraph
 
 # METIS counts in 32 bits; heavier graphs are scaled down.
@@ -20,7 +19,7 @@ MAX_GRAPH_WEIGHT = 2**30
 class WeightedGraph:
     """Undirected graph in compressed rows, each edge in the rows of both its ends."""
 
-    label: Indices
+    label: Integers
     """Number of each vertex in the original graph; integers [vertices]."""
     weight: Ints
     """Weight of each vertex, 0 or 1; int64 [vertices]."""
@@ -46,7 +45,7 @@ class WeightedGraph:
         """Vertex to whose row each entry belongs, int64 [2 * edges]."""
         return np.repeat(np.arange(len(self.label)), np.diff(self.start))
 
-    def part(self, chosen: Mask) -> WeightedGraph:
+    def part(self, chosen: Bools) -> WeightedGraph:
         row = self.row
         inside = chosen[row] & chosen[self.neighbour]
         number = np.cumsum(chosen) - 1
@@ -57,7 +56,7 @@ class WeightedGraph:
         )
 
 
-def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Mask:
+def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Bools:
     """Return a part of weight exactly `size` with a small cut, bool [vertices].
 
     METIS (Karypis and Kumar 1998) cuts nearly in proportion; then the vertices that add least to the cut are moved one
@@ -70,7 +69,7 @@ def bisect_graph(graph: WeightedGraph, size: int, seed: int) -> Mask:
     return chosen
 
 
-def _correct(graph: WeightedGraph, chosen: Mask, size: int) -> None:
+def _correct(graph: WeightedGraph, chosen: Bools, size: int) -> None:
     """Move vertices of weight 1, in place, from the side with too many, the cheapest first."""
     surplus = int(graph.weight[chosen].sum()) - size
     if surplus == 0:

@@ -5,15 +5,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
 
-CPU_S_OF_A_PARTNER = 2e-6
+GREEDY_CPU_S_PER_PARTNER = 2e-6
 
 
 @register
@@ -31,14 +31,14 @@ class GreedyMapping(Mapping):
     starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        return CPU_S_OF_A_PARTNER * self.starts * ranks * (1 + degree)
+        return GREEDY_CPU_S_PER_PARTNER * self.starts * ranks * (1 + degree)
 
     def warm_up(self) -> None:
         from .kernel_inputs import compile_kernels
 
         compile_kernels()
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         # Imported here because numba loads slowly.
         from .kernel_inputs import slot_topology
         from .kernels import grow, mapping_hop_bytes

@@ -9,10 +9,9 @@ import heapq
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from fabricstudy.core.arrays import Floats, Int32s, Ints
+from fabricstudy.core.arrays import Floats, Int16s, Int32s, Ints
 
 from .tasks import TaskGraph
 
@@ -28,7 +27,7 @@ class SlotTopology(NamedTuple):
 
     place: Int32s
     seat_place: Int32s
-    table: npt.NDArray[np.int16]
+    table: Int16s
     table_first: Ints
     length: Ints
     router: Ints

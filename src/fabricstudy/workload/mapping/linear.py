@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 
-from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -18,5 +18,5 @@ class LinearMapping(Mapping):
 
     kind: Literal["linear"] = "linear"
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         return np.arange(slots.ranks)

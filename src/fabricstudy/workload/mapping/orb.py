@@ -4,10 +4,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 
-from ..messages import Indices
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
@@ -27,7 +26,7 @@ class OrbMapping(Mapping):
 
     kind: Literal["orb"] = "orb"
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)
         partner = pairing(core_place, rank_place)
         seat = np.empty(slots.ranks, dtype=np.int64)

@@ -5,12 +5,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from ..messages import Indices, WorkloadError
+from ..messages import WorkloadError
 from ..pattern.base import Pattern
 from ..shapes import index_within
 from .base import Mapping
@@ -43,7 +44,7 @@ class OrderedMapping(Mapping):
             raise ConfigError(problem, remedy, ("order",), self.order, "unsupported")
         _check_letters(self.order, names)
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         machine = slots.machine
         try:
             _check_letters(self.order, _letters(machine))

@@ -4,9 +4,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 
-from ..messages import Indices
 from .base import Mapping
 from .graph_bisection import WeightedGraph, bisect_graph
 from .slots import Slots
@@ -25,7 +25,7 @@ class RecursiveBisection(Mapping):
 
     kind: Literal["recursive-bisection"] = "recursive-bisection"
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Halve the ranks and the nodes again and again, and map each half of the ranks to a half of the nodes.
 
         The graph of ranks has the bytes exchanged as weights. The graph of nodes has the allocated nodes, all

@@ -10,21 +10,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 
-from ..messages import Indices, WorkloadError
+from ..messages import WorkloadError
 from . import scotch_process
 from .base import Mapping
 from .slots import Slots
 from .tasks import Tasks
 
-PACKAGE = "scotchpy64"
-SCRIPT = Path(scotch_process.__file__)
-CPU_S_OF_A_PARTNER = 1.5e-4
+SCOTCH_PACKAGE = "scotchpy64"
+SCOTCH_SCRIPT = Path(scotch_process.__file__)
+SCOTCH_CPU_S_PER_PARTNER = 1.5e-4
 
 
 @register
@@ -41,13 +41,13 @@ class ScotchMapping(Mapping):
     kind: Literal["scotch"] = "scotch"
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
-        return CPU_S_OF_A_PARTNER * ranks * (1 + degree)
+        return SCOTCH_CPU_S_PER_PARTNER * ranks * (1 + degree)
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Indices:
+    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         if find_spec("scotchpy") is None:
             raise WorkloadError(
-                f"the mapping scotch needs the package {PACKAGE}, which is not installed; "
-                f"pip install {PACKAGE} (Linux on x86-64), or use exchange"
+                f"the mapping scotch needs the package {SCOTCH_PACKAGE}, which is not installed; "
+                f"pip install {SCOTCH_PACKAGE} (Linux on x86-64), or use exchange"
             )
         routers, architecture = _architecture(slots)
         graph, seed = tasks.graph, np.int64(rng.integers(2**31))
@@ -91,7 +91,7 @@ def _run(problem: dict[str, Any]) -> Ints:
     np.savez(data, **problem)
     # -P: do not import from the folder of the script.
     done = subprocess.run(
-        [sys.executable, "-P", str(SCRIPT)], input=data.getvalue(), capture_output=True, check=False,
+        [sys.executable, "-P", str(SCOTCH_SCRIPT)], input=data.getvalue(), capture_output=True, check=False,
         env={**os.environ, "SCOTCH_PTHREAD_NUMBER": "1"},
     )  # fmt: skip
     if done.returncode:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-TRIES = 8
+BIPARTITIONS = 8
 """Bipartitions of which the lightest is taken; Scotch's default is 2, and 3 where quality matters more than time.
 
 With one thread, which alone repeats itself, each try gives one bipartition; with more threads each gives as many.
@@ -18,8 +18,8 @@ With one thread, which alone repeats itself, each try gives one bipartition; wit
 REFINEMENT = "f{bal=0.01,move=120}"
 UNCOARSENING = f"b{{bnd=(d{{pass=40}}{REFINEMENT}|{REFINEMENT}),org={REFINEMENT}}}"
 TRY = f"m{{vert=120,low=h{{pass=20}}{REFINEMENT},asc={UNCOARSENING}}}"
-STRATEGY = f"r{{job=t,map=t,poli=S,bal=0.01,sep={'|'.join([TRY] * TRIES)}}}"
-"""Dual recursive bipartitioning, as in Scotch's default for up to 20 tasks a seat, but for `TRIES`."""
+STRATEGY = f"r{{job=t,map=t,poli=S,bal=0.01,sep={'|'.join([TRY] * BIPARTITIONS)}}}"
+"""Dual recursive bipartitioning, as in Scotch's default for up to 20 tasks a seat, but for `BIPARTITIONS`."""
 
 
 def mapped(problem: Any) -> Any:

@@ -5,10 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Int32s, Ints
 from fabricstudy.machine.graph import Machine
-
-from ..messages import IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +17,7 @@ class Slots:
     """
 
     machine: Machine
-    nodes: IntArray
+    nodes: Int32s
     ranks_per_node: int
 
     @property
@@ -28,7 +26,7 @@ class Slots:
         return len(self.nodes) * self.ranks_per_node
 
     @property
-    def node_of_core(self) -> IntArray:
+    def node_of_core(self) -> Int32s:
         """Node of each core, int32 [ranks]; the cores of a node are consecutive."""
         return np.repeat(self.nodes, self.ranks_per_node)
 

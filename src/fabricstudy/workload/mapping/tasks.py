@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Ints, Numbers
+from fabricstudy.core.arrays import Floats, Integers, Ints, Numbers
 
-from ..messages import Indices, Messages, WorkloadError
+from ..messages import Messages, WorkloadError
 
 
 class TaskGraph(NamedTuple):
@@ -30,7 +30,7 @@ class TaskGraph(NamedTuple):
         return TaskGraph.of_edges(messages.source, messages.destination, messages.size_bytes, ranks)
 
     @staticmethod
-    def of_edges(tail: Indices, head: Indices, size_bytes: Numbers, ranks: int) -> TaskGraph:
+    def of_edges(tail: Integers, head: Integers, size_bytes: Numbers, ranks: int) -> TaskGraph:
         """Sum up edges from tail to head in any order; those from a rank to itself are ignored."""
         apart = np.asarray(tail) != np.asarray(head)
         source, destination = np.asarray(tail, dtype=np.int64)[apart], np.asarray(head, dtype=np.int64)[apart]
@@ -69,7 +69,7 @@ class Tasks:
 
     ranks: int
     messages: Messages | None = None
-    places: Indices | None = None
+    places: Integers | None = None
 
     @cached_property
     def graph(self) -> TaskGraph:
@@ -79,7 +79,7 @@ class Tasks:
         return TaskGraph.of_messages(self.messages, self.ranks)
 
     @property
-    def known_places(self) -> Indices:
+    def known_places(self) -> Integers:
         """Coordinates of the ranks, integers [ranks, dimensions]; raises WorkloadError if the pattern has none."""
         if self.places is None:
             raise WorkloadError("this mapping needs a pattern whose ranks have coordinates; use another mapping")

@@ -20,8 +20,8 @@ from fabricstudy.core.quantities import Size
 from . import collective
 from .collective import Collective, CollectivePart, exchange, power_below, reverse_steps, ring
 
-MPICH_SHORT_BYTES = 2048
-OPEN_MPI_SHORT_BYTES = 10_000
+MPICH_ALL_REDUCE_BYTES = 2048
+OPEN_MPI_ALL_REDUCE_BYTES = 10_000
 
 
 @register
@@ -50,10 +50,10 @@ class AllReduce(Collective):
     def chosen(self, ranks: int) -> str:
         """Return the algorithm used."""
         if self.algorithm == "mpich":
-            short = self.message_bytes <= MPICH_SHORT_BYTES or self.message_bytes < power_below(ranks)
+            short = self.message_bytes <= MPICH_ALL_REDUCE_BYTES or self.message_bytes < power_below(ranks)
             return "recursive-doubling" if short else "rabenseifner"
         if self.algorithm == "open-mpi":
-            short = self.message_bytes < OPEN_MPI_SHORT_BYTES or self.message_bytes <= ranks
+            short = self.message_bytes < OPEN_MPI_ALL_REDUCE_BYTES or self.message_bytes <= ranks
             return "recursive-doubling" if short else "ring"
         return self.algorithm
 

@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 
+from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.kinds import register
 
-from ..messages import IntArray
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, concatenate_phases, one_phase
 
@@ -35,7 +35,7 @@ class BEff(MessagePattern):
         return concatenate_phases(parts, self.iterations)
 
 
-def _rings(order: IntArray, size: int) -> Sends:
+def _rings(order: Int32s, size: int) -> Sends:
     """Sends to both neighbours in rings of about `size` ranks, equal to within one rank."""
     rings = np.array_split(order, len(order) // size)
     neighbours = [np.roll(ring, shift) for shift in (-1, 1) for ring in rings]

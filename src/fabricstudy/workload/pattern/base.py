@@ -9,12 +9,12 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
 
-from ..messages import Indices
 from .job_placement import JobPlacement
 from .sends import Sends
 
@@ -48,7 +48,7 @@ class Pattern(Kind):
     """It never sends anything."""
 
     def is_near(self, ranks: int) -> bool:
-        """Whether ranks send most to those beside them: in the application, or by number."""
+        """Return whether ranks send most to their neighbours, in the application or by number."""
         return self.has_places
 
     def traffic_messages(self, ranks: int) -> float:
@@ -65,7 +65,7 @@ class Pattern(Kind):
     def check_machine(self, machine: Topology) -> None:
         """Raise ConfigError, with the path below the pattern, for an unsupported machine."""
 
-    def places(self, ranks: int) -> Indices | None:
+    def places(self, ranks: int) -> Integers | None:
         """Return the ranks' coordinates in the application, integers [ranks, dimensions] from 0, or None."""
         return None
 

@@ -5,10 +5,11 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.model import ConfigError
 
-from ..block_sizes import BlockSizes, Ints, pair_blocks, rank_blocks
+from ..block_sizes import BlockSizes, pair_blocks, rank_blocks
 from .base import MessagePattern
 
 

@@ -18,15 +18,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, repeat, without_empty
 
-Ints = npt.NDArray[np.int64]
 Step = tuple[Ints, Ints, Ints]
 """Sources, destinations and bytes of the messages of one phase, int64 [messages]."""
 

@@ -3,17 +3,15 @@
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Int32s, Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
-from ..messages import Indices, IntArray, WorkloadError
+from ..messages import WorkloadError
 from .base import MessagePattern
 from .job_placement import JobPlacement
 from .sends import Sends, one_phase
-
-Ints = npt.NDArray[np.int64]
 
 
 @register
@@ -40,7 +38,7 @@ class FurthestPairing(MessagePattern):
         return one_phase(ranks.reshape(-1), ranks[partner].reshape(-1), self.iterations)
 
 
-def antipodes(machine: Machine, nodes: Indices) -> Ints | None:
+def antipodes(machine: Machine, nodes: Integers) -> Ints | None:
     """Pair each node with the one half-way round every ring of a torus.
 
     Returns
@@ -66,7 +64,7 @@ def antipodes(machine: Machine, nodes: Indices) -> Ints | None:
     return partner
 
 
-def furthest_pairs(router: IntArray, distance: Indices) -> Ints:
+def furthest_pairs(router: Int32s, distance: Integers) -> Ints:
     """Return the index of each node's partner, int64 [nodes], such that partners are far apart.
 
     Greedy: each node in turn is paired with the furthest free node; of several, the first that is at least half of the
@@ -95,7 +93,7 @@ def furthest_pairs(router: IntArray, distance: Indices) -> Ints:
     return partner
 
 
-def _swap_partners(router: IntArray, distance: Indices, first: Ints, second: Ints) -> None:
+def _swap_partners(router: Int32s, distance: Integers, first: Ints, second: Ints) -> None:
     """Swap partners of two pairs, in place, until no swap adds to the total distance."""
     used = np.unique(router)
     reach = np.zeros(len(distance), dtype=np.int64)
@@ -109,7 +107,7 @@ def _swap_partners(router: IntArray, distance: Indices, first: Ints, second: Int
         swapped = any(swaps)
 
 
-def _best_swap(router: IntArray, distance: Indices, first: Ints, second: Ints, pair: int) -> bool:
+def _best_swap(router: Int32s, distance: Integers, first: Ints, second: Ints, pair: int) -> bool:
     """Swap partners of `pair` with the pair that adds most to the total distance; return whether one does."""
     left, right = router[first], router[second]
     from_left, from_right = distance[left[pair]].astype(np.int64), distance[right[pair]].astype(np.int64)

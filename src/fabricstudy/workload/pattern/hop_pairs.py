@@ -5,11 +5,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 
-from ..messages import Indices, WorkloadError
+from ..messages import WorkloadError
 from .base import MessagePattern, TrafficEstimate
 from .job_placement import JobPlacement
 from .sends import Sends, both_ways, request_and_reply
@@ -56,7 +57,7 @@ class HopPairs(MessagePattern):
             raise WorkloadError(f"no two ranks are {distance}; give the job more nodes")
         return (request_and_reply if self.reply else both_ways)(lower, higher, self.iterations)
 
-    def _pairs(self, site: JobPlacement) -> tuple[Indices, Indices]:
+    def _pairs(self, site: JobPlacement) -> tuple[Integers, Integers]:
         """The k-th ranks of the two routers of each pair."""
         machine, router = site.machine, site.router_of_rank
         names = [link.name for link in machine.classes[: len(machine.dimensions)]]

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
+from fabricstudy.core.arrays import Bools, Int32s, Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
-
-from ..messages import Indices, IntArray, Mask
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,15 +13,15 @@ class JobPlacement:
     """A machine, the node of each rank (int32 [ranks]), and one side of the best cut (bool [routers])."""
 
     machine: Machine
-    node_of_rank: IntArray
-    cut_side: Mask
+    node_of_rank: Int32s
+    cut_side: Bools
 
     @property
-    def router_of_rank(self) -> IntArray:
+    def router_of_rank(self) -> Int32s:
         """Router of each rank, int32 [ranks]."""
         return self.machine.node_router[self.node_of_rank]
 
     @cached_property
-    def distances(self) -> Indices:
+    def distances(self) -> Integers:
         """Hops between routers, integers [routers, routers]."""
         return hop_distances(self.machine).matrix()

@@ -6,12 +6,12 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
 
 from ..matrix_file import MatrixFile, read_matrix
-from ..messages import Indices
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, one_phase
 from .traffic_file import TrafficFile
@@ -67,7 +67,7 @@ class Matrix(TrafficFile, MessagePattern):
         return one_phase(source, destination, self.iterations, size_bytes)
 
 
-def split_into_messages(matrix: MatrixFile, most_bytes: int) -> tuple[Indices, Indices, Indices]:
+def split_into_messages(matrix: MatrixFile, most_bytes: int) -> tuple[Integers, Integers, Integers]:
     """Split the bytes of each pair into messages of `most_bytes`, the last one of a pair with the remainder.
 
     Examples

@@ -7,9 +7,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.model import ConfigError, Whole
 
-from ..messages import IntArray
 from .base import MessagePattern
 from .sends import Sends, one_phase
 
@@ -34,7 +34,7 @@ class RandomPartners(MessagePattern):
         """Return the mean number of messages in all iterations."""
         return ranks * sum(self.degree) / 2 * self.iterations
 
-    def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
+    def draw(self, source: Int32s, ranks: int, rng: np.random.Generator) -> Int32s:
         """Draw a partner for each of `source`; `sends` redraws partners equal to their source."""
         raise NotImplementedError
 

@@ -4,17 +4,15 @@ import itertools
 from typing import Annotated, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, between_ranks, concatenate_phases
-
-Ints = npt.NDArray[np.int64]
 
 
 class PatchGrid(MessagePattern):

@@ -5,12 +5,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
 from ..mapping.orb import across, pairing
 from .job_placement import JobPlacement
-from .patches import Ints, PatchGrid
+from .patches import PatchGrid
 from .sends import Sends
 
 _FULL = 2**30

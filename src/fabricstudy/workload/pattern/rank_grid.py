@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.core.model import ConfigError, Whole
 
-from ..messages import Indices
 from ..shapes import balanced_shape
 from .base import MessagePattern
 
@@ -36,7 +36,7 @@ class RankGrid(MessagePattern):
         """Return the ranks in each dimension."""
         return self.shape or balanced_shape(ranks, self.dimensions)
 
-    def places(self, ranks: int) -> Indices:
+    def places(self, ranks: int) -> Integers:
         """Return the coordinates in the grid, integers [ranks, dimensions]."""
         grid = self.grid(ranks)
         return np.indices(grid).reshape(len(grid), -1).T

@@ -15,7 +15,7 @@ from fabricstudy.core.quantities import Size
 from . import collective
 from .collective import Collective, CollectivePart, Rounds, Step, ends_of_blocks, exchange, power_below, ring
 
-MPICH_LONG_BYTES = 524_288
+MPICH_REDUCE_SCATTER_BYTES = 524_288
 OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
 
 
@@ -42,7 +42,7 @@ class ReduceScatter(Collective):
         """Return the algorithm used."""
         size_bytes = int(self.message_bytes)
         if self.algorithm == "mpich":
-            return "recursive-halving" if size_bytes < MPICH_LONG_BYTES else "pairwise"
+            return "recursive-halving" if size_bytes < MPICH_REDUCE_SCATTER_BYTES else "pairwise"
         if self.algorithm == "open-mpi":
             is_power = power_below(ranks) == ranks
             short = size_bytes <= OPEN_MPI_SHORT_BYTES or (size_bytes <= OPEN_MPI_LONG_BYTES and is_power)

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from fabricstudy.core.arrays import Bools, Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Number, Whole
 from fabricstudy.core.quantities import Size
 
-from ..messages import Indices, Mask
-from ..octree import Contacts, Ints, Octree, TooManyBlocks, build_octree, contacts
+from ..octree import Contacts, Octree, TooManyBlocks, build_octree, contacts
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, one_phase
 
@@ -72,7 +72,7 @@ class RefinedBlocks(MessagePattern):
             problem, remedy = f"more than {MAX_BLOCKS:,} blocks on a level", "use a lower level, or fewer spheres"
             raise ConfigError(problem, remedy, ("levels",), list(self.levels), "does-not-fit") from None
 
-    def rank_of_block(self, ranks: int) -> Indices:
+    def rank_of_block(self, ranks: int) -> Integers:
         """Return the rank of each block, int64 [blocks]."""
         blocks = len(self.tree()[0].level)
         return np.arange(blocks) * ranks // blocks
@@ -84,11 +84,11 @@ class RefinedBlocks(MessagePattern):
             remedy = "use a higher level, or fewer ranks"
             raise ConfigError(problem, remedy, ("levels",), list(self.levels), "does-not-fit")
 
-    def places(self, ranks: int) -> Indices:
+    def places(self, ranks: int) -> Integers:
         """Return the mean corner of each rank's blocks, in edges of the finest ones; integers [ranks, 3]."""
         rank, corner = self.rank_of_block(ranks), self.tree()[0].finest_corner
         total = np.stack([np.bincount(rank, axis, ranks) for axis in corner.T], axis=1)
-        places: Indices = (total // np.bincount(rank, minlength=ranks)[:, None]).astype(np.int64)
+        places: Integers = (total // np.bincount(rank, minlength=ranks)[:, None]).astype(np.int64)
         return places
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
@@ -100,7 +100,7 @@ class RefinedBlocks(MessagePattern):
         source, destination, size_bytes = self._step(ranks)
         return one_phase(source.astype(np.int32), destination.astype(np.int32), self.iterations, size_bytes)
 
-    def _step(self, ranks: int) -> tuple[Indices, Indices, Indices]:
+    def _step(self, ranks: int) -> tuple[Integers, Integers, Integers]:
         """Sources, destinations and bytes of the messages of a step, integers [messages] each."""
         rank, touching = self.rank_of_block(ranks), self.tree()[1]
         source, destination = rank[touching.source], rank[touching.destination]
@@ -118,7 +118,7 @@ def _tree(
 ) -> tuple[Octree, Contacts]:
     centre = np.full((1, 3), 0.5) if centres is None else np.random.default_rng(seed).random((centres, 3))
 
-    def touched(corner: Ints, edge: float) -> Mask:
+    def touched(corner: Ints, edge: float) -> Bools:
         near = np.zeros(len(corner), dtype=bool)
         for point in centre:
             below, above = corner * edge - point, point - (corner + 1) * edge

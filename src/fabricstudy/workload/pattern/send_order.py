@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from ..messages import Indices, Messages, WorkloadError
+from fabricstudy.core.arrays import Integers
+
+from ..messages import Messages, WorkloadError
 from .base import MessagePattern, Pattern
 from .sends import Sends
 
@@ -26,12 +28,12 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     """
     # A stable sort gives the same order on every processor even where two random numbers are equal. A combined key
     # would overflow where there are many phases.
-    keys: tuple[Indices, ...] = (sends.source, sends.phase)
+    keys: tuple[Integers, ...] = (sends.source, sends.phase)
     size_bytes = 0
     if isinstance(pattern, MessagePattern):
         size_bytes = pattern.message_bytes
         if pattern.order == "shift":
-            key: Indices = (sends.destination - sends.source) % ranks
+            key: Integers = (sends.destination - sends.source) % ranks
         elif pattern.order == "ascending":
             key = sends.destination
         else:

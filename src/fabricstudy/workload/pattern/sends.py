@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from ..messages import Indices
+from fabricstudy.core.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,10 +14,10 @@ class Sends:
     `size_bytes` (integers [messages]) is for patterns whose messages differ in size.
     """
 
-    phase: Indices
-    source: Indices
-    destination: Indices
-    size_bytes: Indices | None = None
+    phase: Integers
+    source: Integers
+    destination: Integers
+    size_bytes: Integers | None = None
 
 
 def without_empty(sends: Sends) -> Sends:
@@ -59,19 +58,19 @@ def concatenate_phases(parts: list[Sends], iterations: int) -> Sends:
 
 
 def one_phase(
-    source: Indices, destination: Indices, iterations: int = 1, size_bytes: Indices | int | None = None
+    source: Integers, destination: Integers, iterations: int = 1, size_bytes: Integers | int | None = None
 ) -> Sends:
     """Return sends of one phase per iteration."""
     size = None if size_bytes is None else np.full(len(source), size_bytes, dtype=np.int64)
     return repeat(Sends(np.zeros(len(source), dtype=np.int32), source, destination, size), iterations)
 
 
-def both_ways(first: Indices, second: Indices, iterations: int) -> Sends:
+def both_ways(first: Integers, second: Integers, iterations: int) -> Sends:
     """Send from each of `first` to its partner in `second` and back, all in one phase."""
     return one_phase(np.concatenate([first, second]), np.concatenate([second, first]), iterations)
 
 
-def request_and_reply(lower: Indices, higher: Indices, iterations: int) -> Sends:
+def request_and_reply(lower: Integers, higher: Integers, iterations: int) -> Sends:
     """Send from the lower ranks in one phase, and back in the next.
 
     Examples
@@ -83,7 +82,7 @@ def request_and_reply(lower: Indices, higher: Indices, iterations: int) -> Sends
     return concatenate_phases([one_phase(lower, higher), one_phase(higher, lower)], iterations)
 
 
-def all_to_all_along(grid: npt.NDArray[np.integer], axis: int, size_bytes: int | None = None) -> Sends:
+def all_to_all_along(grid: Integers, axis: int, size_bytes: int | None = None) -> Sends:
     """Send once, in one phase, from each rank to each other rank on its line along `axis`.
 
     Examples
@@ -101,7 +100,7 @@ def all_to_all_along(grid: npt.NDArray[np.integer], axis: int, size_bytes: int |
     return one_phase(source, lines[:, partner].reshape(-1), size_bytes=size_bytes)
 
 
-def between_ranks(source: Indices, destination: Indices, size_bytes: int, ranks: int) -> Sends:
+def between_ranks(source: Integers, destination: Integers, size_bytes: int, ranks: int) -> Sends:
     """Sum up, in one phase, the messages of `size_bytes` from each rank to each other rank.
 
     Examples

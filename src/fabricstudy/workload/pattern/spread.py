@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from ..messages import IntArray
 from .partners import RandomPartners
 
 
@@ -24,6 +24,6 @@ class SpreadPattern(RandomPartners):
         None, ge=1, description="maximum distance of partners in ranks, cyclically; default: all ranks"
     )
 
-    def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
+    def draw(self, source: Int32s, ranks: int, rng: np.random.Generator) -> Int32s:
         reach = min(self.neighbourhood or ranks - 1, ranks - 1)
         return ((source + rng.integers(1, reach + 1, size=len(source))) % ranks).astype(np.int32)

@@ -3,13 +3,12 @@
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from ..messages import Indices
 from .base import MessagePattern, TrafficEstimate
 from .sends import Sends, all_to_all_along, between_ranks, concatenate_phases
 
@@ -45,7 +44,7 @@ class StatesPlanes(MessagePattern):
         messages = min(parts * (self.planes - 1 + 2 + self.states - 1), 4.0 * ranks * (ranks - 1))
         return (TrafficEstimate(messages * self.iterations, int(self.message_bytes), 4),)
 
-    def places(self, ranks: int) -> Indices:
+    def places(self, ranks: int) -> Integers:
         """Return state and plane of the first part of each rank, integers [ranks, 2]."""
         rank = self._ranks(ranks).ravel()
         first = np.unique(rank, return_index=True)[1]
@@ -64,7 +63,7 @@ class StatesPlanes(MessagePattern):
         ]
         return concatenate_phases([part for part in phases if len(part.source)], self.iterations)
 
-    def _ranks(self, ranks: int) -> npt.NDArray[np.int64]:
+    def _ranks(self, ranks: int) -> Ints:
         """Rank of each part, [states, planes]."""
         parts = np.arange(self.states * self.planes) * ranks // (self.states * self.planes)
         return parts.reshape(self.states, self.planes) if self.group == "states" else parts.reshape(-1, self.states).T

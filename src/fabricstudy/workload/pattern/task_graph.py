@@ -67,7 +67,7 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
             raise ConfigError(problem, "use fewer ranks, or a larger graph", ("file",), self.file, "invalid-data-file")
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
-        messages = messages_of(self.listed(), ranks, self.group, int(self.message_bytes))
+        messages = rank_messages(self.listed(), ranks, self.group, int(self.message_bytes))
         return one_phase(messages.source, messages.destination, self.iterations, messages.size_bytes)
 
 
@@ -85,7 +85,7 @@ def _check_bytes(size_bytes: Floats, written: str) -> None:
         raise ConfigError(problem, remedy, ("message",), written, "out-of-range")
 
 
-def messages_of(graph: GraphFile, ranks: int, how: str, unit_bytes: float) -> Messages:
+def rank_messages(graph: GraphFile, ranks: int, how: str, unit_bytes: float) -> Messages:
     """Sum up the traffic between each two ranks, in one phase; every message has at least one byte."""
     rank = group_tasks(graph, ranks, how)
     source, destination = rank[graph.source], rank[graph.destination]

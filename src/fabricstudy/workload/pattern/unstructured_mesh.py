@@ -5,10 +5,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from ..messages import IntArray
 from .partners import RandomPartners
 from .rank_grid import RankGrid
 
@@ -23,9 +23,9 @@ class UnstructuredMesh(RankGrid, RandomPartners):
     kind: Literal["unstructured-mesh"] = "unstructured-mesh"
     neighbourhood: Whole = Field(2, ge=1, description="maximum distance of partners in each dimension")
 
-    def draw(self, source: IntArray, ranks: int, rng: np.random.Generator) -> IntArray:
+    def draw(self, source: Int32s, ranks: int, rng: np.random.Generator) -> Int32s:
         shape, reach = self.grid(ranks), self.neighbourhood
         steps = rng.integers(-reach, reach + 1, size=(len(shape), len(source)))
         coordinates = tuple(np.array(np.unravel_index(source, shape)) + steps)
-        partner: IntArray = np.ravel_multi_index(coordinates, shape, mode="wrap").astype(np.int32)
+        partner: Int32s = np.ravel_multi_index(coordinates, shape, mode="wrap").astype(np.int32)
         return partner

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Destinations(NamedTuple):

@@ -13,7 +13,7 @@ from fabricstudy.machine.graph import Machine
 from .base import Destinations, Traffic
 
 
-class Part(Model):
+class MixPart(Model):
     """One traffic of a mix."""
 
     weight: Number = Field(gt=0, le=1e9, description="its share of the messages, relative to the other weights")
@@ -21,11 +21,11 @@ class Part(Model):
 
 
 @register
-class Mix(Traffic):
+class TrafficMix(Traffic):
     """Each message belongs to one of several traffics, drawn by their weights."""
 
     kind: Literal["mix"] = "mix"
-    of: tuple[Part, ...] = Field(min_length=1, max_length=100, description="the traffics, each with its weight")
+    of: tuple[MixPart, ...] = Field(min_length=1, max_length=100, description="the traffics, each with its weight")
 
     def check_machine(self, machine: Topology) -> None:
         for number, part in enumerate(self.of):

@@ -13,7 +13,7 @@ from .base import Destinations, Traffic, one_each
 
 
 @register
-class Permutation(Traffic):
+class PermutationTraffic(Traffic):
     """Each node sends to one other, by a permutation without fixed points drawn with the seed of the point."""
 
     kind: Literal["permutation"] = "permutation"

@@ -36,14 +36,14 @@ MODELS: dict[type[Topology], CodesModel] = {
 }
 
 
-def model_of(point: Point) -> CodesModel | None:
+def codes_model(point: Point) -> CodesModel | None:
     """Return CODES' model of the topology of a point, if it has one."""
     return MODELS.get(type(point.machine))
 
 
 def network_of(point: Point, machine: Machine) -> CodesNetwork:
     """Translate machine and routing of a point; raise `Unsupported` if CODES has no model, or it lacks a feature."""
-    model = model_of(point)
+    model = codes_model(point)
     if model is None:
         raise Unsupported(f"CODES has no model of the topology {point.machine.kind}; use another engine")
     return model.network(point, machine)

@@ -13,6 +13,7 @@ from math import gcd
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -24,15 +25,14 @@ from ...contract import Unsupported
 from ...detours import check_via
 from ...job_traffic import traffic_classes
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
+from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
 
 THRESHOLD_BYTES = 1024
 """Bytes at a port up to which UGAL stays minimal, CODES' own default."""
-
-INTRA, INTER = "intra", "inter"
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
@@ -45,7 +45,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     row, column, between = machine.classes
     local_Bps = one_of([row.bandwidth_Bps, column.bandwidth_Bps], "bandwidth", "Cray XC", "links of a group")
     latency_ns = one_of([link.latency_ns for link in machine.classes], "latency", "Cray XC")
-    packet, buffer = whole_packet(point), int(point.network.buffer_bytes)
+    packet = whole_packet(point)
     if packet is None:
         problem = "CODES' Cray XC needs messages of whole packets, and these sizes have no common packet"
         raise Unsupported(f"{problem}; use multiples of network.packet, or another engine")
@@ -72,37 +72,20 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "inter-group-connections": INTER,
             "routing": routing_name(point, ROUTINGS, "Cray XC"),
             "adaptive_threshold": THRESHOLD_BYTES,
-            "local_bandwidth": gib_per_s(local_Bps),
-            "global_bandwidth": gib_per_s(between.bandwidth_Bps),
-            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            **bandwidths(machine, local_Bps),
             # Delays are transfer times of a packet here; the delay of routers includes the latency of links.
             "local_delay": packet / local_Bps * 1e9,
             "global_delay": packet / between.bandwidth_Bps * 1e9,
             "cn_delay": packet / machine.host.bandwidth_Bps * 1e9,
             "router_delay": latency_ns + point.network.router_latency_ns,
-            "local_vc_size": buffer,
-            "global_vc_size": buffer,
-            "cn_vc_size": buffer,
-            "credit_size": 8,
-            "auto_credit_delay": 1,
-            # The window that counts bytes: all of an hour, in microseconds.
-            "counting_bool": 1,
-            "counting_start": 0,
-            "counting_windows": 1,
-            "counting_interval": 10**10,
-            "num_apps": 2,
+            **buffers(point),
+            **COUNTERS,
         },
         files={
             INTRA: _local_links(config, machine).astype("<i4").tobytes(),
             INTER: between_groups.astype("<i4").tobytes(),
         },
-        traffic=PortCounters(
-            "dragonfly-router-traffic-sample",
-            router=lambda row: row[:, 2],
-            columns=4,
-            link_of_port=_ports(config, machine, between_groups, ports),
-            bits=32,
-        ),
+        traffic=port_counters(_ports(config, machine, between_groups, ports)),
         whole_packets=True,
     )
 
@@ -116,14 +99,14 @@ def whole_packet(point: Point) -> int | None:
     return packet if 2 * packet >= largest else None
 
 
-def _local_links(config: AriesConfig, machine: Machine) -> IntArray:
+def _local_links(config: AriesConfig, machine: Machine) -> Integers:
     """Return the links of the first group by router: tail, head, and 0 in rows, 1 in columns, [links, 3]."""
     first = np.flatnonzero((machine.link_class < 2) & (machine.link_tail < config.routers_per_group))
     links = np.stack([machine.link_tail[first], machine.link_head[first], machine.link_class[first]], axis=1)
     return np.repeat(links, machine.cable_count[first // 2], axis=0)
 
 
-def _ports(config: AriesConfig, machine: Machine, between: IntArray, inter: int) -> IntArray:
+def _ports(config: AriesConfig, machine: Machine, between: Integers, inter: int) -> Integers:
     """Return the link of each port: those of the row by slot, of the column by chassis, global ones, and nodes."""
     router = np.arange(machine.routers)
     slots, rows = np.arange(config.blades_per_chassis), np.arange(config.chassis_per_group)
@@ -134,7 +117,7 @@ def _ports(config: AriesConfig, machine: Machine, between: IntArray, inter: int)
     columns = config.links_per_column_pair if len(rows) > 1 else 0
     neighbours = np.concatenate([in_row, np.repeat(in_column, columns, axis=1)], axis=1)
     local = links_to(machine, router[:, None], neighbours)
-    link = np.full((machine.routers, inter + config.nodes_per_router), HOST)
+    link = np.full((machine.routers, inter + config.nodes_per_router), UNLINKED)
     order = np.argsort(between[:, 0], kind="stable")
     tail, head = between[order].T
     starts = np.searchsorted(tail, router)

@@ -6,8 +6,8 @@ doi:10.1145/1555754.1555783); it compares the bytes queued at ports, doubled for
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Bools, Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
@@ -17,8 +17,9 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, HopList, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, HopList, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
+from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
 
@@ -27,8 +28,6 @@ THRESHOLD_BYTES = 16_384
 
 Queues include packets that are not yet acknowledged, so the queue of an idle link is not empty.
 """
-
-INTRA, INTER = "intra", "inter"
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
@@ -49,7 +48,6 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     local_Bps = one_of([link.bandwidth_Bps for link in local_classes], "bandwidth", "dragonfly", "links of a group")
     local_ns = one_of([link.latency_ns for link in local_classes], "latency", "dragonfly", "links of a group")
     latency_ns = point.network.router_latency_ns
-    buffer = int(point.network.buffer_bytes)
     return CodesNetwork(
         terminal="modelnet_dragonfly_dally",
         others={"modelnet_dragonfly_dally_router": 1},
@@ -67,41 +65,24 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "routing": routing_name(point, ROUTINGS, "dragonfly"),
             "route_scoring_metric": "delta",
             "adaptive_threshold": THRESHOLD_BYTES,
-            "local_bandwidth": gib_per_s(local_Bps),
-            "global_bandwidth": gib_per_s(global_class.bandwidth_Bps),
-            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            **bandwidths(machine, local_Bps),
             # The model's router delay would occupy the link, so it is added to the latency of the links.
             "router_delay": 0,
             "local_delay": local_ns + latency_ns,
             "global_delay": global_class.latency_ns + latency_ns,
             "cn_delay": machine.host.latency_ns + latency_ns / 2,
-            "local_vc_size": buffer,
-            "global_vc_size": buffer,
-            "cn_vc_size": buffer,
+            **buffers(point),
             "num_qos_levels": 1,
             "num_rails": 1,
             "global_k_picks": 2,
             "notification_on_hops_greater_than": 2**31 - 1,
-            "credit_size": 8,
-            "auto_credit_delay": 1,
-            # The window in which bytes are counted: several hours, in microseconds.
-            "counting_bool": 1,
-            "counting_start": 0,
-            "counting_windows": 1,
-            "counting_interval": 10**10,
-            "num_apps": 2,
+            **COUNTERS,
         },
         files={
             INTRA: np.column_stack([first_group, np.zeros(len(first_group))]).astype("<i4").tobytes(),
             INTER: between.astype("<i4").tobytes(),
         },
-        traffic=PortCounters(
-            "dragonfly-router-traffic-sample",
-            router=lambda row: row[:, 2],
-            columns=4,
-            link_of_port=_ports(machine, local, between, routers - 1, ports, nodes),
-            bits=32,
-        ),
+        traffic=port_counters(_ports(machine, local, between, routers - 1, ports, nodes)),
         # Packets draw one of several cables between two groups.
         fixed_routes=isinstance(point.routing, Minimal) and len(between) == groups * (groups - 1),
         hops=HopList(
@@ -110,7 +91,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
+def _pairs(machine: Machine, chosen: Bools) -> Integers:
     """Return the router pairs of all cables of the rows `chosen`, in both directions and sorted, [pairs, 2]."""
     rows = np.flatnonzero(chosen)
     ends = np.stack([machine.cable_tail[rows], machine.cable_head[rows]], axis=1)
@@ -119,9 +100,9 @@ def _pairs(machine: Machine, chosen: npt.NDArray[np.bool_]) -> IntArray:
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
 
 
-def _ports(machine: Machine, local: IntArray, between: IntArray, intra: int, inter: int, nodes: int) -> IntArray:
+def _ports(machine: Machine, local: Integers, between: Integers, intra: int, inter: int, nodes: int) -> Integers:
     """Return the link of each port: in the group by the order of the wiring file, then global ones, then nodes."""
-    link = np.full((machine.routers, intra + inter + nodes), HOST)
+    link = np.full((machine.routers, intra + inter + nodes), UNLINKED)
     for pairs, first in ((local, 0), (between, intra)):
         router = pairs[:, 0]
         starts = np.searchsorted(router, np.arange(machine.routers))

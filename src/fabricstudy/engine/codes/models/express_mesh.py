@@ -7,6 +7,7 @@ Adaptive routing may choose any unfinished dimension.
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
@@ -14,7 +15,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static", Adaptive: "adaptive"}
@@ -54,12 +55,12 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> IntArray:
+def _ports(machine: Machine, lengths: list[int], gap: int, nodes: int) -> Integers:
     """Return the link of each port: nodes first, then dimension by dimension the neighbours by coordinate."""
     assert machine.coordinates is not None
     # CODES' number of ports of a dimension; rounded towards 0, as C divides.
     reserved = [2 + int((length - 3) / gap) for length in lengths]
-    link = np.full((machine.routers, nodes + sum(reserved)), HOST)
+    link = np.full((machine.routers, nodes + sum(reserved)), UNLINKED)
     router = np.arange(machine.routers)
     first, stride = nodes, 1
     for dimension, length in enumerate(lengths):

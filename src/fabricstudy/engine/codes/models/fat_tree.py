@@ -5,6 +5,7 @@ Adaptive routing is native; D-mod-k is static routing by the forwarding tables w
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
@@ -13,12 +14,12 @@ from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
 
-TABLES = "tables"
+TABLES_FOLDER = "tables"
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
@@ -64,7 +65,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "cn_vc_size": buffer,
             "num_rails": 1,
         }
-        | ({"routing_folder": TABLES} if static else {}),
+        | ({"routing_folder": TABLES_FOLDER} if static else {}),
         files=_tables(config) if static else {},
         traffic=PortCounters(
             "fattree-switch-traffic",
@@ -76,8 +77,8 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     )
 
 
-def _neighbours(config: FatTreeConfig) -> IntArray:
-    """Return the router at the other end of each port, ports down first; `HOST` for nodes and unused ports."""
+def _neighbours(config: FatTreeConfig) -> Integers:
+    """Return the router at the other end of each port, ports down first; `UNLINKED` for nodes and unused ports."""
     half, pods = config.half_radix, config.pod_count
     ports = np.arange(half)
     leaf = np.arange(pods * half)
@@ -86,7 +87,7 @@ def _neighbours(config: FatTreeConfig) -> IntArray:
     down_to_leaf = first_of_pod[:, None] + ports
     core = 2 * pods * half
     up_from_aggregation = core + leaf[:, None] % half * half + ports
-    neighbour = np.full((config.routers, config.radix), HOST)
+    neighbour = np.full((config.routers, config.radix), UNLINKED)
     neighbour[: len(leaf), half:] = up_from_leaf
     neighbour[len(leaf) : core] = np.hstack([down_to_leaf, up_from_aggregation])
     below = np.arange(config.core_routers) // half
@@ -111,7 +112,7 @@ def _tables(config: FatTreeConfig) -> dict[str, bytes]:
         # Nodes count from this identifier, and ports from 1.
         rows = zip(((64 << 32) + node).tolist(), (port + 1).tolist(), strict=True)
         table = "".join(f"0x{identifier:016x} {number}\n" for identifier, number in rows)
-        files[f"{TABLES}/0x{((level + 1) << 32) + router:016x}.lft"] = table.encode()
+        files[f"{TABLES_FOLDER}/0x{((level + 1) << 32) + router:016x}.lft"] = table.encode()
     return files
 
 

@@ -6,6 +6,7 @@ paths; Valiant leads through a random router; UGAL compares several such detours
 
 import numpy as np
 
+from fabricstudy.core.arrays import Integers
 from fabricstudy.machine import slim_fly
 from fabricstudy.machine.finite_field import galois_field, prime_of
 from fabricstudy.machine.graph import Machine
@@ -18,7 +19,7 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via
 from ...point import Point
-from ..network import HOST, CodesModel, CodesNetwork, IntArray, PortCounters, gib_per_s, links_to, one_of
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
 from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
@@ -38,7 +39,6 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     within, across = len(sets[0]), q
     local, between = machine.classes
     latency_ns = one_of([local.latency_ns, between.latency_ns], "latency", "Slim Fly")
-    buffer = int(point.network.buffer_bytes)
     return CodesNetwork(
         terminal="modelnet_slimfly",
         others={"modelnet_slimfly_router": 1},
@@ -58,22 +58,18 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "generator_set_X_prime": sorted(sets[1].tolist()),
             "csf_ratio": 1,
             "routing": routing_name(point, ROUTINGS, "Slim Fly"),
-            "local_bandwidth": gib_per_s(local.bandwidth_Bps),
-            "global_bandwidth": gib_per_s(between.bandwidth_Bps),
-            "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
+            **bandwidths(machine, local.bandwidth_Bps),
             "router_delay": latency_ns + point.network.router_latency_ns,
-            "local_vc_size": buffer,
-            "global_vc_size": buffer,
-            "cn_vc_size": buffer,
+            **buffers(point),
         },
         traffic=PortCounters("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
         fixed_routes=isinstance(point.routing, Minimal),
     )
 
 
-def _ports(machine: Machine, q: int, within: int, across: int) -> IntArray:
+def _ports(machine: Machine, q: int, within: int, across: int) -> Integers:
     """Return the link of each port: those of the group, then the others, by neighbour, descending on side 1."""
-    link = np.full((machine.routers, within + across + machine.nodes // machine.routers), HOST)
+    link = np.full((machine.routers, within + across + machine.nodes // machine.routers), UNLINKED)
     for kind, first, ports in ((slim_fly.LOCAL, 0, within), (slim_fly.GLOBAL, within, across)):
         links = np.flatnonzero(machine.link_class == kind)
         tail, head = machine.link_tail[links].astype(np.int64), machine.link_head[links]

@@ -4,14 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

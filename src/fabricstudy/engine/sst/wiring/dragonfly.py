@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
@@ -24,7 +25,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...detours import check_routing
-from .base import Ints, Wiring, cable_ends, is_built_by
+from .base import Wiring, cable_ends, is_built_by
 
 COMPONENT = "merlin.dragonfly"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing
@@ -20,14 +21,14 @@ from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
-from .base import Ints, Wiring, cable_ends, place_on_router
+from .base import Wiring, cable_ends, place_on_router
 
 MAX_ROUTE_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once per node."""
 
 AT_SOURCE: tuple[type[Routing], ...] = (Minimal, DimensionOrder, Valiant, Ugal)
 
-Table = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
+SstRouteTable = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 """Weight and hops of the routes, by source and destination router."""
 
 
@@ -103,7 +104,7 @@ class _Ports:
         }
 
 
-def stepwise_table(machine: Machine, routing: Routing) -> Table:
+def stepwise_table(machine: Machine, routing: Routing) -> SstRouteTable:
     """Return all routes between routers with their shares of the packets; raise `Unsupported` if they are too many."""
     # A route has at least one hop.
     _check(machine.routers * (machine.routers - 1), machine)
@@ -114,7 +115,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
     source, goal = source[apart], goal[apart]
     router, share = source, np.ones(len(source))
     path: list[tuple[int, ...]] = [()] * len(source)
-    table: Table = defaultdict(lambda: defaultdict(list))
+    table: SstRouteTable = defaultdict(lambda: defaultdict(list))
     total = 0
     while len(router):
         hops = steps.next_hops(router, goal)
@@ -132,7 +133,7 @@ def stepwise_table(machine: Machine, routing: Routing) -> Table:
     return table
 
 
-def valiant_table(minimal: Table, machine: Machine) -> Table:
+def valiant_table(minimal: SstRouteTable, machine: Machine) -> SstRouteTable:
     """Return routes through each router with nodes, with equal shares; source and destination are no detour.
 
     Raises
@@ -142,7 +143,7 @@ def valiant_table(minimal: Table, machine: Machine) -> Table:
     """
     middles = np.flatnonzero(machine.nodes_of_router).tolist()
     stay: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]
-    table: Table = defaultdict(lambda: defaultdict(list))
+    table: SstRouteTable = defaultdict(lambda: defaultdict(list))
     total = 0
     for source in range(machine.routers):
         for goal in range(machine.routers):
@@ -172,7 +173,7 @@ def _check(hops: int, machine: Machine) -> None:
         )
 
 
-def written(table: Table, source: int) -> str:
+def written(table: SstRouteTable, source: int) -> str:
     """Return the routes from a router in SST's format.
 
     Examples

@@ -6,13 +6,14 @@ other coordinate of a dimension. Routers have the numbers of the machine, with t
 
 import numpy as np
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
-from .base import Ints, Wiring, cable_ends, nodes_on_each_router
+from .base import Wiring, cable_ends, nodes_on_each_router
 
 HYPERX_ALGORITHMS: dict[type[Routing], str] = {DimensionOrder: "DOR", Valiant: "valiant", Adaptive: "MIN-A"}
 """Merlin's names of routings."""
