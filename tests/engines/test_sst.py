@@ -40,7 +40,7 @@ ARIES: dict[str, Any] = {"kind": "aries", "groups": 3, "bandwidth": "1 GB/s", **
 PERCS: dict[str, Any] = {
     "kind": "percs", "supernodes": 4, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "bandwidth": "1 GB/s",
 }  # fmt: skip
-
+UNEVEN_PERCS = PERCS | {"bandwidth": {"local": "1 GB/s", "remote": "1 GB/s", "global": "2 GB/s", "host": "4 GB/s"}}
 
 TWO_JOBS: list[dict[str, Any]] = [
     {"share": 0.5, "pattern": {"kind": "all-to-all", "message": "5 kB"}, "mapping": "random", "allocation": "random"},
@@ -83,6 +83,8 @@ def point(
         (TREE, "d-mod-k"),
         (SLIM_FLY, "minimal"),
         (PERCS, "minimal"),
+        (UNEVEN_PERCS, "minimal"),
+        (UNEVEN_PERCS | {"supernodes": 5, "arrangement": "circulant"}, "minimal"),
     ],
 )
 def test_loads_of_unique_routes_are_the_hand_count(tmp_path: Path, machine: dict[str, Any], routing: Any) -> None:
@@ -128,6 +130,7 @@ def test_detours_of_a_dragonfly_through_any_router_are_ours(tmp_path: Path) -> N
     [
         (SMALL, "adaptive"),
         (SMALL, {"kind": "ugal", "via": "group"}),
+        (UNEVEN_PERCS, {"kind": "ugal", "via": "group"}),
         (HYPERX, "adaptive"),
         (HYPERX, "ugal"),
         (TREE, "adaptive"),
@@ -184,6 +187,18 @@ class TestTimes:
             return result.job_runtime_ns[0]
 
         assert across("1 GB/s", "fast") * 1.9 < across("0.5 GB/s", "slow") < 210_000
+
+    def test_bandwidth_of_d_links_counts(self, tmp_path: Path) -> None:
+        """From the first supernode to another one over a D link that starts or ends at both hubs, so over no other."""
+        bandwidth = {"local": "4 GB/s", "remote": "4 GB/s", "host": "4 GB/s"}
+        for d_link, nanoseconds_per_byte in (("0.5 GB/s", 2.0), ("1 GB/s", 1.0), ("8 GB/s", 0.25)):
+            machine = PERCS | {"bandwidth": bandwidth | {"global": d_link}}
+            built = point(machine).machine.build()
+            d_links = np.flatnonzero(built.cable_class == [link.name for link in built.classes].index("global"))
+            ends = [int(built.cable_tail[d_links[0]]), int(built.cable_head[d_links[0]])]
+            job = job_of(ends, [(0, 0, 1, 200_000)])
+            (time_ns,) = simulate(tmp_path / d_link.replace(" GB/s", ""), point(machine), [job])[0].job_runtime_ns
+            assert time_ns == pytest.approx(200_000 * nanoseconds_per_byte, rel=0.05)
 
     def test_each_hop_of_a_cray_xc_takes_the_same_time(self, tmp_path: Path) -> None:
         """To a router of the row, diagonally, and across a global cable with a hop in the other group before it."""

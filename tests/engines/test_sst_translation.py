@@ -56,11 +56,16 @@ def why_not(machine: dict[str, Any], routing: Any = "minimal", **more: Any) -> s
     return Sst().unsupported(this, this.machine.build())
 
 
+PERCS = {"kind": "percs", "supernodes": 5, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "bandwidth": "1 GB/s"}
+PERCS_BANDWIDTH = {"local": "5 GB/s", "remote": "5 GB/s", "global": "10 GB/s", "host": "24 GB/s"}
+
 ALL = [
     (DRAGONFLY, "minimal", "merlin.dragonfly"),
     (DRAGONFLY | {"arrangement": "relative"}, {"kind": "valiant", "via": "group"}, "merlin.dragonfly"),
     (DRAGONFLY | {"arrangement": "circulant"}, {"kind": "ugal", "via": "group"}, "merlin.dragonfly"),
     (DRAGONFLY | {"links_per_group_pair": 3}, "adaptive", "merlin.dragonfly"),
+    (PERCS | {"arrangement": "relative", "links_per_supernode_pair": 3}, "minimal", "merlin.dragonfly"),
+    (PERCS, "valiant", "merlin.anytopo"),
     (TORUS, UP, "merlin.torus"),
     (TORUS | {"shape": [5, 3]}, "dimension-order", "merlin.torus"),
     (TORUS, "dimension-order", "merlin.anytopo"),
@@ -126,6 +131,9 @@ class TestWiring:
             (TORUS | {"bandwidth": {"links": ["1 GB/s", "2 GB/s", "1 GB/s"], "host": "1 GB/s"}}, UP, "one bandwidth"),
             (EXPRESS | {"bandwidth": {"links": ["1 GB/s", "2 GB/s"], "host": "1 GB/s"}}, "minimal", "one bandwidth"),
             (TORUS | {"bandwidth": {"links": "1 GB/s", "host": "2 GB/s"}}, UP, "at most as fast"),
+            (PERCS | {"bandwidth": PERCS_BANDWIDTH}, "minimal", None),
+            (PERCS | {"bandwidth": PERCS_BANDWIDTH | {"local": "24 GB/s"}}, "minimal", "one bandwidth"),
+            (PERCS | {"bandwidth": PERCS_BANDWIDTH}, "valiant", "one bandwidth"),
             (TREE, "minimal", "no minimal routing"),
             (TREE | {"pods": 2, "core_cables": 2}, "d-mod-k", "one cable between"),
             (DRAGONFLY | {"kind": "dragonfly"}, "adaptive", None),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.grid import GridConfig
+from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.ugal import Ugal
 
@@ -37,8 +38,11 @@ def has_offered_traffic(point: Point) -> bool:
 
 
 def has_parallel_global_links(point: Point) -> bool:
-    """Return whether the machine is a dragonfly with several cables between two groups."""
-    return isinstance(point.machine, DragonflyConfig) and point.machine.links_per_group_pair > 1
+    """Return whether the machine is a dragonfly or PERCS with several cables between two groups."""
+    machine = point.machine
+    if isinstance(machine, PercsConfig):
+        return machine.links_per_supernode_pair > 1
+    return isinstance(machine, DragonflyConfig) and machine.links_per_group_pair > 1
 
 
 def uses_ugal(point: Point) -> bool:

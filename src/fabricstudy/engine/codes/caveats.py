@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
@@ -24,9 +23,7 @@ def _over_long_links(point: Point) -> bool:
 
 
 def _draws_global_links(point: Point) -> bool:
-    machine = point.machine
-    parallel = isinstance(machine, PercsConfig) and machine.links_per_supernode_pair > 1
-    return parallel or isinstance(machine, AriesConfig) or has_parallel_global_links(point)
+    return isinstance(point.machine, AriesConfig) or has_parallel_global_links(point)
 
 
 CAVEATS: tuple[Caveat, ...] = (

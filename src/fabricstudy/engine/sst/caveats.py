@@ -1,6 +1,7 @@
 """Reasons why SST's times differ."""
 
 from fabricstudy.machine.dragonfly import DragonflyConfig
+from fabricstudy.machine.percs import PercsConfig
 
 from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..detours import via
@@ -9,7 +10,7 @@ from .system import settings_of
 
 
 def _detours_through_groups(point: Point) -> bool:
-    return isinstance(point.machine, DragonflyConfig) and via(point.routing) == "group"
+    return isinstance(point.machine, DragonflyConfig | PercsConfig) and via(point.routing) == "group"
 
 
 CAVEATS: tuple[Caveat, ...] = (

@@ -7,7 +7,6 @@ elements; others use anytopo, with routes computed here.
 from functools import lru_cache
 
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
@@ -18,7 +17,7 @@ from ...contract import Unsupported
 from ...detours import check_via, via
 from ...point import Point
 from ..wiring import dragonfly, fat_tree, graph, grid
-from .base import Wiring
+from .base import Wiring, is_built_by
 
 
 def wire(point: Point, machine: Machine) -> Wiring:
@@ -29,14 +28,14 @@ def wire(point: Point, machine: Machine) -> Wiring:
 @lru_cache(maxsize=2)
 def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
     # Detours of Merlin's dragonfly lead through groups.
-    if _is_built_by(config, DragonflyConfig) and via(routing) != "router":
-        return dragonfly.wire(config, routing, machine)
+    if via(routing) != "router" and (groups := dragonfly.as_dragonfly(config)) is not None:
+        return dragonfly.wire(groups, routing, machine)
     if len({link.bandwidth_Bps for link in machine.classes}) > 1:
         bandwidths = ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
         raise Unsupported(f"SST has one bandwidth for all links of {machine.kind} machines, not {bandwidths}")
-    if _is_built_by(config, FatTreeConfig):
+    if is_built_by(config, FatTreeConfig):
         return fat_tree.wire(config, routing, machine)
-    if _is_built_by(config, GridConfig):
+    if is_built_by(config, GridConfig):
         if isinstance(routing, DimensionOrder) and grid.is_mesh(machine):
             return grid.wire_rings_or_lines("merlin.mesh", machine)
         if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
@@ -45,8 +44,3 @@ def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
             check_via(routing, "router", "on SST's HyperX")
             return grid.wire_hyperx(routing, machine)
     return graph.wire(routing, machine)
-
-
-def _is_built_by(config: Topology, family: type[Topology]) -> bool:
-    """Return whether a machine has the cables of `family`; a derived topology may have others."""
-    return isinstance(config, family) and type(config).build is family.build

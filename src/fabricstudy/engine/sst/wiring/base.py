@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Ints
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
@@ -33,6 +34,11 @@ class Wiring:
     """Link class (or "host") with the bandwidth of each of Merlin's port groups; empty if all have the same."""
     routes: tuple[str, ...] | None = None
     """Routes from each router under source routing."""
+
+
+def is_built_by(config: Topology, family: type[Topology]) -> bool:
+    """Return whether a machine has the cables of `family`; a derived topology may have others."""
+    return isinstance(config, family) and type(config).build is family.build
 
 
 def cable_ends(machine: Machine) -> tuple[Ints, Ints]:

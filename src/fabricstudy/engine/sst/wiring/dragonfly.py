@@ -3,7 +3,12 @@
 Merlin reads a list with one number for each global port of a group: copy * (g - 1) + number of the peer group. Absolute
 numbers skip the group itself; relative ones are the distance upwards, less 1. Circulant is relative with distances
 alternately up and down.
+
+The element has one bandwidth for all links of a group. A PERCS machine whose L-local and L-remote links have the same
+bandwidth is such a dragonfly.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +17,7 @@ from fabricstudy.machine.arrangement import group_pairs
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
@@ -19,7 +25,7 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...detours import check_routing
-from .base import Wiring, cable_ends
+from .base import Wiring, cable_ends, is_built_by
 
 COMPONENT = "merlin.dragonfly"
 
@@ -29,9 +35,29 @@ ALGORITHMS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "valiant", 
 MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"}
 
 
-def wire(config: Topology, routing: Routing, machine: Machine) -> Wiring:
+def as_dragonfly(config: Topology) -> DragonflyConfig | None:
+    """Return the dragonfly with the routers and cables of a machine; None if Merlin has none with its bandwidths."""
+    if is_built_by(config, DragonflyConfig):
+        assert isinstance(config, DragonflyConfig)
+        return config
+    if not is_built_by(config, PercsConfig):
+        return None
+    assert isinstance(config, PercsConfig)
+    if config.supernodes == 1 or config.bandwidth.local_Bps != config.bandwidth.remote_Bps:
+        return None
+    sizes: dict[str, Any] = {
+        "groups": config.supernodes,
+        "routers_per_group": config.hubs_per_supernode,
+        "nodes_per_router": config.nodes_per_router,
+        "links_per_group_pair": config.links_per_supernode_pair,
+        "arrangement": config.arrangement,
+    }
+    # Without validation: circulant needs an even number of global ports per router of a dragonfly only.
+    return DragonflyConfig.model_construct(**sizes)
+
+
+def wire(config: DragonflyConfig, routing: Routing, machine: Machine) -> Wiring:
     """Wire a dragonfly of any arrangement."""
-    assert isinstance(config, DragonflyConfig)
     check_routing(routing, ALGORITHMS, "SST's dragonfly")
     nodes, others, globals_ = config.nodes_per_router, config.routers_per_group - 1, config.global_ports_per_router
     return Wiring(
