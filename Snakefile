@@ -26,8 +26,8 @@ except ImportError:
 from fabricstudy.core.checkout import checkout
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.bundled_files import import_from_clone, prepend_environment_path
-from fabricstudy.machine.definitions import FILES as MACHINE_FILES
-from fabricstudy.study.plan_file import FILES as PLAN_FILES
+from fabricstudy.machine.definitions import MACHINE_FILES
+from fabricstudy.study.plan_file import PLAN_FILES
 from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
