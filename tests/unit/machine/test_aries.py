@@ -129,6 +129,16 @@ def test_hops_are_those_of_networkx(shape: tuple[Any, ...]) -> None:
     assert summary.diameter == max(hops) and summary.mean_hops == pytest.approx(np.mean(hops))
 
 
+@pytest.mark.parametrize("shape", [*SMALL, (15, 6, 16, 6), (9, 6, 16, 12)])
+def test_typical_hops_are_near_the_mean_distance_of_networkx(shape: tuple[Any, ...]) -> None:
+    """The last two are Edison and Theta; a group alone is exact."""
+    config = small(*shape)
+    machine = config.build()
+    graph = nx.Graph(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
+    mean = nx.average_shortest_path_length(graph) * (1 - 1 / machine.routers)
+    assert config.typical_hops == pytest.approx(mean, rel=1e-9 if config.groups == 1 else 0.1)
+
+
 @pytest.mark.parametrize("shape", SMALL)
 def test_minimal_paths_hold_one_global_hop_and_two_hops_per_group_at_most(shape: tuple[Any, ...]) -> None:
     config = small(*shape)
