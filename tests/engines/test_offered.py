@@ -9,11 +9,13 @@ import pytest
 
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.definitions import built
-from fabricstudy.engine.offered_traffic import SteadyAttempt
-from fabricstudy.engine.point import Point
+from fabricstudy.engine.offered_traffic import OfferedRuns
+from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import write_inputs
 from fabricstudy.engine.steady_state import SteadyRun
+from fabricstudy.engine.validity import input_digest
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2}
 TORUS = {"kind": "torus", "shape": [8, 8]}
@@ -55,7 +57,7 @@ def run_of(point: Point, folder: Path, load: float) -> SteadyRun:
     assert point.offered is not None
     destinations = point.offered.destinations(analysed.machine, point.seed)
     engine: Any = engine_named("caminos")
-    return SteadyAttempt(point, engine, analysed.machine, destinations, Limits(), folder, {}).run(load)
+    return OfferedRuns(point, engine, analysed.machine, destinations, Limits(), folder, {}, None).at(load)
 
 
 @pytest.mark.parametrize(
@@ -178,3 +180,12 @@ def test_a_load_beyond_the_hot_node_is_refused_by_the_network(tmp_path: Path) ->
     row = row_of(point_of(DRAGONFLY, "minimal", spot, 0.2, measured=4000), tmp_path)
     assert row["saturation_bound"] == pytest.approx(1 / (71 * 0.05 + 0.95))
     assert row["latency_p99_ns"] > 2 * row["latency_p50_ns"]
+
+
+@pytest.mark.parametrize("load", [0.4, "saturation"])
+def test_the_written_input_is_that_of_the_first_run(load: Any, tmp_path: Path) -> None:
+    point = point_of(DRAGONFLY, "minimal", "uniform", load, warmup=50, measured=200, batches=8)
+    command = write_inputs(PlannedPoint("p0", "m0", point), tmp_path / "input")
+    machine, engine = built(point.machine).machine, engine_named("caminos")
+    digest = input_digest(tmp_path / "input", command, machine, [], engine.scale(point, machine))
+    assert digest == record_of(point, tmp_path / "run")["runs"][0]["input"]

@@ -247,8 +247,12 @@ WORKLOADS = (
         ("workload", "simulate", *TABLE),
         new="if of_edges else 2.0)",
     ),
-    # No experiment of the study offers traffic.
-    known("uniform traffic", "workload/traffic/uniform.py", "@register\nclass Uniform("),
+    Mutation(
+        "uniform traffic",
+        "workload/traffic/uniform.py",
+        "np.zeros(machine.nodes, dtype=np.int64)",
+        "np.ones(machine.nodes, dtype=np.int64)",
+    ),
     known(
         "random mapping",
         "workload/mapping/random.py",

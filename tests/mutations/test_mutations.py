@@ -147,7 +147,7 @@ def simulated_in_vain(before: Path, after: Path, reads: tuple[str, ...]) -> list
         if new[name]["engine"] not in (*reads, "analysis")
         # The time that it took tells one simulation from another.
         and new[name]["overhead_cpu_s"] != old[name]["overhead_cpu_s"]
-        and new[name]["input"] == old[name]["input"]
+        and all(new[name].get(part) == old[name].get(part) for part in ("input", "runs"))
     ]
 
 

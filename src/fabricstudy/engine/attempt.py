@@ -16,7 +16,7 @@ from fabricstudy.workload.placing import generate_messages
 from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
-from .offered_traffic import attempt_offered
+from .offered_traffic import RUN_FILES, attempt_offered
 from .outcome import ARRAYS, store_result
 from .parallel import ParallelEngine
 from .point import Point
@@ -133,9 +133,9 @@ def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
 
 def strip(folder: Path, status: str) -> None:
     """Remove the files of a run, except for its arrays or, if it failed, the ends of its outputs."""
-    retained = set(ARRAYS) if status == "done" else {"stdout", "stderr", TRACEBACK_FILE}
+    retained = (*ARRAYS, RUN_FILES) if status == "done" else ("stdout", "stderr", TRACEBACK_FILE)
     for path in folder.iterdir():
-        if path.is_dir() or path.name not in retained:
+        if path.is_dir() or not any(map(path.match, retained)):
             remove(path)
         elif status != "done":
             path.write_bytes(path.read_bytes()[-MAX_FAILURE_LOG_BYTES:])

@@ -1,10 +1,12 @@
 """One attempt at a point with offered traffic: a run at its load, or a search for the saturation load."""
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fabricstudy.core.files import remove
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.saturation import SaturationBound, offered_rates, saturation_bound, zero_load_ns
@@ -18,17 +20,31 @@ from .limits import run_program
 from .outcome import LINKS
 from .point import Point
 from .settings import Limits
-from .steady_state import SteadyRun, state_of, statistics
+from .steady_state import SteadyRun, load_run, save_run, state_of, statistics
 from .validity import input_digest
 
 FIRST_FACTORS = (1.02, 0.92)
 """Loads over the saturation bound between which the saturation load mostly is: the first two of a search."""
 
+RUN_FILES = "run-*.npz"
+"""What each run of a point counted, in the order of `runs` in its record."""
+
 
 def attempt_offered(
-    point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits, folder: Path, record: Record
+    point: Point,
+    engine: Engine,
+    analysed: AnalysedMachine,
+    limits: Limits,
+    folder: Path,
+    record: Record,
+    stored: Mapping[str, Path] | None = None,
 ) -> None:
     """Run the traffic of a point, and write its row of the table `latency` to `record`.
+
+    Parameters
+    ----------
+    stored : mapping, optional
+        Files of stored runs by the digest of their input, to be read in place of simulations.
 
     Raises
     ------
@@ -36,10 +52,12 @@ def attempt_offered(
         If a limit was reached.
     EngineFailure
         If a run failed.
+    KeyError
+        If a run is not among those that are stored.
     """
     assert point.offered is not None
     machine, offered = analysed.machine, point.offered
-    record |= engine.derived(point, machine)
+    record |= {"jobs": [], "sharing": {}} | engine.derived(point, machine)
     destinations = offered.destinations(machine, point.seed)
     rates = offered_rates(machine, *destinations)
     routing = None if takes_other_paths(engine.caveats, point) else point.routing
@@ -57,8 +75,9 @@ def attempt_offered(
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row
         return
-    attempt = SteadyAttempt(point, engine, machine, destinations, limits, folder, record)
-    run = attempt.saturation(bound) if offered.load == SATURATION else attempt.run(float(offered.load))
+    runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored)
+    run = _saturation(runs, offered.tolerance, bound) if offered.load == SATURATION else runs.at(float(offered.load))
+    runs.save()
     row |= statistics(run, rates.injection)
     if offered.load == SATURATION:
         # Messages are drawn at random, so that what was offered differs from what was asked for.
@@ -70,8 +89,20 @@ def attempt_offered(
         record["latency"]["link_max"] = float(busy.max(initial=0.0))
 
 
-class SteadyAttempt:
-    """Runs of the traffic of one point in a folder."""
+def prepare_offered(point: Point, engine: OfferedEngine, analysed: AnalysedMachine, folder: Path) -> list[str]:
+    """Write the input of the first run of a point to the empty `folder`, and return the command."""
+    assert point.offered is not None
+    machine, load = analysed.machine, point.offered.load
+    destinations = point.offered.destinations(machine, point.seed)
+    if load == SATURATION:
+        routing = None if takes_other_paths(engine.caveats, point) else point.routing
+        rates = offered_rates(machine, *destinations)
+        load = next(_first_loads(saturation_bound(machine, rates, routing, analysed.cut_side)))
+    return engine.prepare_offered(folder, point, machine, destinations, float(load))
+
+
+class OfferedRuns:
+    """Runs of the traffic of one point in a folder, each at one load."""
 
     def __init__(
         self,
@@ -82,40 +113,66 @@ class SteadyAttempt:
         limits: Limits,
         folder: Path,
         record: Record,
+        stored: Mapping[str, Path] | None,
     ) -> None:
         self._point, self._engine, self._machine, self._destinations = point, engine, machine, destinations
-        self._limits, self._folder, self._record = limits, folder, record
+        self._limits, self._folder, self._record, self._stored = limits, folder, record, stored
+        self._runs: list[SteadyRun] = []
+        record["runs"] = []
 
-    def run(self, load: float) -> SteadyRun:
-        """Run the traffic at one load."""
+    def at(self, load: float) -> SteadyRun:
+        """Return the run at a load."""
+        for path in self._folder.iterdir():
+            remove(path)  # the output of the run before is no input
         command = self._engine.prepare_offered(self._folder, self._point, self._machine, self._destinations, load)
         scale = self._engine.scale(self._point, self._machine)
-        self._record.setdefault("input", input_digest(self._folder, command, self._machine, [], scale))
-        exit_code = run_program(command, self._folder, self._limits, self._record)
-        return self._engine.read_offered(self._folder, exit_code, self._point, self._machine)
+        digest = input_digest(self._folder, command, self._machine, [], scale)
+        if self._stored is None:
+            exit_code = run_program(command, self._folder, self._limits, self._record)
+            run = self._engine.read_offered(self._folder, exit_code, self._point, self._machine)
+        else:
+            run = load_run(self._stored[digest])
+        self._record["runs"].append({"load": load, "input": digest})
+        self._runs.append(run)
+        return run
 
-    def saturation(self, bound: SaturationBound) -> SteadyRun:
-        """Return the run at the highest load that is sustained, to the tolerance of the study.
+    def save(self) -> None:
+        """Write what each run counted to the folder."""
+        for number, run in enumerate(self._runs):
+            save_run(run, self._folder / RUN_FILES.replace("*", str(number)))
 
-        Bisection; the first two loads are near the bound.
-        """
-        assert self._point.offered is not None
-        tolerance = self._point.offered.tolerance
-        low, high, best = 0.0, 1.0, None
-        first = [load for factor in FIRST_FACTORS if 0.0 < (load := bound.load * factor) < 1.0]
-        if bound.load * FIRST_FACTORS[0] >= 1.0:
-            first.insert(0, 1.0)
-        while high - low > tolerance * min(1.0, bound.load) or first:
-            load = first.pop(0) if first else (low + high) / 2
-            if not low < load <= high:
-                continue
-            run = self.run(load)
-            if state_of(run) == "saturated":
-                high = load
-            else:
-                low, best = load, run
-                if load == high:
-                    break
-        if best is None:
-            raise EngineFailure(f"no load from {high:.3g} on is sustained; measure longer, or lower the tolerance")
-        return best
+
+def stored_runs(folder: Path, record: Record) -> dict[str, Path]:
+    """Return the files of the runs of a stored point by the digest of their input."""
+    return {
+        run["input"]: folder / RUN_FILES.replace("*", str(number)) for number, run in enumerate(record.get("runs", []))
+    }
+
+
+def _first_loads(bound: SaturationBound) -> Iterator[float]:
+    if bound.load * FIRST_FACTORS[0] >= 1.0:
+        yield 1.0
+    yield from (load for factor in FIRST_FACTORS if 0.0 < (load := bound.load * factor) < 1.0)
+
+
+def _saturation(runs: OfferedRuns, tolerance: float, bound: SaturationBound) -> SteadyRun:
+    """Return the run at the highest load that is sustained, to the tolerance of the study.
+
+    Bisection; the first loads are near the bound.
+    """
+    low, high, best = 0.0, 1.0, None
+    first = list(_first_loads(bound))
+    while high - low > tolerance * min(1.0, bound.load) or first:
+        load = first.pop(0) if first else (low + high) / 2
+        if not low < load <= high:
+            continue
+        run = runs.at(load)
+        if state_of(run) == "saturated":
+            high = load
+        else:
+            low, best = load, run
+            if load == high:
+                break
+    if best is None:
+        raise EngineFailure(f"no load from {high:.3g} on is sustained; measure longer, or lower the tolerance")
+    return best

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
@@ -14,6 +15,7 @@ from .attempt import attempt_point, check_supported, prepare, strip
 from .contract import Engine
 from .definitions import AnalysedMachine
 from .limits import NotDone
+from .offered_traffic import attempt_offered, stored_runs
 from .outcome import ARRAYS, TIMES
 from .point import PlannedPoint, id_of
 from .records import describe_links
@@ -108,25 +110,22 @@ def _checked(
 
     The same input and the same program give the same result.
     """
-    if planned.point.offered is not None:
-        return None  # its row was computed from output that is not stored
     folder = store.folder(planned.point_id)
     fresh: Record = {name: stored[name] for name in ("background_ns",) if name in stored}
     with store.workspace(planned.point_id) as work:
         try:
             check_supported(planned.point, engine, analysed.machine)
-            command = prepare(planned.point, engine, analysed, work, fresh)[1]
+            if planned.point.offered is None:
+                command = prepare(planned.point, engine, analysed, work, fresh)[1]
+                # Without a program the result is computed by this code.
+                if command is None or fresh["input"] != stored["input"]:
+                    return None
+                _copy_result(folder, stored, work, fresh)
+            else:
+                attempt_offered(planned.point, engine, analysed, Limits(), work, fresh, stored_runs(folder, stored))
         except (WorkloadError, NotDone):
             return None
-        # Without a program the result is computed by this code.
-        if command is None or fresh["input"] != stored["input"]:
-            return None
-        for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
-            job |= {name: before[name] for name in TIMES if name in before}
         strip(work, "done")
-        for name in ARRAYS:
-            if (folder / name).exists():
-                shutil.copy2(folder / name, work / name)
         describe_links(work, analysed.machine, fresh)
         # The times are those of the record's program, which may not be installed here.
         made_by = replace(fingerprint(planned.point), program=stored["fingerprint"].split("-", 2)[2])
@@ -134,6 +133,15 @@ def _checked(
         record = of_run | fresh | {"fingerprint": str(made_by)}
         store.keep(work, record)
     return record
+
+
+def _copy_result(folder: Path, stored: Record, work: Path, fresh: Record) -> None:
+    """Copy what only the engine knows of jobs from a stored entry to a new one."""
+    for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
+        job |= {name: before[name] for name in TIMES if name in before}
+    for name in ARRAYS:
+        if (folder / name).exists():
+            shutil.copy2(folder / name, work / name)
 
 
 def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:

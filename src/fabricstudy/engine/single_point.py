@@ -9,9 +9,10 @@ from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
 from .attempt import attempt_point, check_supported, prepare
-from .contract import Engine, EngineFailure
+from .contract import Engine, EngineFailure, OfferedEngine
 from .definitions import built
 from .limits import NotDone
+from .offered_traffic import prepare_offered
 from .parallel import at_most, usable_cores
 from .point import PlannedPoint
 from .registry import engine_named
@@ -31,6 +32,8 @@ def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
     analysed = built(planned.point.machine)
     try:
         check_supported(planned.point, engine, analysed.machine)
+        if isinstance(engine, OfferedEngine) and planned.point.offered is not None:
+            return prepare_offered(planned.point, engine, analysed, folder)
         return prepare(planned.point, engine, analysed, folder, {})[1]
     except (NotDone, EngineFailure) as error:
         raise FabricstudyError(f"{planned.point_id}: {engine.name} cannot run it: {error}", "invalid-value") from None

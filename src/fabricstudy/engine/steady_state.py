@@ -7,6 +7,7 @@ are joined two by two.
 
 from dataclasses import dataclass
 from math import inf, sqrt
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -71,6 +72,25 @@ class SteadyRun:
     """Packets by number of hops."""
     link_bytes: Floats | None = None
     """Bytes that crossed each directed link in the window; float64 [links]."""
+
+
+def save_run(run: SteadyRun, path: Path) -> None:
+    """Write a run to an npz file."""
+    arrays = {name: value for name, value in vars(run).items() if value is not None and name != "histogram"}
+    if run.histogram is not None:
+        arrays["histogram_ns"], arrays["histogram_messages"] = run.histogram
+    np.savez_compressed(path, **arrays)
+
+
+def load_run(path: Path) -> SteadyRun:
+    """Return the run of a file written by `save_run`."""
+    with np.load(path) as stored:
+        values: dict[str, Any] = {name: stored[name] if stored[name].ndim else stored[name].item() for name in stored}
+    if "histogram_ns" in values:
+        values["histogram"] = (values.pop("histogram_ns"), values.pop("histogram_messages"))
+    if "backlog" in values:
+        values["backlog"] = tuple(values["backlog"].tolist())
+    return SteadyRun(**values)
 
 
 def state_of(run: SteadyRun) -> State:

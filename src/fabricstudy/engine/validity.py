@@ -94,7 +94,7 @@ def validity(record: Record | None, point: Point) -> Validity:
         return Validity.VALID
     made, now = _parsed(record.get("fingerprint")), fingerprint(point)
     same_program = made is not None and now.program in ("", made.program)
-    same_reading = made is not None and made.reading == now.reading and record.get("input") is not None
+    same_reading = made is not None and made.reading == now.reading and bool({"input", "runs"} & record.keys())
     return Validity.UNCHECKED if same_program and same_reading else Validity.INVALID
 
 

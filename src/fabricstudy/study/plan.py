@@ -192,6 +192,9 @@ class _SectionCache:
     def of(self, tree: dict[str, Any]) -> Sections:
         """Check all parts of a point, and that they fit together."""
         network, offered = tree.get("network"), tree.get("offered")
+        if offered is not None and tree.get("jobs"):
+            remedy = "a point has either; write jobs: [] next to offered in `set`, or offered: null next to jobs"
+            raise ConfigError("both offered traffic and jobs", remedy, ("offered",), code="conflicting-keys")
         sections = Sections(
             self._section("machine", tree.get("machine"), ("machine",)),
             self._section("routing", tree.get("routing"), ("routing",)),

@@ -462,6 +462,48 @@ def test_whatever_else_differs_is_simulated_again(
     assert done_by(*stored)["status"] == "done" and runs == ["run"]
 
 
+@pytest.fixture(params=[0.4, "saturation"])
+def stored_offered(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[PlannedPoint, Store]:
+    """A finished point of offered traffic, at one load or with a search, and its store."""
+    offered = {"traffic": "uniform", "load": request.param, "warmup": 50, "measured": 200, "batches": 8}
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "offered": offered, "engine": "caminos", "seed": 1}
+    of_traffic = Point.model_validate(parts)
+    planned, store = (
+        PlannedPoint(point_id(of_traffic), machine_id(of_traffic.machine), of_traffic),
+        point_store(tmp_path),
+    )
+    assert done_by(planned, store)["status"] == "done"
+    return planned, store
+
+
+def test_offered_traffic_with_the_same_input_is_computed_from_its_stored_runs(
+    stored_offered: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned, _ = stored_offered
+    before = done_by(*stored_offered)
+    row = {**before["latency"], "latency_mean_ns": -1.0, "state": "steady", "link_max": -1.0}
+    edit(*stored_offered, fingerprint=with_mark(planned, 0, "0" * 12), latency=row, host="elsewhere")
+    runs = runs_of(monkeypatch)
+    after = done_by(*stored_offered)
+    assert not runs and after["fingerprint"] == str(fingerprint(planned.point))
+    assert after == before | {"fingerprint": after["fingerprint"], "host": "elsewhere"}
+    assert len(after["runs"]) > (planned.point.offered.load == "saturation")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("change", ["input", "file"])
+def test_offered_traffic_with_another_input_is_simulated_again(
+    stored_offered: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    planned, store = stored_offered
+    before = done_by(*stored_offered)["runs"]
+    changed = [*before[:-1], before[-1] | {"input": "other"}] if change == "input" else before
+    edit(*stored_offered, fingerprint=with_mark(planned, 0, "0" * 12), runs=changed)
+    if change == "file":
+        os.truncate(store.folder(planned.point_id) / "run-0.npz", 20)
+    runs = runs_of(monkeypatch)
+    assert done_by(*stored_offered)["runs"] == before and runs == ["run"]
+
+
 @pytest.mark.parametrize("damage", ["links", "raises"])
 def test_a_record_that_cannot_be_checked_is_simulated_again(
     stored: tuple[PlannedPoint, Store], monkeypatch: pytest.MonkeyPatch, damage: str

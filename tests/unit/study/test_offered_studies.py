@@ -40,6 +40,31 @@ def test_ids_do_not_depend_on_how_a_study_writes_the_traffic() -> None:
     assert plan(validate_study(written)).points.keys() == plan(validate_study(STUDY)).points.keys()
 
 
+JOBS = [{"share": 1, "pattern": {"kind": "ring", "message": "1 kB"}}]
+
+
+def test_an_experiment_replaces_jobs_by_offered_traffic_only_explicitly() -> None:
+    offered = {"traffic": "uniform", "load": 0.3}
+    experiments: dict[str, Any] = {"jobs": {}, "load": {"set": {"offered": offered, "jobs": []}}}
+    written = changed(offered=None, jobs=JOBS, sweep=None, experiments=experiments)
+    points = [planned.point for planned in plan(validate_study(written)).points.values()]
+    assert [(len(point.jobs), point.offered is None) for point in points] == [(1, True), (0, False)]
+    experiments = {"load": {}, "jobs": {"set": {"offered": None, "jobs": JOBS}}}
+    points = [
+        planned.point for planned in plan(validate_study(changed(sweep=None, experiments=experiments))).points.values()
+    ]
+    assert [(len(point.jobs), point.offered is None) for point in points] == [(0, False), (1, True)]
+
+
+@pytest.mark.parametrize("base", [{"jobs": JOBS, "offered": None}, {}])
+def test_an_experiment_with_both_jobs_and_offered_traffic_is_refused(base: dict[str, Any]) -> None:
+    added = {"offered": {"traffic": "uniform", "load": 0.3}} if base else {"jobs": JOBS}
+    where = "experiments.both.set.offered" if base else "offered"
+    with pytest.raises(StudyError) as caught:
+        plan(validate_study(changed(sweep=None, experiments={"both": {"set": added}}, **base)))
+    assert (caught.value.code, caught.value.path) == ("conflicting-keys", where)
+
+
 @pytest.mark.parametrize(
     ("parts", "path", "code"),
     [
@@ -89,9 +114,8 @@ def test_mistakes_are_named(parts: dict[str, Any], path: str, code: str) -> None
 
 
 def test_a_table_of_latencies_needs_offered_traffic() -> None:
-    jobs = [{"share": 1, "pattern": {"kind": "ring", "message": "1 kB"}}]
     sweep = {"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
     figures = [{"id": "a", "title": "a", "kind": "load-latency"}]
     with pytest.raises(StudyError) as wrong:
-        plan(validate_study(changed(offered=None, jobs=jobs, sweep=sweep, figures=figures)))
+        plan(validate_study(changed(offered=None, jobs=JOBS, sweep=sweep, figures=figures)))
     assert (wrong.value.path, wrong.value.code) == ("figures.0.table", "conflicting-keys")
