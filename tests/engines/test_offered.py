@@ -174,6 +174,12 @@ def test_flow_has_no_latency_under_load(tmp_path: Path) -> None:
     assert record["status"] == "unsupported"
 
 
+def test_neighbours_need_adjacent_routers_with_nodes(tmp_path: Path) -> None:
+    tree = {"kind": "fat-tree", "radix": 4}
+    record = record_of(point_of(tree, "minimal", "neighbours", 0.5, engine="analysis"), tmp_path)
+    assert record["status"] == "unsupported" and "neighbour" in record["reason"]
+
+
 def test_a_load_beyond_the_hot_node_is_refused_by_the_network(tmp_path: Path) -> None:
     """The mean hides a hot spot; the 99th percentile does not."""
     spot = {"kind": "hot-spot", "share": 0.05}

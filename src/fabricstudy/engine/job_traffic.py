@@ -81,7 +81,7 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
     return tuple(traffic)
 
 
-SEARCH_RUNS = 6
+SEARCH_RUNS = 4
 """Typical number of runs of a search for the saturation load, at loads close to it."""
 
 TYPICAL_SATURATION = 0.6

@@ -1,6 +1,7 @@
 """One attempt at a point with offered traffic: a run at its load, or a search for the saturation load."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from .settings import Limits
 from .steady_state import SteadyRun, load_run, save_run, state_of, statistics
 from .validity import input_digest
 
-FIRST_FACTORS = (1.02, 0.92)
-"""Loads over the saturation bound between which the saturation load mostly is: the first two of a search."""
+FIRST_FACTOR = 1.02
+"""First load of a search, over the saturation bound."""
 
 RUN_FILES = "run-*.npz"
 """What each run of a point counted, in the order of `runs` in its record."""
@@ -76,7 +77,11 @@ def attempt_offered(
         record["latency"] = row
         return
     runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored)
-    run = _saturation(runs, offered.tolerance, bound) if offered.load == SATURATION else runs.at(float(offered.load))
+    run = (
+        search_saturation(runs, offered.tolerance, bound)
+        if offered.load == SATURATION
+        else runs.at(float(offered.load))
+    )
     runs.save()
     row |= statistics(run, rates.injection)
     if offered.load == SATURATION:
@@ -97,7 +102,7 @@ def prepare_offered(point: Point, engine: OfferedEngine, analysed: AnalysedMachi
     if load == SATURATION:
         routing = None if takes_other_paths(engine.caveats, point) else point.routing
         rates = offered_rates(machine, *destinations)
-        load = next(_first_loads(saturation_bound(machine, rates, routing, analysed.cut_side)))
+        load = _first_load(saturation_bound(machine, rates, routing, analysed.cut_side))
     return engine.prepare_offered(folder, point, machine, destinations, float(load))
 
 
@@ -149,30 +154,31 @@ def stored_runs(folder: Path, record: Record) -> dict[str, Path]:
     }
 
 
-def _first_loads(bound: SaturationBound) -> Iterator[float]:
-    if bound.load * FIRST_FACTORS[0] >= 1.0:
-        yield 1.0
-    yield from (load for factor in FIRST_FACTORS if 0.0 < (load := bound.load * factor) < 1.0)
+def _first_load(bound: SaturationBound) -> float:
+    return min(1.0, bound.load * FIRST_FACTOR)
 
 
-def _saturation(runs: OfferedRuns, tolerance: float, bound: SaturationBound) -> SteadyRun:
+def search_saturation(runs: OfferedRuns, tolerance: float, bound: SaturationBound) -> SteadyRun:
     """Return the run at the highest load that is sustained, to the tolerance of the study.
 
-    Bisection; the first loads are near the bound.
+    The search begins above the bound. After a saturated run it tries the load that this run carried, and lower ones by
+    a step that doubles; after the first sustained run the next load by the resolution; otherwise it bisects.
     """
-    low, high, best = 0.0, 1.0, None
-    first = list(_first_loads(bound))
-    while high - low > tolerance * min(1.0, bound.load) or first:
-        load = first.pop(0) if first else (low + high) / 2
-        if not low < load <= high:
-            continue
+    resolution = tolerance * min(1.0, bound.load)
+    low, high, best, load = 0.0, 1.0, None, _first_load(bound)
+    first_step = step = 0.99 * resolution
+    while high - low > resolution:
         run = runs.at(load)
         if state_of(run) == "saturated":
             high = load
+            guess = min(load * float(run.node_arrived.sum() / run.node_created.sum()), load - step)
+            step *= 2
         else:
-            low, best = load, run
+            guess = inf if best is not None and step == first_step else min(1.0, load + first_step)
+            low, best, step = load, run, first_step
             if load == high:
                 break
+        load = guess if low < guess <= high else (low + high) / 2
     if best is None:
         raise EngineFailure(f"no load from {high:.3g} on is sustained; measure longer, or lower the tolerance")
     return best

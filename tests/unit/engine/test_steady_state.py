@@ -1,8 +1,12 @@
 """Statistics of offered traffic, against queueing theory and hand counts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from fabricstudy.engine import offered_traffic
+from fabricstudy.engine.offered_traffic import search_saturation
 from fabricstudy.engine.steady_state import (
     SteadyRun,
     half_width,
@@ -94,3 +98,23 @@ def test_hand_counts() -> None:
     assert half_width(np.array([1.0, 3.0])) == pytest.approx(12.706, rel=1e-4)
     assert jain_index(np.array([3.0, 1.0])) == pytest.approx(16 / 20)
     assert percentile((np.array([1.0, 2.0]), np.array([900, 100])), 0.9) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("capacity", "bound", "carried", "runs"),
+    [(0.5, 0.51, 1, 3), (0.36, 0.51, 1.1, 7), (0.36, 0.51, 0.8, 6), (1, 1, 1, 1), (0.51, 0.5, 1, 2), (0.2, 0.9, 2, 11)],
+)
+def test_the_search_for_the_saturation_load_needs_few_runs(
+    monkeypatch: pytest.MonkeyPatch, capacity: float, bound: float, carried: float, runs: int
+) -> None:
+    """A network that carries `capacity`, and beyond it this times `carried`."""
+    tried: list[float] = []
+
+    def at(load: float) -> SimpleNamespace:
+        tried.append(load)
+        arrived = load if load <= capacity else min(load, capacity * carried)
+        return SimpleNamespace(load=load, node_arrived=np.array([arrived]), node_created=np.array([load]))
+
+    monkeypatch.setattr(offered_traffic, "state_of", lambda run: "saturated" if run.load > capacity else "steady")
+    found = search_saturation(SimpleNamespace(at=at), 0.02, SimpleNamespace(load=bound))  # type: ignore[arg-type]
+    assert capacity - 0.02 * bound <= found.load <= capacity and len(tried) <= runs  # type: ignore[attr-defined]

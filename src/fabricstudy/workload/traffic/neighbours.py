@@ -6,6 +6,7 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import WorkloadError
 
 from .base import Destinations, Traffic
 
@@ -18,7 +19,9 @@ class Neighbours(Traffic):
 
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         pairs = np.unique(np.stack([machine.link_tail, machine.link_head], axis=1), axis=0)
-        pairs = pairs[machine.nodes_of_router[pairs[:, 1]] > 0].astype(np.int64)
+        pairs = pairs[np.all(machine.nodes_of_router[pairs] > 0, axis=1)].astype(np.int64)
+        if not len(pairs):
+            raise WorkloadError("no two routers with nodes are joined by a cable, so that no node has a neighbour")
         adjacent = np.bincount(pairs[:, 0], minlength=machine.routers)
         order = np.argsort(machine.node_router, kind="stable")
         on_router = np.bincount(machine.node_router, minlength=machine.routers)

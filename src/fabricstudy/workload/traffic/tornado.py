@@ -9,6 +9,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import WorkloadError
 
 from .base import Destinations, Traffic, one_each
 
@@ -49,13 +50,13 @@ class Tornado(Traffic):
 def to_routers(machine: Machine, goal: np.ndarray) -> np.ndarray:
     """Return the destination of each node, for the destination of each router; nodes keep their position on a router.
 
-    Raises ValueError if a router has fewer nodes than one that sends to it.
+    Raises WorkloadError if a router has fewer nodes than one that sends to it.
     """
     order = np.argsort(machine.node_router, kind="stable")
     first = np.searchsorted(machine.node_router[order], np.arange(machine.routers))
     position = np.empty(machine.nodes, dtype=np.int64)
     position[order] = np.arange(machine.nodes) - first[machine.node_router[order]]
     if np.any(position >= machine.nodes_of_router[goal[machine.node_router]]):
-        raise ValueError("the routers of the grid have different numbers of nodes")
+        raise WorkloadError("the routers of the grid have different numbers of nodes")
     destination: np.ndarray = order[first[goal[machine.node_router]] + position]
     return destination
