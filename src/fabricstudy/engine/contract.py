@@ -123,6 +123,13 @@ class Engine(Protocol):
 class OfferedEngine(Engine, Protocol):
     """An engine that runs offered traffic."""
 
+    reading_offered: str
+    """As `reading`, for offered traffic."""
+
+    def offered_program(self) -> str | None:
+        """As `program`, for offered traffic."""
+        ...
+
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy.typing as npt
 
@@ -17,7 +17,7 @@ from fabricstudy.core.store import FINAL, Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from .contract import Engine
+from .contract import Engine, OfferedEngine
 from .point import Point
 from .registry import engine_named
 
@@ -57,14 +57,21 @@ class Fingerprint:
 
 def fingerprint(point: Point) -> Fingerprint:
     """Return the fingerprint of a result of `point` by the current code and program."""
-    return Fingerprint(*_code_of(point), engine_named(point.engine.kind).program() or "")
+    engine = engine_named(point.engine.kind)
+    program = engine.offered_program() if _is_offered(engine, point) else engine.program()
+    return Fingerprint(*_code_of(point), program or "")
+
+
+def _is_offered(engine: Engine, point: Point) -> TypeGuard[OfferedEngine]:
+    return point.offered is not None and isinstance(engine, OfferedEngine)
 
 
 def _code_of(point: Point) -> tuple[str, str]:
     """Return the fields `code` and `reading` of the fingerprint."""
     engine = engine_named(point.engine.kind)
     kinds = {type(kind).__module__ for kind in [engine, *kinds_within(point)]}
-    return _code(frozenset(kinds), engine.sources()), _reading(type(engine), engine.reading)
+    reading = engine.reading_offered if _is_offered(engine, point) else engine.reading
+    return _code(frozenset(kinds), engine.sources()), _reading(type(engine), reading)
 
 
 @cache

@@ -29,7 +29,7 @@ from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.simulate import OF_STORE, simulate
-from fabricstudy.engine.validity import Validity, fingerprint, input_digest, validity
+from fabricstudy.engine.validity import Validity, _reading, fingerprint, input_digest, validity
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.placing import place
@@ -632,3 +632,40 @@ def test_preparing_twice_gives_the_same_input(engine: str, tmp_path: Path) -> No
 
 def test_the_package_is_the_one_under_test() -> None:
     assert Path(fabricstudy.__file__).parent == PACKAGE
+
+
+@pytest.mark.parametrize(("engine", "reader"), [("caminos", "result"), ("sst", "offered"), ("codes", "offered")])
+def test_results_of_offered_traffic_depend_on_its_reader(
+    monkeypatch: pytest.MonkeyPatch, engine: str, reader: str
+) -> None:
+    read: list[set[str]] = []
+
+    def digest(modules: set[str]) -> str:
+        read.append(modules)
+        return "0" * 12
+
+    monkeypatch.setattr(sys.modules["fabricstudy.engine.validity"], "digest_of", digest)
+    _reading.cache_clear()
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "engine": engine, "seed": 1}
+    fingerprint(Point.model_validate({**parts, "offered": {"traffic": "uniform", "load": 0.5}}))
+    _reading.cache_clear()
+    assert f"{OURS}.engine.{engine}.{reader}" in read[-1]
+
+
+def test_offered_traffic_on_codes_depends_on_its_synthetic_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def written(name: str, text: str) -> None:
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "engine": "codes", "seed": 1}
+    offered = Point.model_validate({**parts, "offered": {"traffic": "uniform", "load": 0.5}})
+    jobs = Point.model_validate({**parts, "jobs": [{"share": 1, "pattern": {"kind": "ring", "message": "1 kB"}}]})
+    monkeypatch.setenv("PATH", str(tmp_path))
+    written("model-net-mpi-replay", "#!/bin/sh\n")
+    written("model-net-synthetic-dragonfly-all", "#!/bin/sh\n")
+    before = fingerprint(offered), fingerprint(jobs)
+    written("model-net-synthetic-dragonfly-all", "#!/bin/sh\nexit 1\n")
+    after = fingerprint(offered), fingerprint(jobs)
+    assert after[0] != before[0] and after[1] == before[1]

@@ -40,6 +40,7 @@ class Caminos(BundledEngine):
     name = "caminos"
     title = "CAMINOS"
     reading = read_result.__module__
+    reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
 
@@ -83,6 +84,10 @@ class Caminos(BundledEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Read and validate the result."""
         return read_result(folder, point, machine, jobs)
+
+    def offered_program(self) -> str | None:
+        """Return the identity of the front end, which also runs offered traffic."""
+        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float

@@ -23,7 +23,7 @@ from ..point import Point
 from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
-from . import ranks
+from . import offered, ranks
 from .caveats import CAVEATS
 from .cost import objects, work
 from .files import (
@@ -83,6 +83,7 @@ class Codes(ProgramEngine):
     name = "codes"
     title = "CODES"
     reading = read_result.__module__
+    reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
     cost_of_sharing = 1.8
@@ -159,6 +160,11 @@ class Codes(ProgramEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links."""
         return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
+
+    def offered_program(self) -> str | None:
+        """Return a digest of the synthetic program and its libraries."""
+        program = shutil.which(offered.PROGRAM)
+        return None if program is None else _digest(program)
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float

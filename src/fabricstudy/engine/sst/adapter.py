@@ -35,6 +35,7 @@ class Sst(ProgramEngine):
     name = "sst"
     title = "SST"
     reading = read_result.__module__
+    reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
     cost_of_sharing = 1.2
@@ -102,6 +103,10 @@ class Sst(ProgramEngine):
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         """Return the flit."""
         return flit_bytes(point)
+
+    def offered_program(self) -> str | None:
+        """Return the identity of SST, which also runs offered traffic."""
+        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
