@@ -94,6 +94,20 @@ class AriesConfig(GroupTopology):
         local = self.groups * chassis * blades * (blades - 1 + columns) // 2
         return local + 2 * CABLE_LINKS * comb(self.groups, 2) * self.cables_per_group_pair
 
+    @property
+    def typical_hops(self) -> float:
+        """Approximate mean hops between routers, equal ones included, by the best of the links between two groups.
+
+        The two routers of each link are taken as random. Parallel links and the cliques of a group lead to few further
+        routers, so the estimate for random graphs is too low.
+        """
+        chassis, blades = self.chassis_per_group, self.blades_per_chassis
+        local = np.array([1, chassis + blades - 2, (chassis - 1) * (blades - 1)]) / (chassis * blades)
+        both = np.convolve(local, local)  # probabilities of 0 to 4 hops from a router to a link and from it to another
+        farther = 1 - np.cumsum(both)[:-1]
+        within, between = local @ np.arange(3), 1 + np.sum(farther ** (CABLE_LINKS * self.cables_per_group_pair))
+        return float((within + (self.groups - 1) * between) / self.groups)
+
     def _check(self) -> None:
         if self.blades_per_chassis % 2:
             problem = "an optical cable leads to a pair of blades, so a chassis needs an even number of them"

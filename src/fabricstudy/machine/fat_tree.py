@@ -118,6 +118,11 @@ class FatTreeConfig(Topology):
         # As many lead up from the leaves as from the aggregation routers.
         return 2 * self.pod_count * self.half_radix**2
 
+    @property
+    def typical_hops(self) -> float:
+        """Mean hops between leaves, equal ones included: 2 within a pod, 4 between pods."""
+        return 4 - 2 / self.pod_count - 2 / (self.pod_count * self.half_radix)
+
     def _check(self) -> None:
         if self.radix % 2:
             remedy = f"use {self.radix - 1} or {self.radix + 1}"

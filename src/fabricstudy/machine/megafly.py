@@ -81,6 +81,11 @@ class MegaflyConfig(Topology):
         return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
 
     @property
+    def typical_hops(self) -> float:
+        """Mean hops between leaves, equal ones included: 2 within a group, 3 between groups."""
+        return 3 - 1 / self.groups - 2 / (self.groups * self.leaves_per_group)
+
+    @property
     def global_ports_per_spine(self) -> int:
         """Maximum number of global ports of a spine (h)."""
         return -(-self.links_per_group_pair * (self.groups - 1) // self.spines_per_group)

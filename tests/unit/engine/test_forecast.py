@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf, log2
 from typing import Any
 
+import networkx as nx
+import numpy as np
 import pytest
 
 from fabricstudy.engine.caminos.adapter import Caminos
@@ -102,12 +104,30 @@ def test_caminos_takes_longer_for_phits_in_large_networks(shape: list[int], doub
         {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2},
         {"kind": "dragonfly", "groups": 33, "routers_per_group": 8, "nodes_per_router": 4},
         {"kind": "slim-fly", "q": 5, "nodes_per_router": 4},
-        {"kind": "fat-tree", "radix": 8},
     ],
 )
 def test_typical_hops_are_near_the_mean_distance(machine: dict[str, Any]) -> None:
     topology: Topology = Topology.model_validate({**machine, "bandwidth": "1 GB/s"})
     assert topology.typical_hops == pytest.approx(float(distances(topology.build()).mean()), rel=0.3)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"kind": "fat-tree", "radix": 8},
+        {"kind": "fat-tree", "radix": 12, "pods": 5},
+        {"kind": "megafly", "groups": 5, "leaves_per_group": 4, "spines_per_group": 2, "nodes_per_leaf": 2},
+        {"kind": "megafly", "groups": 2, "leaves_per_group": 1, "spines_per_group": 3, "nodes_per_leaf": 2,
+         "links_per_group_pair": 4},
+    ],
+)  # fmt: skip
+def test_hops_between_leaves_are_those_of_networkx(machine: dict[str, Any]) -> None:
+    topology: Topology = Topology.model_validate({**machine, "bandwidth": "1 GB/s"})
+    built = topology.build()
+    graph = nx.Graph(zip(built.cable_tail.tolist(), built.cable_head.tolist(), strict=True))
+    hops = dict(nx.all_pairs_shortest_path_length(graph))
+    leaves = np.flatnonzero(built.nodes_of_router).tolist()
+    assert topology.typical_hops == pytest.approx(np.mean([hops[a][b] for a in leaves for b in leaves]))
 
 
 @pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -92,3 +93,13 @@ def test_bisection_of_a_group() -> None:
     assert bounds.exact and bounds.upper_Bps == min(8 * 8 * 6, 3 * 3 * 16 * 3) * 1e9
     slow = {"row": "2 GB/s", "column": "1 GB/s", "global": "1 GB/s", "host": "1 GB/s"}
     assert bisection_bounds(aries(1, bandwidth=slow).build()).upper_Bps == 3 * 3 * 16 * 3 * 1e9
+
+
+@pytest.mark.parametrize("shape", [*SMALL, (15, 6, 16, 6), (9, 6, 16, 12)])
+def test_typical_hops_are_near_the_mean_distance_of_networkx(shape: tuple[Any, ...]) -> None:
+    """The last two are Edison and Theta; a group alone is exact."""
+    config = small(*shape)
+    machine = config.build()
+    graph = nx.Graph(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
+    mean = nx.average_shortest_path_length(graph) * (1 - 1 / machine.routers)
+    assert config.typical_hops == pytest.approx(mean, rel=1e-9 if config.groups == 1 else 0.1)

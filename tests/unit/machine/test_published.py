@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,7 +109,7 @@ TOTALS: dict[str, dict[str, float]] = {
     "frontier": {"cores": 9_472 * 64, "diameter": 3},
     "aurora": {"cores": 1_104_896, "diameter": 3},
     "lumi-g": {"global": 276_000, "diameter": 3},
-    "lumi-c": {"global": 22_400},
+    "lumi-c": {"global": 22_400, "cores": 262_144},  # 2 CPUs of 64 cores (Kronberg 2024, zenodo.org/records/10683366)
     "tpu-v4": {"diameter": 24, "router": 600, "bisection": 25_600},
 }
 # Diameter, mean hops, and least cables between halves as an interval.
@@ -124,6 +126,17 @@ def test_all_are_listed_here() -> None:
     assert set(COUNTS) == set(INSTANCES) == set(TOTALS) | set(STRUCTURE)
     assert all(len(totals) + (name in PLACES) >= 2 for name, totals in TOTALS.items())
     assert all(instance.about and instance.source for instance in INSTANCES.values())
+
+
+def test_the_page_lists_the_totals() -> None:
+    """A row a machine with its number of nodes, and a bisection exactly where one is tested."""
+    page = (Path(__file__).parents[3] / "docs/concepts/published-machines.md").read_text()
+    rows = {name: cells.split(" | ") for name, cells in re.findall(r"^\| `([^`]+)` \| (.*) \|$", page, re.M)}
+    assert list(rows) == list(INSTANCES)
+    for name, (nodes, _, across) in rows.items():
+        assert nodes == "-" or nodes.startswith(f"{COUNTS[name][0]:,}"), name
+        is_tested = name in STRUCTURE or (name in SAID and name != "aurora") or "bisection" in TOTALS[name]
+        assert (across != "-") == (is_tested or name == "edison"), name
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -50,6 +50,12 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[Any, int]], str, str]] = {
     "cuboid on a dragonfly": (
         DRAGONFLY, [("cuboid", 4)], "jobs.0.allocation", "unsupported",
     ),
+    "convex block without rings or lines": (
+        {"kind": "twisted-torus", "shape": [4, 8]}, [("convex-block", 4)], "jobs.0.allocation", "unsupported",
+    ),
+    "convex block of more than half of both rings": (
+        TORUS, [("convex-block", 33), ("cluster", 1)], "jobs.1.nodes", "does-not-fit",
+    ),
     "groups on a mesh": (MESH, [("one-group", 4)], "jobs.0.allocation", "unsupported"),
     "tree rules on a Slim Fly": (SLIM_FLY, [("tree-partition", 4)], "jobs.0.allocation", "unsupported"),
     "cuboid of a large prime": (

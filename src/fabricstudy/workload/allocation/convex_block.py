@@ -2,7 +2,10 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Number
 from fabricstudy.machine.base import Topology
 
 from .boxes import convex_boxes
@@ -14,11 +17,19 @@ from .request import Grant, Request
 class ConvexBlock(Box):
     """The smallest free cuboid of routers in a grid that holds the job.
 
-    Dimension-order and adaptive routes do not leave it, so such jobs share no links (Jain et al., IPDPS 2017): on a
-    ring its side is the full ring or at most half. The job reserves the entire cuboid.
+    Dimension-order and adaptive routes do not leave it, so such jobs share no links (variable-sized blocks of Jain et
+    al., IPDPS 2017, as on Blue Waters): on a ring its side is the full ring or at most half. The job reserves the
+    entire cuboid.
     """
 
     kind: Literal["convex-block"] = "convex-block"
+    spare: Number = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of routers beyond the job's need that a cuboid may have and still count as equally large; "
+        "`prefer` then selects compact cuboids instead of the smallest ones",
+    )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
         routers = routers_needed(machine, nodes)
@@ -28,5 +39,5 @@ class ConvexBlock(Box):
 
     def allocate(self, request: Request) -> Grant:
         routers = routers_needed(request.machine, request.wanted)
-        boxes = convex_boxes(routers, request.machine.dimensions, prefer=self.prefer)
+        boxes = convex_boxes(routers, request.machine.dimensions, prefer=self.prefer, spare=self.spare)
         return first_free_cuboid(request, boxes, f"convex block of at least {routers} routers")

@@ -29,8 +29,8 @@ class Box(Allocation):
 
     prefer: Prefer = Field(
         "best-bisection",
-        description="which of equally large cuboids are tried first: by their bisection, or those longest in the first "
-        "dimensions (planes), which leaves entire planes to other jobs",
+        description="which of equally large cuboids are tried first: by their bisection, those with the smallest "
+        "surface, or those longest in the first dimensions (planes), which leaves entire planes to other jobs",
     )
 
 
