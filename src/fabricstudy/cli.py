@@ -107,6 +107,7 @@ def _complete(parser: argparse.ArgumentParser, name: str) -> None:
     # Its default is that of the whole parser.
     parser.add_argument(*_VERBOSE, action="store_true", default=argparse.SUPPRESS, help=_WHAT_IS_DONE)
     parser.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
+    parser.set_defaults(show=lambda result: None)
     if show is not None:  # else it prints itself
         parser.set_defaults(show=getattr(module, show))
         parser.add_argument("--json", action="store_true", help="print for programs")
