@@ -18,9 +18,13 @@ from fabricstudy.core.errors import FabricstudyError, exit_code_of, suggestion
 from fabricstudy.core.log import enable_logging
 
 _COMMANDS: dict[str, tuple[str, str | None, str]] = {
+    "init": ("write_study", "show_written", "init my-study.yaml --template next-machine"),
+    "list": ("list_bundled", "show_bundled", "list machines"),
+    "validate": ("check_studies", "show_valid", "validate my-study.yaml"),
     "run": ("run_study", None, "run quick --cores 4"),
     "plan": ("summarise_plan", "show_plan", "plan my-study.yaml --list"),
     "status": ("study_status", "show_status", "status quick --watch"),
+    "report": ("make_report", "show_report", "report quick --open"),
     "engines": ("list_engines", "show_engines", "engines"),
     "point": ("point_details", "show_point", "point p0123456789ab --study quick"),
     "inputs": ("write_point_inputs", "show_point_inputs", "inputs quick p0123456789ab --out input"),
@@ -31,7 +35,10 @@ _COMMANDS: dict[str, tuple[str, str | None, str]] = {
     "machine": ("describe_machines", "show_machines", "machine frontier"),
     "draw": ("draw_machine", "show_drawing", "draw frontier --out frontier.svg"),
     "candidates": ("list_candidates", "show_candidates", "candidates --nodes 2000 --radix 36"),
+    "export": ("export_file", "show_file", "export frontier --out frontier.graphml"),
     "where": ("find_resource", "show_path", "where configs"),
+    "clean": ("clean_store", "show_unneeded", "clean --delete"),
+    "completion": ("completion_script", "show_script", "completion bash"),
     "compare": ("compare_runs", "show_comparison", "compare results-old results"),
 }
 """Each command, which is a module of `fabricstudy.commands`: what it does, what prints the result, and an example."""
@@ -85,14 +92,14 @@ def _parser(complete: Collection[str] = tuple(_COMMANDS)) -> _Parser:
     parser.add_argument(*_VERBOSE, action="store_true", help=_WHAT_IS_DONE)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name in _COMMANDS:
-        text = _summary(name)
+        text = summary(name)
         sub = commands.add_parser(name, allow_abbrev=False, help=text, description=text)
         if name in complete:
             _complete(sub, name)
     return parser
 
 
-def _summary(name: str) -> str:
+def summary(name: str) -> str:
     """Return the first line about a command, without an import of its module."""
     source = Path(__file__).with_name("commands") / f"{name}.py"
     pattern = rf'^def {_COMMANDS[name][0]}\(.*\n    """(.*?)(?:"""|\n)'
@@ -116,6 +123,17 @@ def _complete(parser: argparse.ArgumentParser, name: str) -> None:
     about = f"{textwrap.fill(parser.epilog, EPILOG_WIDTH)}\n\n" if parser.epilog else ""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = f"{about}example: fabricstudy {example}".replace("%", "%%")
+
+
+def options_of_commands() -> dict[str, dict[str, str]]:
+    """Return the options of each command with their help."""
+    options = {}
+    for name in _COMMANDS:
+        parser = argparse.ArgumentParser(add_help=False)
+        _complete(parser, name)
+        actions = (action for action in parser._actions if action.option_strings)
+        options[name] = {action.option_strings[-1]: str(action.help).replace("%%", "%") for action in actions}
+    return options
 
 
 if __name__ == "__main__":

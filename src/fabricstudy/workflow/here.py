@@ -10,7 +10,7 @@ import time
 import traceback
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -32,6 +32,8 @@ RECORD_FORMAT_VERSION = 6
 """Of Snakemake's records."""
 NAME_BYTES = 254
 """Most of a part of a record's path, as Snakemake divides it."""
+LAST = ("table", "report")
+"""Rules of the tables and the report, which need those before."""
 STAGES = "fabricstudy.workflow.stages"
 
 
@@ -81,6 +83,7 @@ class Task:
     def run(self) -> bool:
         """Make the outputs; return whether that succeeded. What happens is in the log."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        remove(Path(f"benchmarks/{self.name}.jsonl"))  # an old one would date the outputs for Snakemake
         for output in map(Path, self.outputs):
             remove(output)
             output.parent.mkdir(parents=True, exist_ok=True)
@@ -114,10 +117,10 @@ def remove(output: Path) -> None:
         output.unlink(missing_ok=True)
 
 
-def run_here(name: str) -> list[str]:
+def run_here(name: str, rules: Collection[str] = ()) -> list[str]:
     """Run a study, and continue with other jobs if one fails; return the final lines.
 
-    Raises FabricstudyError if a job failed.
+    If `rules` are given, only their jobs run. Raises FabricstudyError if a job failed, or its inputs are missing.
     """
     start_s = time.time()
     if any((SNAKEMAKE / "locks").glob("*.lock")):
@@ -127,13 +130,14 @@ def run_here(name: str) -> list[str]:
     check_timestamps(studies.jobs)
     studies.renew_plans(RESULTS)
     for study, jobs in studies.jobs.items():
-        if read_jobs(RESULTS / study) is None:
+        if read_jobs(RESULTS / study) is None and not rules:
             plan = [RESULTS / study / file for file in (*PLAN_FILES, FILE)]
             for file in plan:
                 write_record(file, Task("plan", "", "", "", [], [str(jobs.file)], [], [""]).record)
             (RESULTS / study).mkdir(parents=True, exist_ok=True)
             write_jobs(studies.planned[study], jobs, RESULTS / study)
-    due = list(_due([task for study, jobs in studies.jobs.items() for task in tasks(study, jobs)]))
+    every = [task for study, jobs in studies.jobs.items() for task in tasks(study, jobs)]
+    due = list(_due([task for task in every if not rules or task.rule in rules]))
     if due and not all(_run(due, RunDisplay())):
         raise FabricstudyError(f"{name}: a job failed, see above; the same command continues with the rest")
     return ["Nothing to be done."] * (not due) + summary_lines(studies.jobs, start_s)
@@ -143,6 +147,9 @@ def _due(every: list[Task]) -> Iterator[Task]:
     """Yield the tasks whose outputs are missing or out of date, or whose inputs another task will make."""
     made: set[str] = set()
     for task in every:
+        missing = next((file for file in task.inputs if file not in made and not Path(file).exists()), None)
+        if missing is not None and task.rule in LAST:
+            raise FabricstudyError(f"{missing}: not there, the study is not done; run it first", "file-not-found")
         if not made.isdisjoint(task.inputs) or not task.is_current():
             made.update(task.outputs)
             yield task
