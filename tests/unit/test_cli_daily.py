@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import shutil
 import subprocess
@@ -72,7 +73,7 @@ def test_a_study_from_a_template_is_valid_and_has_its_own_name(data: Any, templa
 def test_init_refuses_what_it_cannot_write(
     data: Any, arguments: tuple[str, ...], error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", Path("small.yaml").open())
+    monkeypatch.setattr("sys.stdin", io.StringIO())
     assert data("init", *arguments, code=2 if error == "usage" else 1) == error
     assert Path("small.yaml").read_text() == STUDY and not Path("mine.yaml").exists()
 

@@ -27,7 +27,7 @@ _ZSH = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "Write it where your shell looks for it: see docs/commands.md."
+    parser.epilog = "docs/commands.md says where each shell looks for it."
     parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
