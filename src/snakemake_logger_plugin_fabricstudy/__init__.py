@@ -31,6 +31,8 @@ class LogHandler(LogHandlerBase):
                 self._display.finish(fields["job_id"])
             case LogEvent.JOB_ERROR:
                 self._display.fail(fields["jobid"], " ".join(fields["log"]))
+            case LogEvent.ERROR if fields.get("exception") == "RuleException":
+                pass  # the error of its job says more
             case _ if record.levelno >= logging.WARNING or record.getMessage() == NOTHING_TO_BE_DONE_MSG:
                 self._display.say(record.getMessage())
 

@@ -19,7 +19,6 @@ import yaml
 from fabricstudy import cli
 from fabricstudy.commands.list import TEMPLATES
 from fabricstudy.core.store import Store, point_store
-from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import validate_machine
 from fabricstudy.workflow.jobs import jobs_of, write_jobs
@@ -109,8 +108,10 @@ def test_a_report_needs_a_run(data: Any) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".graphml", ".json"])
 def test_a_machine_is_the_same_in_a_file(data: Any, suffix: str) -> None:
     """Read by networkx and by our own reader."""
-    file, machine = Path(f"machine{suffix}"), published_machine("juqueen-48").build()
-    rows = data("export", "juqueen-48", "--out", str(file))["rows"]
+    source = "{kind: dragonfly, groups: 5, routers_per_group: 2, nodes_per_router: 3, links_per_group_pair: 2, "
+    source += "bandwidth: {local: 1 GB/s, global: 100 Gb/s, host: 3.3 GB/s}}"
+    file, machine = Path(f"machine{suffix}"), validate_machine(yaml.safe_load(source)).build()
+    rows = data("export", source, "--out", str(file))["rows"]
     assert rows == len(machine.cable_tail) + machine.nodes
     again = validate_machine({"kind": "graph", "file": str(file)}).build()
     for name in ("nodes", "routers", "cables"):

@@ -35,6 +35,13 @@ NAME_BYTES = 254
 LAST = ("table", "report")
 """Rules of the tables and the report, which need those before."""
 STAGES = "fabricstudy.workflow.stages"
+_MODULES = {"table": "fabricstudy.table.__main__", "report": "fabricstudy.report.__main__"}
+"""Of rules that are no stages."""
+_WORDS = {
+    "machine": "Building machines of", "structure": "Finding the bisection of machines of",
+    "workload": "Placing jobs of", "simulate": "Simulating", "schedule": "Scheduling",
+    "analysis": "Computing an analysis of", "table": "Collecting the tables of", "report": "Writing the report of",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -181,89 +188,64 @@ def _run(due: list[Task], display: RunDisplay) -> list[bool]:
 def tasks(study: str, jobs: StudyJobs) -> Iterator[Task]:
     """Yield all jobs of a study but its plan, in an order in which they can run: those of ``workflow/rules``."""
     inputs, file, base = Inputs({study: jobs}), str(jobs.file), f"results/{study}"
-    plan = f"{base}/{POINTS_FILE}"
+    own, planned = SimpleNamespace(study=study), [file, f"{base}/{POINTS_FILE}"]
 
     def task(
-        rule: str, name: str, words: str, files: list[str], outputs: list[str], params: list[Any], *arguments: str,
-        module: str = STAGES, out: str = "",
+        rule: str, chunk: str, needed: list[str], outputs: list[str], params: list[Any], out: str = "",
+        **options: str | list[str],
     ) -> Task:  # fmt: skip
-        as_written = module != STAGES
-        command = [] if as_written else [rule]
-        command += ["--study", file, *arguments, "--out", out or outputs[0]]
-        where = f"{study}/{rule}" + f"/{name}" * bool(name)
-        return Task(rule, where, words, module, command, files, outputs, params, "" if as_written else file)
+        module = _MODULES.get(rule, STAGES)
+        arguments = [] if rule in LAST else [rule]
+        for option, values in {"study": file, **options, "out": out or outputs[0]}.items():
+            arguments += [f"--{option.replace('_', '-')}", *([values] if isinstance(values, str) else values)]
+        name, words = (f"{study}/{rule}/{chunk}", f", {chunk}") if chunk else (f"{study}/{rule}", "")
+        undated = "" if rule in LAST else file
+        return Task(rule, name, f"{_WORDS[rule]} {study}{words}", module, arguments, needed, outputs, params, undated)
 
-    def folders(files: list[str]) -> list[str]:
-        return inputs.folders(None, SimpleNamespace(machines=files))
+    def folders(machines: list[str]) -> list[str]:
+        return inputs.folders(None, SimpleNamespace(machines=machines))
 
     for name, machine in jobs.machines.items():
-        folder = f"{base}/machine/{name}"
+        folder, ids = f"{base}/machine/{name}", machine.machines
         outputs = [f"{folder}/{written}" for written in MACHINE_FILES]
-        words = f"Building machines of {study} (chunk {name})"
-        arguments = ["--plan", base, "--ids", *machine.machines]
-        params = [machine.machines, machine.digest]
-        yield task("machine", name, words, [file, plan], outputs, params, *arguments, out=folder)
-        words = f"Finding the bisection of machines of {study} (chunk {name})"
-        arguments += ["--machines", folder, "--results", "results"]
-        params = [machine.machines, jobs.structure]
-        needed = [file, plan, f"{folder}/machines.json"]
-        yield task("structure", name, words, needed, [f"{base}/structure/{name}.jsonl"], params, *arguments)
+        yield task("machine", name, planned, outputs, [ids, machine.digest], folder, plan=base, ids=ids)
+        needed, output = [*planned, f"{folder}/machines.json"], f"{base}/structure/{name}.jsonl"
+        options = {"plan": base, "machines": folder, "ids": ids, "results": "results"}
+        yield task("structure", name, needed, [output], [ids, jobs.structure], **options)
     for name, workload in jobs.workloads.items():
         job = SimpleNamespace(study=study, placed=name)
         machines, structures = inputs.machines_of(job), inputs.structures_of(job)
-        words = f"Placing jobs of {study} (chunk {name})"
-        arguments = ["--plan", base, "--machines", *folders(machines), "--structures", *structures, "--name", name]
-        needed = [file, plan, *machines, *structures]
-        output = f"{base}/workload/{name}.parquet"
-        yield task("workload", name, words, needed, [output], [workload.digest], *arguments)
+        options = {"plan": base, "machines": folders(machines), "structures": structures, "name": name}
+        needed, output = [*planned, *machines, *structures], f"{base}/workload/{name}.parquet"
+        yield task("workload", name, needed, [output], [workload.digest], **options)
     for name, batch in jobs.batches.items():
         job = SimpleNamespace(study=study, batch=name)
         machines, structures = inputs.machines_of(job), inputs.structures_of(job)
-        placed = inputs.workloads_of_batch(job)
-        output, links = f"{base}/simulate/{name}.jsonl", f"{base}/simulate/{name}.links.parquet"
-        arguments = ["--plan", base, "--machines", *folders(machines), "--structures", *structures]
-        arguments += ["--workloads", *placed]
-        arguments += ["--name", name, "--cores", str(batch.processes), "--results", "results", "--links", links]
-        needed = [file, plan, *machines, *structures, *placed]
-        words = f"Simulating {study}: batch {name}"
-        yield task("simulate", name, words, needed, [output, links], [batch.digest], *arguments)
+        placed, stem = inputs.workloads_of_batch(job), f"{base}/simulate/{name}"
+        options = {"plan": base, "machines": folders(machines), "structures": structures, "workloads": placed}
+        options |= {"name": name, "cores": str(batch.processes), "results": "results", "links": f"{stem}.links.parquet"}
+        outputs = [f"{stem}.jsonl", f"{stem}.links.parquet"]
+        yield task("simulate", name, [*planned, *machines, *structures, *placed], outputs, [batch.digest], **options)
     for name, runs in jobs.schedules.items():
-        points = inputs.points_of_runs(SimpleNamespace(study=study, runs=name))
-        stem = f"{base}/schedule/{name}"
+        points, stem = inputs.points_of_runs(SimpleNamespace(study=study, runs=name)), f"{base}/schedule/{name}"
         outputs = [f"{stem}.jsonl", f"{stem}.parquet", f"{stem}.history.parquet"]
-        arguments = ["--plan", base, "--batch-cpu-s", str(BATCH_CPU_S), "--name", name, "--points", *points]
-        arguments += ["--jobs", outputs[1], "--histories", outputs[2]]
-        words = f"Scheduling {study}: runs {name}"
-        yield task("schedule", name, words, [file, plan, *points], outputs, [runs.digest, BATCH_CPU_S], *arguments)
+        options = {"plan": base, "batch_cpu_s": str(BATCH_CPU_S), "name": name, "points": points}
+        options |= {"jobs": outputs[1], "histories": outputs[2]}
+        yield task("schedule", name, [*planned, *points], outputs, [runs.digest, BATCH_CPU_S], **options)
+    tables = f"{base}/tables"
     for name, digest in jobs.analyses.items():
-        stem = f"{base}/tables/analysis-{name}"
-        words = f"Computing the analysis {name} of {study}"
-        yield task("analysis", name, words, [file], [f"{stem}.parquet", f"{stem}.csv"], [digest], "--name", name)
-    yield from _last(study, jobs, inputs, task)
-
-
-def _last(study: str, jobs: StudyJobs, inputs: Inputs, task: Callable[..., Task]) -> Iterator[Task]:
-    """Yield the jobs that make the tables and the report of a study."""
-    file, base, own = str(jobs.file), f"results/{study}", SimpleNamespace(study=study)
-    plan, tables = f"{base}/{POINTS_FILE}", f"{base}/tables"
+        outputs = [f"{tables}/analysis-{name}.{end}" for end in ("parquet", "csv")]
+        yield task("analysis", name, [file], outputs, [digest], name=name)
     shards, links = inputs.every("simulate", ".jsonl")(own), inputs.every("simulate", ".links.parquet")(own)
     structures, analyses = inputs.every("structure", ".jsonl")(own), inputs.analyses(own)
     schedules, scheduled = inputs.every("schedule", ".jsonl")(own), inputs.every("schedule", ".parquet")(own)
-    made = [path for path in inputs.tables(study) if not path.startswith(f"{tables}/analysis-")]
-    needed = [file, plan, *shards, *links, *structures, *analyses, *schedules, *scheduled]
-    arguments = ["--plan", base, "--shards", *shards, "--links", *links, "--structures", *structures]
-    arguments += ["--analyses", *analyses, "--schedules", *schedules]
-    words = f"Collecting the tables of {study}"
-    yield task(
-        "table", "", words, needed, made, [jobs.table], *arguments, module="fabricstudy.table.__main__", out=tables
-    )
-    machines, workloads, histories = inputs.drawn_machines(own), inputs.drawn_workloads(own), inputs.drawn_runs(own)
-    needed = [file, plan, *inputs.tables(study), *machines, *workloads, *histories]
+    outputs = [path for path in inputs.tables(study) if not path.startswith(f"{tables}/analysis-")]
+    needed = [*planned, *shards, *links, *structures, *analyses, *schedules, *scheduled]
+    options = {"plan": base, "shards": shards, "links": links, "structures": structures, "analyses": analyses}
+    yield task("table", "", needed, outputs, [jobs.table], tables, **options, schedules=schedules)
+    machines, placed, histories = inputs.drawn_machines(own), inputs.drawn_workloads(own), inputs.drawn_runs(own)
+    needed = [*planned, *inputs.tables(study), *machines, *placed, *histories]
     outputs = [f"reports/{study}/index.html", f"reports/{study}/figures"]
-    folders = inputs.folders(None, SimpleNamespace(machines=machines))
-    arguments = ["--plan", base, "--tables", tables, "--machines", *folders, "--workloads", *workloads]
-    arguments += ["--histories", *histories]
-    words, report = f"Writing the report of {study}", "fabricstudy.report.__main__"
-    yield task(
-        "report", "", words, needed, outputs, [jobs.report.digest], *arguments, module=report, out=f"reports/{study}"
-    )
+    options = {"plan": base, "tables": tables, "machines": folders(machines), "workloads": placed}
+    out = f"reports/{study}"
+    yield task("report", "", needed, outputs, [jobs.report.digest], out, **options, histories=histories)

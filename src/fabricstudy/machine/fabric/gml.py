@@ -11,14 +11,16 @@ from typing import Any
 
 from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
-from .base import EdgeRecord, Fabric, fabric_of
+from .base import Fabric
+from .node_link import fabric_of_graph
 
 _TOKEN = re.compile(r'[\[\]]|"[^"]*"|[^\s\[\]"]+')
+_ELEMENTS = ("node", "edge")
 _MAKE = "write it with networkx.write_gml"
 
 
 def read(data: bytes) -> Fabric:
-    """Read a graph; raises InputFileError with the line.
+    """Read a graph; raises InputFileError with the line, or the position in the lists of vertices and edges.
 
     Examples
     --------
@@ -26,68 +28,38 @@ def read(data: bytes) -> Fabric:
     >>> fabric.routers, fabric.cables[0].parallel
     ({'0': 2, '1': None}, 3)
     """
+    text = re.sub(r"^[ \t]*#[^\n]*", "", text_of(data), flags=re.M)
     try:
-        pairs = _pairs(_tokens(text_of(data)))
+        pairs = _pairs(text, _TOKEN.finditer(text))
     except RecursionError:
         raise InputFileError("nested too deeply", _MAKE) from None
-    (graph, where) = next(((value, at) for key, value, at in pairs if key == "graph"), (None, ""))
-    if not isinstance(graph, list):
+    graph = next((value for key, value in pairs if key == "graph" and isinstance(value, list)), None)
+    if graph is None:
         raise InputFileError("no graph", _MAKE, position_text(1))
-    if any(key == "directed" and value == "1" for key, value, _ in graph):
-        raise InputFileError("the graph is directed", "write graph.to_undirected()", where, "directed")
-    vertices = [(_attributes(value, at), at) for key, value, at in graph if key == "node"]
-    labels = [says.get("label") for says, _ in vertices]
-    named = None not in labels and len(set(labels)) == len(labels)
-    names: dict[str, str] = {}
-    for says, at in vertices:
-        key = _needed(says, "id", at)
-        if key in names:
-            raise InputFileError("duplicate vertex id", "use unique ids", at, key)
-        names[key] = says["label"] if named else key
-    edges = []
-    for says, at in ((_attributes(value, at), at) for key, value, at in graph if key == "edge"):
-        ends = [_needed(says, end, at) for end in ("source", "target")]
-        for end in ends:
-            if end not in names:
-                raise InputFileError("unknown vertex", "add node [ id ... ]", at, end)
-        if "LinkSpeedRaw" in says:
-            says.setdefault("bandwidth", f"{says['LinkSpeedRaw']} b/s")
-        edges.append(EdgeRecord((names[ends[0]], names[ends[1]]), says, at))
-    return fabric_of(dict(zip(names.values(), vertices, strict=True)), edges)
+    found = {name: [dict(value) for key, value in graph if (key, type(value)) == (name, list)] for name in _ELEMENTS}
+    nodes, edges = found["node"], found["edge"]
+    names = {node.get("id"): str(node["label"]) for node in nodes if "label" in node}
+    if len(set(names.values())) == len(nodes):
+        nodes = [node | {"id": names[node.get("id")]} for node in nodes]
+        edges = [
+            edge | {end: names.get(edge.get(end), edge.get(end)) for end in ("source", "target")} for edge in edges
+        ]
+    edges = [{"bandwidth": f"{edge['LinkSpeedRaw']} b/s"} | edge if "LinkSpeedRaw" in edge else edge for edge in edges]
+    return fabric_of_graph({"directed": ("directed", "1") in graph, "nodes": nodes, "edges": edges})
 
 
-def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Yield tokens and their positions; a text may span lines, a line that begins with # is a comment."""
-    text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.M)
-    line, end = 1, 0
-    for found in _TOKEN.finditer(text):
-        line += text.count("\n", end, found.start())
-        end = found.start()
-        yield found[0], position_text(line)
-
-
-def _pairs(tokens: Iterator[tuple[str, str]], within: str = "") -> list[tuple[str, Any, str]]:
-    """Return keys with their values, which are texts or lists of such pairs, and positions, up to a closing bracket."""
-    pairs: list[tuple[str, Any, str]] = []
-    for key, where in tokens:
-        if key == "]" and within:
+def _pairs(text: str, tokens: Iterator[re.Match[str]], start: int | None = None) -> list[tuple[str, Any]]:
+    """Return keys with their values, texts or lists of such pairs, up to the bracket that closes the one at `start`."""
+    pairs: list[tuple[str, Any]] = []
+    for found in tokens:
+        if found[0] == "]" and start is not None:
             return pairs
-        value, _ = next(tokens, ("]", ""))
-        if not re.fullmatch(r"[A-Za-z]\w*", key) or value == "]":
-            raise InputFileError("not a key with a value", _MAKE, where, key)
-        pairs.append((key, _pairs(tokens, where) if value == "[" else unescape(value.strip('"')), where))
-    if within:
-        raise InputFileError("a list without end", _MAKE, within)
+        value = next(tokens, None)
+        if not re.fullmatch(r"[A-Za-z]\w*", found[0]) or value is None or value[0] == "]":
+            where = position_text(text.count("\n", 0, found.start()) + 1)
+            raise InputFileError("not a key with a value", _MAKE, where, found[0])
+        is_list = value[0] == "["
+        pairs.append((found[0], _pairs(text, tokens, value.start()) if is_list else unescape(value[0].strip('"'))))
+    if start is not None:
+        raise InputFileError("a list without end", _MAKE, position_text(text.count("\n", 0, start) + 1))
     return pairs
-
-
-def _attributes(pairs: Any, where: str) -> dict[str, Any]:
-    if not isinstance(pairs, list):
-        raise InputFileError("not a list", _MAKE, where)
-    return {key: value for key, value, _ in pairs if isinstance(value, str)}
-
-
-def _needed(says: dict[str, Any], name: str, where: str) -> str:
-    if name not in says:
-        raise InputFileError(f"an element without {name}", _MAKE, where)
-    return str(says[name])
