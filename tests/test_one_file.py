@@ -37,7 +37,7 @@ import numpy as np
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern
-from fabricstudy.workload.pattern.sends import Sends, one_phase
+from fabricstudy.workload.pattern.base import Sends, one_phase
 
 
 @register
@@ -73,7 +73,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.core.model import Whole
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.request import Grant, Request
+from fabricstudy.workload.allocation.base import Grant, Request
 
 
 @register

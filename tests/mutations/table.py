@@ -229,20 +229,20 @@ WORKLOADS = (
     ),
     Mutation(
         "reader of matrices",
-        "workload/matrix_file.py",
+        "workload/pattern/matrix.py",
         "np.maximum(1, np.rint(matrix",
         "np.maximum(1, 2 * np.rint(matrix",
     ),
     known(
         "reader of messages",
-        "workload/message_file.py",
+        "workload/pattern/messages.py",
         "for column in rows.T",
         ("workload", "simulate", *TABLE),
         new="for column in 3 * rows.T",
     ),
     known(
         "reader of graphs",
-        "workload/graph_file.py",
+        "workload/pattern/task_graph.py",
         "if of_edges else 1.0)",
         ("workload", "simulate", *TABLE),
         new="if of_edges else 2.0)",
@@ -295,9 +295,9 @@ WORKLOADS = (
     ),
     known(
         "order of sends",
-        "workload/pattern/send_order.py",
+        "workload/pattern/base.py",
         "= (sends.destination - sends.source) % ranks",
-        ("workload", "analysis", "simulate", *TABLE),
+        ("workload", "analysis", "simulate", "schedule", *TABLE),
         new="= (sends.source - sends.destination) % ranks",
     ),
     Mutation(
@@ -464,7 +464,7 @@ SCHEDULES = (
     ),
     known(
         "columns of a log",
-        "schedule/trace/swf_text.py",
+        "schedule/trace/swf.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
         new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",

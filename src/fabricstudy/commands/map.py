@@ -22,11 +22,16 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.study.file import parse_yaml, validated
-from fabricstudy.workload.graph_file import GraphFile, nearest_power_of_ten, read_graph
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, rank_messages
+from fabricstudy.workload.pattern.task_graph import (
+    GraphFile,
+    TaskGraphPattern,
+    nearest_power_of_ten,
+    rank_messages,
+    read_graph,
+)
 
 from .common import (
     check_output_path,

@@ -12,7 +12,7 @@ from fabricstudy.study.figures import MachineFigure
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
-from fabricstudy.workload.allocation.request import NO_JOB
+from fabricstudy.workload.allocation.base import NO_JOB
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
 
 from .figure_style import Drawing, InputFiles, NothingToDraw

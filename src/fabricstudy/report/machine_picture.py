@@ -21,7 +21,7 @@ from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 from fabricstudy.structure.slow_cables import slow_cables_in_words, slow_rows
-from fabricstudy.workload.allocation.request import NO_JOB
+from fabricstudy.workload.allocation.base import NO_JOB
 
 from .figure_style import NothingToDraw, add_footnote, add_legend, legend_label
 from .layouts import Layout, lay_out

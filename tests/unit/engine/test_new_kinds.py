@@ -24,8 +24,7 @@ from fabricstudy.machine.hypercube import HypercubeConfig
 from fabricstudy.machine.torus import TorusConfig
 from fabricstudy.routing.base import Routes, Routing
 from fabricstudy.routing.minimal import MinimalRoutes
-from fabricstudy.workload.pattern.base import MessagePattern, Pattern
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import MessagePattern, Pattern, Sends
 
 from ...machines import DRAGONFLY, FourRouters, point_on
 

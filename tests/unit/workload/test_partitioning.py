@@ -19,9 +19,8 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.load import link_support
 from fabricstudy.structure.sharing import Sharing, link_sharing
-from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.base import NO_JOB, Allocation, Grant, Request
 from fabricstudy.workload.allocation.boxes import box_surface, convex_boxes, exact_boxes
-from fabricstudy.workload.allocation.request import NO_JOB, Grant, Request
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 

@@ -7,8 +7,7 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from ..shapes import index_within
-from .base import Allocation
-from .request import Grant, Request
+from .base import Allocation, Grant, Request
 
 
 @register

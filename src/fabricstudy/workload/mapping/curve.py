@@ -11,8 +11,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 
 @register
@@ -24,7 +23,6 @@ class CurveMapping(Mapping):
     """
 
     needs_places: ClassVar[bool] = True
-
     kind: Literal["curve"] = "curve"
     curve: Literal["better", "hilbert", "morton"] = Field(
         "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"

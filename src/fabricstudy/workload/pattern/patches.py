@@ -11,8 +11,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, between_ranks, concatenate_phases
+from .base import MessagePattern, Sends, TrafficEstimate, between_ranks, concatenate_phases
 
 
 class PatchGrid(MessagePattern):
