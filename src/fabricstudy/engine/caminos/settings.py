@@ -13,7 +13,7 @@ from ..settings import EngineSettings
 
 @register
 class CaminosSettings(EngineSettings):
-    """CAMINOS; `phit` is the unit in which it moves data (one packet or a part of it unless given)."""
+    """CAMINOS; `phit` is the unit in which it moves data (default: one packet or a part of it)."""
 
     kind: Literal["caminos"] = "caminos"
     phit_bytes: Size | None = Field(

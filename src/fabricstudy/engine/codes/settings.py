@@ -12,7 +12,7 @@ from ..settings import EngineSettings
 
 @register
 class CodesSettings(EngineSettings):
-    """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
+    """CODES on ROSS: packet-level models of several topologies; see docs/engines/codes.md."""
 
     kind: Literal["codes"] = "codes"
     job_links: Flag = Field(

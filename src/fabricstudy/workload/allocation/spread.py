@@ -12,7 +12,7 @@ from .base import Allocation, Grant, Request
 
 @register
 class SpreadAllocation(Allocation):
-    """Free nodes round robin over the groups, first routers first."""
+    """Free nodes of all groups in turn, lowest router numbers first."""
 
     kind: Literal["spread"] = "spread"
 

@@ -11,7 +11,7 @@ from .base import Pattern, Sends, TrafficEstimate
 
 @register
 class Idle(Pattern):
-    """The job holds its nodes and sends nothing."""
+    """The job occupies its nodes and sends nothing."""
 
     kind: Literal["idle"] = "idle"
     silent: ClassVar[bool] = True
