@@ -29,21 +29,16 @@ from .plan import SECTIONS, Plan
 from .schedules import RunRow, axes_of_schedules
 from .sweep import PointRow
 
-POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES = (
-    "plan.parquet",
-    "plan_workloads.parquet",
-    "plan_schedules.parquet",
-)
+PLAN_FILES = ("plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet")
+POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES
 
 M = TypeVar("M", bound=Model)
 
 
 def write_plan(
-    plan: Plan,
-    folder: Path,
-    of_point: Callable[[PlannedPoint], Mapping[str, Any]],
+    plan: Plan, folder: Path, of_point: Callable[[PlannedPoint], Mapping[str, Any]],
     workloads: Sequence[Mapping[str, Any]] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Write a plan into the folder ``results/<study>``.
 
     `of_point` returns further columns of a point, such as its batch; `workloads` have the id of each workload, a point
@@ -53,30 +48,22 @@ def write_plan(
     in_rows = {row.point_id for row in plan.rows}
     no_labels = dict.fromkeys(plan.axes)
     baselines = [
-        PointRow(
-            BASELINE_EXPERIMENT, no_labels, planned.point.seed, name, (), tuple(job.name for job in planned.point.jobs)
-        )
-        for name, planned in plan.points.items()
-        if name not in in_rows
+        PointRow(BASELINE_EXPERIMENT, no_labels, point.seed, name, (), tuple(job.name for job in point.jobs))
+        for name, point in ((name, planned.point) for name, planned in plan.points.items() if name not in in_rows)
     ]
     further = {name: of_point(planned) for name, planned in plan.points.items()}
     rows = []
     for row in [*plan.rows, *baselines]:
-        planned = plan.points[row.point_id]
-        cells = {
-            "experiment": row.experiment,
-            "seed": row.seed,
-            "point_id": row.point_id,
-            "machine_id": planned.machine_id,
-            **further[row.point_id],
+        point = plan.points[row.point_id].point
+        rows.append({
+            "experiment": row.experiment, "seed": row.seed, "point_id": row.point_id,
+            "machine_id": plan.points[row.point_id].machine_id, **further[row.point_id],
             **{f"axis.{name}": row.labels[name] for name in plan.axes},
-            "job_names": row.job_names,
-            "baseline_ids": row.baseline_ids,
-            **{f"point.{name}": write(getattr(planned.point, name)) for name in SECTIONS},
-            "point.jobs": [write(job) for job in planned.point.jobs],
-            "point.offered": None if planned.point.offered is None else write(planned.point.offered),
-        }
-        rows.append(cells)
+            "job_names": row.job_names, "baseline_ids": row.baseline_ids,
+            **{f"point.{name}": write(getattr(point, name)) for name in SECTIONS},
+            "point.jobs": [write(job) for job in point.jobs],
+            "point.offered": None if point.offered is None else write(point.offered),
+        })  # fmt: skip
     write_parquet(pa.Table.from_pylist(rows), folder / POINTS_FILE)
     write_parquet(pa.table({name: [row[name] for row in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS_FILE)
     write_parquet(pa.Table.from_pylist(_schedule_rows(plan)), folder / SCHEDULES_FILE)
@@ -97,17 +84,12 @@ def _schedule_rows(plan: Plan) -> list[dict[str, Any]]:
     rows = []
     for row in plan.run_rows:
         planned = plan.runs[f"{row.schedule} {row.run_id}"]
-        cells = {
-            "schedule": row.schedule,
-            "seed": row.seed,
-            "run_id": row.run_id,
-            "list_id": planned.list_id,
-            **{f"axis.{name}": row.labels[name] for name in plan.run_axes},
-            "keeps_jobs": planned.keeps_jobs,
+        rows.append({
+            "schedule": row.schedule, "seed": row.seed, "run_id": row.run_id, "list_id": planned.list_id,
+            **{f"axis.{name}": row.labels[name] for name in plan.run_axes}, "keeps_jobs": planned.keeps_jobs,
             "needs": json.dumps([[*key, asdict(needed)] for key, needed in planned.needs.items()]),
             "run": planned.run.model_dump_json(),
-        }
-        rows.append(cells)
+        })  # fmt: skip
     return rows
 
 
