@@ -1,7 +1,5 @@
 """Largest machines of families of topologies for routers of a given radix."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator
@@ -10,7 +8,7 @@ from functools import cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.kinds import Family, Kind, register
 from fabricstudy.core.model import Whole
@@ -19,7 +17,7 @@ from fabricstudy.machine.finite_field import prime_of
 from fabricstudy.machine.slim_fly import router_degree
 from fabricstudy.structure.partitions import Geometry
 
-from .base import Analysis, Row, check_range
+from .base import IN_ORDER, Analysis, Row
 
 
 @dataclass(frozen=True)
@@ -174,6 +172,7 @@ def express_mesh_mean_hops(shape: Geometry, gap: int) -> float:
 
 
 Radix = Annotated[Whole, Field(ge=4, le=128)]
+RadixRange = Annotated[tuple[Radix, Radix], IN_ORDER]
 
 
 @register
@@ -200,15 +199,10 @@ class Design(Analysis):
 
     kind: Literal["design"] = "design"
     families: dict[str, DesignFamily] = Field(min_length=1, max_length=100, description="{label: family}")
-    ports: tuple[Radix, Radix] = Field(description="smallest and largest number of ports of a router")
+    ports: RadixRange = Field(description="smallest and largest number of ports of a router")
     concentration: Literal["balanced", "free"] = Field(
         "balanced", description="nodes a router: as many as the links can serve, or those of the largest machine"
     )
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Design:
-        check_range("ports", self.ports)
-        return self
 
     def rows(self) -> list[Row]:
         names = (*self.labels, *self.numbers[1:])

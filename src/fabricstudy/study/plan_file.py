@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -31,8 +31,6 @@ from .sweep import PointRow
 
 PLAN_FILES = ("plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet")
 POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES
-
-M = TypeVar("M", bound=Model)
 
 
 def write_plan(
@@ -98,19 +96,21 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
 
     Raises FileNotFoundError if there is none.
     """
-    reader = _Reader(study)
     rows: list[PointRow] = []
     points: dict[str, PlannedPoint] = {}
     chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
+    context = {**BASE_UNITS_CONTEXT, "files_in": str(study.folder.resolve())}
+    # Each distinct part is checked once: points share most of their parts.
+    part = cache(lambda model, text: model.model_validate(json.loads(text), context=context))
     with extension_scope(study.extension_package):
         for cells in read_parquet(folder / POINTS_FILE, chosen).to_pylist():
             name = cells["point_id"]
             if name not in points:
-                points[name] = PlannedPoint(name, cells["machine_id"], reader.point(cells))
+                points[name] = PlannedPoint(name, cells["machine_id"], _point(cells, part))
             if cells["experiment"] != BASELINE_EXPERIMENT:
                 ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
                 rows.append(PointRow(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
-        run_rows, runs = reader.runs(read_parquet(folder / SCHEDULES_FILE).to_pylist())
+        run_rows, runs = _runs(study, read_parquet(folder / SCHEDULES_FILE).to_pylist(), part)
     machines = {planned.machine_id: planned.point.machine for planned in points.values()}
     return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
 
@@ -123,39 +123,27 @@ def _labels(cells: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
         raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed") from None
 
 
-class _Reader:
-    """Checks each distinct part of a plan once: points share most of their parts."""
+def _point(cells: Mapping[str, Any], part: Callable[[type[Model], str], Any]) -> Point:
+    """Return the point of a row."""
+    sections: dict[str, Any] = {name: part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
+    sections["jobs"] = tuple(part(Job, text) for text in cells["point.jobs"])
+    offered = cells["point.offered"]
+    sections["offered"] = None if offered is None else part(Offered, offered)
+    return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
 
-    def __init__(self, study: Study) -> None:
-        self._study, self._parts = study, dict[tuple[type[Model], str], Model]()
-        self._context = {**BASE_UNITS_CONTEXT, "files_in": str(study.folder.resolve())}
 
-    def _part(self, model: type[M], text: str) -> M:
-        part = self._parts.get((model, text))
-        if part is None:
-            part = self._parts[model, text] = model.model_validate(json.loads(text), context=self._context)
-        return part  # type: ignore[return-value]  # kept under its own type
-
-    def point(self, cells: Mapping[str, Any]) -> Point:
-        """Return the point of a row."""
-        sections: dict[str, Any] = {name: self._part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
-        sections["jobs"] = tuple(self._part(Job, text) for text in cells["point.jobs"])
-        written = cells["point.offered"]
-        sections["offered"] = None if written is None else self._part(Offered, written)
-        return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
-
-    def runs(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[RunRow], dict[str, PlannedRun]]:
-        """Return rows and runs of schedules."""
-        axes = axes_of_schedules(self._study.schedules)
-        run_rows = [RunRow(row["schedule"], _labels(row, axes), row["seed"], row["run_id"]) for row in rows]
-        runs = {}
-        for row in rows:
-            needs = {
-                (number, nodes): RatioInputs(inputs["metric"], tuple(inputs["of"]), tuple(inputs["against"]))
-                for number, nodes, inputs in json.loads(row["needs"])
-            }
-            run = self._part(Run, row["run"])
-            runs[f"{row['schedule']} {row['run_id']}"] = PlannedRun(
-                row["schedule"], row["run_id"], row["list_id"], run, needs, self._study.folder, row["keeps_jobs"]
-            )
-        return run_rows, runs
+def _runs(
+    study: Study, rows: Sequence[Mapping[str, Any]], part: Callable[[type[Model], str], Any]
+) -> tuple[list[RunRow], dict[str, PlannedRun]]:
+    """Return rows and runs of schedules."""
+    axes = axes_of_schedules(study.schedules)
+    run_rows = [RunRow(row["schedule"], _labels(row, axes), row["seed"], row["run_id"]) for row in rows]
+    runs = {}
+    for row in rows:
+        needs = {
+            (number, nodes): RatioInputs(inputs["metric"], tuple(inputs["of"]), tuple(inputs["against"]))
+            for number, nodes, inputs in json.loads(row["needs"])
+        }
+        ids = (row["schedule"], row["run_id"], row["list_id"])
+        runs[f"{ids[0]} {ids[1]}"] = PlannedRun(*ids, part(Run, row["run"]), needs, study.folder, row["keeps_jobs"])
+    return run_rows, runs

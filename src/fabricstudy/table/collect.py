@@ -64,8 +64,8 @@ def collect(
     frames = {
         "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, of_points),
-        "latency": _rows_of(plan, keys, "latency", of_points, of_points.latency),
-        "links": _links(_rows_of(plan, keys, "links", of_points, of_points.links)),
+        "latency": _rows_of(plan, keys, "latency", of_points),
+        "links": _links(_rows_of(plan, keys, "links", of_points)),
         "machines": _machines(plan, keys, structures),
     }
     frames[LINK_LOAD_TABLE] = link_load_rows(plan, keys, links)
@@ -153,8 +153,9 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
     return of.astype(float) / against.astype(float).where(against > 0, np.nan)
 
 
-def _rows_of(plan: Plan, keys: pd.DataFrame, table: str, records: PointRecords, facts: ColumnBuilder) -> pd.DataFrame:
+def _rows_of(plan: Plan, keys: pd.DataFrame, table: str, records: PointRecords) -> pd.DataFrame:
     """Return the rows of the points of a plan in a table with any number of rows per point."""
+    facts: ColumnBuilder = getattr(records, table)
     planned_rows: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
