@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,17 +70,11 @@ def _judge_claim(claim: grammar.Claim, tables: Tables) -> list[dict[str, Any]]:
     rows = [{**head, "part": number, **_judge_part(part, tables)} for number, part in enumerate(claim.parts)]
     if not rows:
         rows = [{**head, "part": 0, "points": 0, "seeds": 0, "verdict": NOT_RUN, "reason": claim.note}]
-    verdict = _claim_verdict({row["verdict"] for row in rows}, complete=not claim.scope)
+    verdicts = {row["verdict"] for row in rows}
+    verdict = next((worst for worst in (DIFFERS, UNDECIDED, REPRODUCED) if worst in verdicts), NOT_RUN)
+    if verdict == REPRODUCED and (claim.scope or NOT_RUN in verdicts):  # not all cases of the source are run
+        verdict = IN_PART
     return [{**row, "claim_verdict": verdict} for row in rows]
-
-
-def _claim_verdict(verdicts: Set[str], complete: bool) -> str:
-    """Return the verdict on a claim from those on its parts; `complete` if all cases of the source are run."""
-    if DIFFERS in verdicts or UNDECIDED in verdicts:
-        return DIFFERS if DIFFERS in verdicts else UNDECIDED
-    if REPRODUCED not in verdicts:
-        return NOT_RUN
-    return REPRODUCED if complete and NOT_RUN not in verdicts else IN_PART
 
 
 def _judge_part(part: grammar.Part, tables: Tables) -> dict[str, Any]:
