@@ -255,7 +255,8 @@ def _draw_lines(axes: Axes, scene: Scene, inks: dict[str, Any], scale: _Scale | 
 
 def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None) -> None:
     layout, fills = scene.layout, [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
-    within, inside = None, layout.line_of_row == WITHIN
+    inside = layout.line_of_row == WITHIN
+    within: Floats | None = None
     if scene.load is not None and inside.any():
         within = _largest(scene.load, inside, layout.spot_of_router[scene.machine.cable_tail], len(layout.positions))
     patches: list[tuple[Patch, Any, Any]] = []

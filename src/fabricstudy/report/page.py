@@ -225,9 +225,10 @@ def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
 
 
 def _statuses(points: pd.DataFrame) -> TextTable:
-    counts = pd.crosstab(points["experiment"], points["status"]).loc[points["experiment"].unique()]
+    counts = pd.crosstab(points["experiment"], points["status"])
     names = [name for name in STATUSES if name in counts]
-    rows = [list(map(str, row)) for row in counts[names].itertuples(name=None)]
+    order = points["experiment"].unique()
+    rows = [[str(experiment), *(str(counts.loc[experiment, name]) for name in names)] for experiment in order]
     return TextTable(("experiment", *names), rows, frozenset(range(1, len(names) + 1)))
 
 
