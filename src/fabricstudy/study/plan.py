@@ -86,10 +86,9 @@ def plan(study: Study) -> Plan:
     try:
         return _planned(study)
     except StudyError as error:
-        if study.file is None:
-            raise
         # A mistake in a log is in the file of the log.
-        located = [part if part.file else part.in_file(str(study.file)) for part in error.each()]
+        file = None if study.file is None else str(study.file)
+        located = [StudyError(**vars(part) | {"file": part.file or file, "others": ()}) for part in error.each()]
         raise combine_errors(located) from None
 
 
