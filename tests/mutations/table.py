@@ -543,7 +543,7 @@ TABLES = (
         new="import contextlib\n\nANOTHER = 1\n",
     ),
     known("page of the report", "report/page.py", "_MOST_REASONS = 50", ("report",)),
-    known("layout of a grid", "report/layouts/grid.py", "STUB = 0.36", ("report",)),
+    known("layout of a grid", "report/layouts.py", "STUB = 0.36", ("report",)),
     known(
         "command",
         "commands/plan.py",

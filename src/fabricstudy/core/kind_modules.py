@@ -52,10 +52,10 @@ MODULES: dict[str, dict[str, str]] = {
         "sst": "fabricstudy.engine.sst",
     },
     "family of topologies": {
-        "dragonfly": "fabricstudy.analysis.families",
-        "express-mesh": "fabricstudy.analysis.families",
-        "fat-tree": "fabricstudy.analysis.families",
-        "slim-fly": "fabricstudy.analysis.families",
+        "dragonfly": "fabricstudy.analysis.design",
+        "express-mesh": "fabricstudy.analysis.design",
+        "fat-tree": "fabricstudy.analysis.design",
+        "slim-fly": "fabricstudy.analysis.design",
     },
     "machine": {
         "aries": "fabricstudy.machine.aries",
