@@ -45,7 +45,6 @@ class BundledEngine(ProgramEngine):
         return [str(self.program_path() or self.built().name), *arguments]
 
     def probe(self) -> Probe:
-        """Look for the program."""
         program, version = self.program_path(), self.program()
         if version is not None:
             return Probe(self.name, True, version=version)

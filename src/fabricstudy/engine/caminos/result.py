@@ -17,8 +17,6 @@ from ..steady_state import SteadyRun
 from .clock import Clock, clock, phits_of
 from .files import offered_window
 
-"""Output file of the program."""
-
 
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
@@ -92,13 +90,7 @@ def _by_job(rows: Ints, link_phits: Array, jobs: list[PlacedJob]) -> Int32s:
 
 
 def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
-    """Read the result of a run of offered traffic.
-
-    Raises
-    ------
-    EngineFailure
-        If it is not one, or does not fit the machine.
-    """
+    """Read the result of a run of offered traffic; raise `EngineFailure` unless it fits the machine."""
     units, window = clock(point, machine), offered_window(point, machine)
     try:
         result = json.loads((folder / RESULT).read_bytes())

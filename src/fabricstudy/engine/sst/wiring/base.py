@@ -52,12 +52,6 @@ def link_of_cable(machine: Machine) -> Ints:
     return np.repeat(np.arange(len(machine.cable_count)), machine.cable_count)
 
 
-def place_on_router(machine: Machine) -> Ints:
-    """Return the number of each node among those of its router, int64 [nodes]; nodes are in the order of routers."""
-    first = np.cumsum(machine.nodes_of_router) - machine.nodes_of_router
-    return np.arange(machine.nodes) - first[machine.node_router]
-
-
 def nodes_on_each_router(machine: Machine) -> int:
     """Return the nodes of each router; raise `Unsupported` if numbers differ or nodes are in another order."""
     each = machine.nodes // machine.routers
