@@ -180,17 +180,13 @@ def _check_output(text: str, truncated: bool) -> None:
 def _numbers(path: Path, columns: int | None = None) -> Floats:
     """Return the rows of numbers of an output."""
     try:
-        text = path.read_text()
+        numbers = np.loadtxt(path, ndmin=2)
     except OSError as error:
         raise EngineFailure(f"CODES did not write {path.name} ({type(error).__name__})") from None
-    rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    width = len(rows[0]) if rows else 0
-    try:
-        numbers = np.array(rows, dtype=np.float64).reshape(-1, width)
     except ValueError:
         raise EngineFailure(f"{path.name} is not a table of numbers") from None
-    if columns is not None and width != columns:
-        raise EngineFailure(f"{path.name} has {width} columns, not {columns}")
+    if columns is not None and numbers.shape[1] != columns:
+        raise EngineFailure(f"{path.name} has {numbers.shape[1]} columns, not {columns}")
     return numbers
 
 

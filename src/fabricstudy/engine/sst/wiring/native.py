@@ -41,12 +41,10 @@ def as_dragonfly(config: Topology) -> DragonflyConfig | None:
     A PERCS machine whose L-local and L-remote links have the same bandwidth is a dragonfly.
     """
     if is_built_by(config, DragonflyConfig):
-        assert isinstance(config, DragonflyConfig)
         return config
-    if not is_built_by(config, PercsConfig):
+    if not is_built_by(config, PercsConfig) or config.supernodes == 1:
         return None
-    assert isinstance(config, PercsConfig)
-    if config.supernodes == 1 or config.bandwidth.local_Bps != config.bandwidth.remote_Bps:
+    if config.bandwidth.local_Bps != config.bandwidth.remote_Bps:
         return None
     sizes: dict[str, Any] = {
         "groups": config.supernodes,
@@ -126,9 +124,9 @@ def _global_ports(config: DragonflyConfig) -> Ints:
     return np.stack([tail_port.reshape(-1)[order], head_port.reshape(-1)[order]], axis=1) % each
 
 
-def wire_fat_tree(config: Topology, routing: Routing, machine: Machine) -> Wiring:
+def wire_fat_tree(config: FatTreeConfig, routing: Routing, machine: Machine) -> Wiring:
     """Wire a fat tree whose core routers reach each pod by one cable: ports down, then ports up."""
-    assert isinstance(config, FatTreeConfig) and machine.level is not None
+    assert machine.level is not None
     algorithm = routing_name(routing, FAT_TREE_ROUTINGS, "SST's fat tree")
     if config.core_cables > 1:
         raise Unsupported("SST's fat tree has one cable between a core router and a pod; set core_cables to 1")
