@@ -38,7 +38,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if not np.all((cycles >= 0) ^ background) or np.any(np.isinf(cycles)):
         raise EngineFailure(f"{RESULT} is not a result: it has finish cycles {cycles.tolist()}")
     sent, arrived = phits
-    whole_bytes, whole = _between_nodes(jobs, units.phit_bytes)
+    sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
+    whole_bytes = np.array([size.sum() for size in sizes])
+    whole = np.array([phits_of(size, units.phit_bytes).sum() for size in sizes])
     complete = np.all(np.where(background, arrived <= sent, (sent == whole) & (arrived == whole)))
     if not complete or not arrived.sum() <= ejected <= injected <= sent.sum():
         wanted = whole[~background].sum()
@@ -66,12 +68,6 @@ def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list
     if not np.array_equal(last, cycles, equal_nan=True):
         raise EngineFailure(f"{RESULT} is not a result: its jobs do not end with their last ranks")
     return by_job
-
-
-def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[Ints, Ints]:
-    """Return bytes and phits of the messages of each job between different nodes."""
-    sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
-    return np.array([size.sum() for size in sizes]), np.array([phits_of(size, phit).sum() for size in sizes])
 
 
 def _by_job(rows: Ints, link_phits: Array, jobs: list[PlacedJob]) -> Int32s:

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from functools import cache
 from pathlib import Path
 
 from fabricstudy.core import bundled_files
@@ -74,7 +73,6 @@ def program_digest() -> str | None:
     return content_digest([program, *(file for file in simulators if file.is_file()), *libraries])
 
 
-@cache
 def model_digest() -> str:
     """Return the digest of the model script; comments and docstrings do not count."""
     return file_digest(MODEL) if MODEL.is_file() else "none"
