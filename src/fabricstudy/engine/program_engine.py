@@ -65,9 +65,14 @@ class ProgramEngine(Engine, ABC):
         """Count the operations of a point."""
 
     @property
+    def package(self) -> str:
+        """Name of the engine's package, which has its cost model, too."""
+        return type(self).__module__.rpartition(".")[0]
+
+    @property
     def law(self) -> CostModel:
-        """The engine's cost model, which is in its package."""
-        return load_cost_model(type(self).__module__.rpartition(".")[0])
+        """The engine's cost model."""
+        return load_cost_model(self.package)
 
     @property
     def reading(self) -> str:
