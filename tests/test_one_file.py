@@ -147,7 +147,7 @@ class MooreBound(Analysis):
     diameter: Whole = Field(ge=1, description="hops at most")
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row a degree."""
+        """Return one row per degree."""
         return [
             {"degree": d, "routers": 1 + sum(d * (d - 1) ** hops for hops in range(self.diameter))}
             for d in self.degrees

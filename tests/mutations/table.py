@@ -47,12 +47,12 @@ class Mutation:
 
 
 def same(name: str, file: str, old: str, new: str, **more: Any) -> Mutation:
-    """Give a change that alters no number, though stages run the file."""
+    """Return a change that alters no number, though stages run the file."""
     return Mutation(name, file, old, new, numbers=False, **more)
 
 
 def known(name: str, file: str, old: str, due: tuple[str, ...] = (), new: str = "") -> Mutation:
-    """Give a change of which only digests are compared: a constant before `old`, unless `new` is given."""
+    """Return a change of which only digests are compared: a constant before `old`, unless `new` is given."""
     return Mutation(name, file, old, new or f"\nANOTHER = 1\n{old}", numbers=False, due=due)
 
 

@@ -293,7 +293,7 @@ def footnote(figure: TableFigure, observed: Observations, frame: pd.DataFrame, p
         pairs, planned = (
             len(rows.loc[~mask(rows, to), observed.keys].drop_duplicates()) for rows in (frame, observed.frame)
         )
-        notes.append(pair_count_text(pairs, planned) + "; points without reference left out" * (pairs < planned))
+        notes.append(pair_count_text(pairs, planned) + "; points without a reference are excluded" * (pairs < planned))
     return "; ".join(notes) + "."
 
 

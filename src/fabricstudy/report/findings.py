@@ -281,7 +281,7 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     equal = [_ALL, *(key for key in keys if key != axis)]
     paired, by_rate = rows[rows.groupby(equal)[axis].transform("nunique") > 1], False
     if paired.empty:
-        return Unranked(axis, "no two of its points are equal in all else")
+        return Unranked(axis, "no two of its points differ only in this axis")
     work = paired.groupby([*equal, axis])[_WORK].transform("median").groupby([paired[key] for key in equal])
     same = paired[work.transform("max") == work.transform("min")]
     planned, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
@@ -420,7 +420,7 @@ def _best(effect: Effect) -> str:
         among = f"{effect.best_in} of {count_noun(effect.comparisons, 'comparison')}{' each' * (len(effect.best) > 1)}"
         text = f"Best{tie or ' or tied:'} {effect.axis} {join_words(effect.best)} in {among}"
     if effect.left_out:
-        text += f" ({effect.left_out} more left out: their points send different numbers of bytes)"
+        text += f" ({effect.left_out} more excluded: their points send different numbers of bytes)"
     return text
 
 

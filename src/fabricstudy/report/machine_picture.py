@@ -123,7 +123,7 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     for axes, scene in zip(grid.flat, scenes, strict=False):
         _panel(axes, scene, inks, scale)
         layout = scene.layout
-        drawn = f"drawn as {count_noun(len(layout.positions), 'spot')} and {count_noun(layout.lines, 'line')}"
+        drawn = f"drawn as {count_noun(len(layout.positions), 'dot')} and {count_noun(layout.lines, 'line')}"
         facts = ", ".join(filter(None, [slow_cables_in_words(scene.machine), *scene.sizes, drawn]))
         descriptions.append(": ".join(filter(None, (scene.title, facts))))
     for axes in grid.flat[len(scenes) :]:
@@ -324,14 +324,14 @@ def _class_handle(scenes: Sequence[Scene], name: str, ink: Any) -> Any:
     cables = join_words([*(f"{count:,}" for count in others), count_noun(last, "cable")])
     label = f"{legend_label(name)}: {cables}, {join_words(list(dict.fromkeys(bandwidths)))} GB/s"
     if not drawn:
-        return Line2D([], [], linestyle="", label=f"{label}, inside the spots")
+        return Line2D([], [], linestyle="", label=f"{label}, inside the dots")
     return Line2D([], [], color=ink, linewidth=2.0, linestyle="--" if all_slow else "-", label=label)
 
 
 def _legend_notes(scene: Scene, load: Load | None) -> list[str]:
     layout, slow = scene.layout, slow_cables_in_words(scene.machine)
     notes = [f"dashed: {slow}"] * bool(slow and load is None)
-    notes.append(f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs))
+    notes.append(f"dot: a {layout.spot}" + ", divided by job" * bool(scene.jobs))
     cables = cables_of_lines(scene.machine, layout)
     if len(cables):
         low, high = int(cables.min()), int(cables.max())
@@ -340,6 +340,6 @@ def _legend_notes(scene: Scene, load: Load | None) -> list[str]:
     notes += [layout.footnote] * bool(layout.footnote)
     if load is not None:
         bundled = bool((layout.line_of_row == WITHIN).any())
-        notes.append("colour: the direction with the higher load" + ", of several links the highest" * bundled)
-        notes += ["ring of a spot: the highest load inside"] * bundled + ["light grey: nothing"]
+        notes.append("colour: the direction with the higher load" + ", the maximum of several links" * bundled)
+        notes += ["ring of a dot: the highest load inside"] * bundled + ["light grey: nothing"]
     return notes

@@ -47,7 +47,7 @@ def _refuse_duplicates(key: str, axes: Iterable[str], others: Iterable[str]) -> 
 
 
 class PairMeasure(Measure):
-    """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
+    """Each point with the labels `of`, and its matching point with the labels `against`."""
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "of")
 

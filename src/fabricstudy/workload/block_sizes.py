@@ -103,7 +103,7 @@ class _Shuffled(BlockSizes):
 
 @register
 class UniformSizes(_Shuffled, _Spread):
-    """Sizes at equal distances from 1 - `spread` to 1 + `spread` of the mean, in random order."""
+    """Equally spaced sizes from 1 - `spread` to 1 + `spread` of the mean, in random order."""
 
     kind: Literal["uniform"] = "uniform"
 

@@ -302,7 +302,7 @@ def _interpreters(version: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Give the tokens of a module that decide what it does, as Python's own tokenizer finds them."""
+    """Return the tokens of a module that decide what it does, as Python's own tokenizer finds them."""
     found: list[str] = []
     statement: list[str] = []
     is_text = True

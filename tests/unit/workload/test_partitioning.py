@@ -53,7 +53,7 @@ def machine_of(name: str) -> Machine:
 
 
 def allocate(machine: Machine, holder: np.ndarray, job: int, wanted: int, policy: dict[str, Any]) -> Grant:
-    """Give a job its nodes and note what it holds."""
+    """Allocate nodes to a job and record them."""
     config, rng = ALLOCATION.model_validate(policy), np.random.default_rng(0)
     grant = config.allocate(Request(machine, holder, wanted, rng, rng))
     assert len(grant.nodes) == wanted == len(set(grant.nodes.tolist()))

@@ -39,7 +39,7 @@ eighth, at twice the processor time. The saturation load does not depend on it.
 
 @register
 class CaminosSettings(EngineSettings):
-    """CAMINOS; `phit` is the unit in which it moves data (one packet or a part of it unless given)."""
+    """CAMINOS; `phit` is the unit in which it moves data (default: one packet or a part of it)."""
 
     kind: Literal["caminos"] = "caminos"
     phit_bytes: Size | None = Field(

@@ -43,7 +43,7 @@ EVENT_BYTES = 736
 
 @register
 class CodesSettings(EngineSettings):
-    """CODES on ROSS: packets, for the topologies that it has; see docs/engines/codes.md."""
+    """CODES on ROSS: packet-level models of several topologies; see docs/engines/codes.md."""
 
     kind: Literal["codes"] = "codes"
     job_links: Flag = Field(

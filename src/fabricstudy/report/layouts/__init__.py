@@ -17,7 +17,7 @@ MAX_DRAWN_LINES = 12_000
 MAX_SPOTS = 3_000
 """More spots cannot be distinguished."""
 
-_SMALLER = "draw a smaller machine of the same kind, such as one with fewer groups, pods or routers a dimension"
+_SMALLER = "draw a smaller machine of the same kind, such as one with fewer groups, pods or routers per dimension"
 
 
 def lay_out(machine: Machine) -> Layout:
@@ -41,7 +41,7 @@ def lay_out(machine: Machine) -> Layout:
             raise ConfigError(problem, f"stay at or below {graph.MAX_DRAWN_ROUTERS:,}", code="out-of-range")
         layout = graph.lay_out(machine)
     if len(layout.positions) > MAX_SPOTS or len(layout.paths) > MAX_DRAWN_LINES:
-        problem = f"a picture of {len(layout.positions):,} spots and {len(layout.paths):,} lines cannot be read"
-        limits = f"at most {MAX_SPOTS:,} spots and {MAX_DRAWN_LINES:,} lines are drawn"
+        problem = f"a picture of {len(layout.positions):,} dots and {len(layout.paths):,} lines cannot be read"
+        limits = f"at most {MAX_SPOTS:,} dots and {MAX_DRAWN_LINES:,} lines are drawn"
         raise ConfigError(problem, f"{_SMALLER}; {limits}", code="out-of-range")
     return layout

@@ -13,7 +13,7 @@ from .request import Grant, Request
 
 @register
 class SpreadAllocation(Allocation):
-    """Free nodes round robin over the groups, first routers first."""
+    """Free nodes of all groups in turn, lowest router numbers first."""
 
     kind: Literal["spread"] = "spread"
 

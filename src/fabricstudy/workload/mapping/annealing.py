@@ -27,7 +27,7 @@ SAMPLED_SWAPS = 4000
 
 @register
 class AnnealingMapping(Refinement):
-    """Simulated annealing by swaps of two ranks; never worse than its start.
+    """Simulated annealing by swaps of two ranks; never worse than the initial mapping.
 
     Seven of ten swaps are with a rank on or next to a partner's node, the others with any rank; the temperature falls
     geometrically (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983; for mapping Bhanot et al., IBM J. Research and

@@ -26,7 +26,7 @@ ANNEALED = 2
 
 @register
 class BestMapping(Mapping):
-    """The fewest bytes times hops of several starts, all refined by exchange, and the best two also by annealing.
+    """The lowest hop-bytes of several initial mappings, all refined by exchange, the best two also by annealing.
 
     The effort is limited by swaps, not by time, so that the result is the same on each host. The default of `starts` is
     `greedy` twice, with 64 starts each, `linear`, and for patterns with coordinates `orb` and `curve`. Optional

@@ -17,7 +17,7 @@ from .tasks import Tasks
 
 @register
 class CurveMapping(Mapping):
-    """Ranks and nodes along the same space-filling curve: the r-th rank of one on the r-th core of the other.
+    """Ranks and cores are ordered along the same space-filling curve, and matched in this order.
 
     Off a grid the nodes are in the order of their routers' numbers. The pattern must have coordinates. Hilbert's curve
     after Skilling (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.

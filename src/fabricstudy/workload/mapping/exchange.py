@@ -20,7 +20,7 @@ CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 1.5e-6
 
 @register
 class ExchangeMapping(Refinement):
-    """Local search: swaps of two ranks as long as they gain.
+    """Local search: swaps of two ranks until no swap improves the objective.
 
     With `neighbourhood: near` a rank is swapped with the best rank on or next to its partners' nodes; with `all` with
     the best of all ranks, which takes 50 times as long and gains little (Bokhari: On the mapping problem, IEEE

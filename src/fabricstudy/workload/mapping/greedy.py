@@ -18,7 +18,7 @@ GREEDY_CPU_S_PER_PARTNER = 2e-6
 
 @register
 class GreedyMapping(Mapping):
-    """Places the rank most connected to placed ones on the nearby free node that adds the fewest bytes times hops.
+    """Places the rank with the most traffic to placed ranks on the nearby free node that adds the fewest hop-bytes.
 
     After Hoefler and Snir (Generic topology mapping strategies, ICS 2011). The result depends on the start: the best of
     `starts` is selected, which begin in turn with the rank with the least traffic on the first node, with a random rank

@@ -12,7 +12,7 @@ from .sends import Sends
 
 @register
 class Idle(Pattern):
-    """The job holds its nodes and sends nothing."""
+    """The job occupies its nodes and sends nothing."""
 
     kind: Literal["idle"] = "idle"
 

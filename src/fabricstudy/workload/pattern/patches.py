@@ -68,7 +68,7 @@ class PatchGrid(MessagePattern):
 
 @register
 class Patches(PatchGrid):
-    """NAMD-like traffic: a periodic grid of patches, and computes for each patch and each pair of near patches.
+    """NAMD-like traffic: a periodic grid of patches, and compute objects per patch and per pair of near patches.
 
     Each patch sends its atoms once to every rank with one of its computes (proxies); forces return in the next
     phase. Patches and computes are distributed evenly over the ranks, each compute near its first patch, so every
