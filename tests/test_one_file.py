@@ -378,11 +378,11 @@ class Copy:
         family = next(one for one in ("allocation", "mapping", "pattern", "order", *MODULES) if one in path)
         family = "machine" if family == "topology" else family
         kind = re.findall(r"""kind: Literal\[['"](.+?)['"]""", text)[0]
-        module = "fabricstudy." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         listed = folder / "src/fabricstudy/core/kind_modules.py"
-        start = f'    "{family}": {{\n'
-        assert listed.read_text().count(start) == 1
-        listed.write_text(listed.read_text().replace(start, f'{start}        "{kind}": "{module}",\n'))
+        start = rf'("{family}": .*_modules\(\s*"[\w.]+",)'
+        text, count = re.subn(start, rf'\1 "{kind}",', listed.read_text())
+        assert count == 1
+        listed.write_text(text)
 
     def says(self, code: str, only: dict[str, Any] | None = None, **changed: Any) -> list[Any]:
         """Run code beside a study, and give what it prints, a line of JSON each."""

@@ -320,8 +320,8 @@ ENGINES = (
     Mutation(
         "what is done with a result of flows",
         "engine/flow/adapter.py",
-        "return read_result(folder, machine, jobs)",
-        "result = read_result(folder, machine, jobs)\n        return type(result)((1.0,), result.link_bytes)",
+        "    read_result = staticmethod(read_result)",
+        "    read_result = staticmethod(lambda *run: type(read_result(*run))((1.0,), read_result(*run).link_bytes))",
         reads=(FLOW,),
     ),
     Mutation(
@@ -380,7 +380,7 @@ ENGINES = (
         ("simulate", *TABLE),
         new="MAX_WINDOW_BYTES = 32_000",
     ),
-    same("default batching of flows", "engine/flow/settings.py", "        0.02,", "        0.05,", reads=(FLOW,)),
+    same("default batching of flows", "engine/flow/files.py", "        0.02,", "        0.05,", reads=(FLOW,)),
     Mutation(
         "loads without a simulator",
         "engine/analysis/__init__.py",
@@ -449,7 +449,7 @@ ENGINES = (
     ),
     known("time to ask a cluster for", "engine/batch.py", "SLOWNESS = 3.0", new="SLOWNESS = 4.0"),
     known("SST", "engine/sst/cost.py", "LEAST_BUFFERS = 5"),
-    known("wiring of SST", "engine/sst/wiring/grid.py", "HYPERX_ALGORITHMS:"),
+    known("wiring of SST", "engine/sst/wiring/native.py", "HYPERX_ROUTINGS:"),
     known("CODES", "engine/codes/packet.py", "LARGEST_GROWTH = 0.01"),
     known("models of CODES", "engine/codes/models/torus.py", "ROUTINGS:"),
 )

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from math import inf
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.parallel import ParallelEngine
+from fabricstudy.engine.contract import ParallelEngine
 from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
