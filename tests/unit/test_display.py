@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from fabricstudy.core.phrasing import duration
 from fabricstudy.workflow import display
 from fabricstudy.workflow.here import Task, _run, record_path, write_record
 
@@ -32,7 +33,7 @@ def test_time_left_is_that_of_the_jobs_by_their_mean_over_those_at_a_time(clock:
     run.finish(2)
     clock.now = 140.0
     # Four simulations of 100 s and a table of 3 s, less the 40 s of the running one; two at a time.
-    assert run.time_left() == f"about {display.duration((4 * 100 + display.OTHER_S - 40) / 2)} left"
+    assert run.time_left() == f"about {duration((4 * 100 + display.OTHER_S - 40) / 2)} left"
     assert run.done == 2 and said.getvalue().count("\n") == 2
 
 

@@ -54,7 +54,7 @@ def _write_table(args: argparse.Namespace, out: Path) -> int:
     frame = read_table(folder / f"{args.table}.parquet")
     missing = [name for name in args.columns or () if name not in frame]
     if missing:
-        problem = f"{missing[0]}: no such column of {args.table}; known: {', '.join(frame)}"
+        problem = f"{missing[0]}: no such column of {args.table}; known: {', '.join(map(str, frame))}"
         raise FabricstudyError(problem, "unknown-name")
     frame = frame[args.columns] if args.columns else frame
     with atomic_text(out) as file:
@@ -64,9 +64,10 @@ def _write_table(args: argparse.Namespace, out: Path) -> int:
 
 def _edges(machine: Machine) -> Iterator[tuple[str, str, str, int, str, str]]:
     """Yield both ends of each link, its class, count, bandwidth and latency; host links are last."""
-    named = isinstance(machine, NamedMachine)
-    routers = machine.router_names if named else [f"r{number}" for number in range(machine.routers)]
-    nodes = machine.node_names if named else [f"n{number}" for number in range(machine.nodes)]
+    if isinstance(machine, NamedMachine):
+        routers, nodes = machine.router_names, machine.node_names
+    else:
+        routers, nodes = (tuple(f"{a}{i}" for i in range(n)) for a, n in (("r", machine.routers), ("n", machine.nodes)))
 
     def of_link(name: str, link: LinkClass, count: int) -> tuple[str, int, str, str]:
         return name, count, f"{link.bandwidth_Bps!r} B/s", f"{link.latency_ns!r} ns"

@@ -190,9 +190,11 @@ def tasks(study: str, jobs: StudyJobs) -> Iterator[Task]:
     inputs, file, base = Inputs({study: jobs}), str(jobs.file), f"results/{study}"
     own, planned = SimpleNamespace(study=study), [file, f"{base}/{POINTS_FILE}"]
 
+    options: dict[str, str | list[str]]
+
     def task(
-        rule: str, chunk: str, needed: list[str], outputs: list[str], params: list[Any], out: str = "",
-        **options: str | list[str],
+        rule: str, chunk: str, needed: list[str], outputs: list[str], params: list[Any],
+        options: dict[str, str | list[str]], out: str = "",
     ) -> Task:  # fmt: skip
         module = _MODULES.get(rule, STAGES)
         arguments = [] if rule in LAST else [rule]
@@ -208,16 +210,16 @@ def tasks(study: str, jobs: StudyJobs) -> Iterator[Task]:
     for name, machine in jobs.machines.items():
         folder, ids = f"{base}/machine/{name}", machine.machines
         outputs = [f"{folder}/{written}" for written in MACHINE_FILES]
-        yield task("machine", name, planned, outputs, [ids, machine.digest], folder, plan=base, ids=ids)
+        yield task("machine", name, planned, outputs, [ids, machine.digest], {"plan": base, "ids": ids}, folder)
         needed, output = [*planned, f"{folder}/machines.json"], f"{base}/structure/{name}.jsonl"
         options = {"plan": base, "machines": folder, "ids": ids, "results": "results"}
-        yield task("structure", name, needed, [output], [ids, jobs.structure], **options)
+        yield task("structure", name, needed, [output], [ids, jobs.structure], options)
     for name, workload in jobs.workloads.items():
         job = SimpleNamespace(study=study, placed=name)
         machines, structures = inputs.machines_of(job), inputs.structures_of(job)
         options = {"plan": base, "machines": folders(machines), "structures": structures, "name": name}
         needed, output = [*planned, *machines, *structures], f"{base}/workload/{name}.parquet"
-        yield task("workload", name, needed, [output], [workload.digest], **options)
+        yield task("workload", name, needed, [output], [workload.digest], options)
     for name, batch in jobs.batches.items():
         job = SimpleNamespace(study=study, batch=name)
         machines, structures = inputs.machines_of(job), inputs.structures_of(job)
@@ -225,27 +227,27 @@ def tasks(study: str, jobs: StudyJobs) -> Iterator[Task]:
         options = {"plan": base, "machines": folders(machines), "structures": structures, "workloads": placed}
         options |= {"name": name, "cores": str(batch.processes), "results": "results", "links": f"{stem}.links.parquet"}
         outputs = [f"{stem}.jsonl", f"{stem}.links.parquet"]
-        yield task("simulate", name, [*planned, *machines, *structures, *placed], outputs, [batch.digest], **options)
+        yield task("simulate", name, [*planned, *machines, *structures, *placed], outputs, [batch.digest], options)
     for name, runs in jobs.schedules.items():
         points, stem = inputs.points_of_runs(SimpleNamespace(study=study, runs=name)), f"{base}/schedule/{name}"
         outputs = [f"{stem}.jsonl", f"{stem}.parquet", f"{stem}.history.parquet"]
         options = {"plan": base, "batch_cpu_s": str(BATCH_CPU_S), "name": name, "points": points}
         options |= {"jobs": outputs[1], "histories": outputs[2]}
-        yield task("schedule", name, [*planned, *points], outputs, [runs.digest, BATCH_CPU_S], **options)
+        yield task("schedule", name, [*planned, *points], outputs, [runs.digest, BATCH_CPU_S], options)
     tables = f"{base}/tables"
     for name, digest in jobs.analyses.items():
         outputs = [f"{tables}/analysis-{name}.{end}" for end in ("parquet", "csv")]
-        yield task("analysis", name, [file], outputs, [digest], name=name)
+        yield task("analysis", name, [file], outputs, [digest], {"name": name})
     shards, links = inputs.every("simulate", ".jsonl")(own), inputs.every("simulate", ".links.parquet")(own)
     structures, analyses = inputs.every("structure", ".jsonl")(own), inputs.analyses(own)
     schedules, scheduled = inputs.every("schedule", ".jsonl")(own), inputs.every("schedule", ".parquet")(own)
     outputs = [path for path in inputs.tables(study) if not path.startswith(f"{tables}/analysis-")]
     needed = [*planned, *shards, *links, *structures, *analyses, *schedules, *scheduled]
     options = {"plan": base, "shards": shards, "links": links, "structures": structures, "analyses": analyses}
-    yield task("table", "", needed, outputs, [jobs.table], tables, **options, schedules=schedules)
+    yield task("table", "", needed, outputs, [jobs.table], options | {"schedules": schedules}, tables)
     machines, placed, histories = inputs.drawn_machines(own), inputs.drawn_workloads(own), inputs.drawn_runs(own)
     needed = [*planned, *inputs.tables(study), *machines, *placed, *histories]
     outputs = [f"reports/{study}/index.html", f"reports/{study}/figures"]
     options = {"plan": base, "tables": tables, "machines": folders(machines), "workloads": placed}
-    out = f"reports/{study}"
-    yield task("report", "", needed, outputs, [jobs.report.digest], out, **options, histories=histories)
+    options |= {"histories": histories}
+    yield task("report", "", needed, outputs, [jobs.report.digest], options, f"reports/{study}")
