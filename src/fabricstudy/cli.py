@@ -27,6 +27,7 @@ _COMMANDS = {
     "map": ("map_job", "show_mapping"),
     "machine": ("describe_machines", "show_machines"),
     "draw": ("draw_machine", "show_drawing"),
+    "whatif": ("fail_parts", "show_losses"),
     "candidates": ("list_candidates", "show_candidates"),
     "where": ("find_resource", "show_path"),
     "compare": ("compare_runs", "show_comparison"),

@@ -30,6 +30,7 @@ MODULES: dict[str, dict[str, str]] = {
         "partition-lists": "fabricstudy.analysis.partition_lists",
         "partitions": "fabricstudy.analysis.partitions",
         "printed": "fabricstudy.analysis.printed",
+        "resilience": "fabricstudy.analysis.resilience",
         "topologies": "fabricstudy.analysis.topologies",
     },
     "backfill": {

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -104,8 +104,24 @@ MachineFaults = Annotated[Faults | None, AfterValidator(lambda faults: faults if
 """Faults, or None if there are none."""
 
 
+class Survivors(NamedTuple):
+    """What faults leave of a machine, in its own numbers."""
+
+    marked: Machine
+    """The whole machine, with link classes of degraded and failed cables."""
+    row: Bools
+    """Rows of `marked` that are left."""
+    router: Bools
+    node: Bools
+
+
 def with_faults(machine: Machine, faults: Faults) -> Machine:
-    """Return what the faults leave of a machine.
+    """Return what the faults leave of a machine; errors are those of `survivors`."""
+    return rest_of(machine, survivors(machine, faults))
+
+
+def survivors(machine: Machine, faults: Faults) -> Survivors:
+    """Return the parts of a machine that work and are joined.
 
     Raises
     ------
@@ -113,23 +129,25 @@ def with_faults(machine: Machine, faults: Faults) -> Machine:
         If the machine has not the parts that fail, or is in pieces; the path is below the faults.
     """
     router, node = _parts(machine, faults, "routers"), _parts(machine, faults, "nodes")
-    slow, failed = marked(machine, faults)
+    slow, failed = _marked(machine, faults, router)
     alive = np.ones(machine.routers, dtype=np.bool_)
     alive[router] = False
-    row = ~failed & alive[slow.cable_tail] & alive[slow.cable_head]
+    row = ~failed
     has_nodes = np.bincount(np.delete(machine.node_router, node), minlength=machine.routers) > 0
     alive &= _joined(component_labels(slow.cable_tail[row], slow.cable_head[row], machine.routers), has_nodes & alive)
     alive_node = alive[machine.node_router]
     alive_node[node] = False
-    return _rest(slow, row & alive[slow.cable_tail], alive, alive_node, machine)
+    return Survivors(slow, row & alive[slow.cable_tail], alive, alive_node)
 
 
-def marked(machine: Machine, faults: Faults) -> tuple[Machine, Bools]:
-    """Return the whole machine, with classes of degraded and failed cables, and which rows have failed."""
+def _marked(machine: Machine, faults: Faults, router: Ints) -> tuple[Machine, Bools]:
+    """Return the machine with classes of degraded and failed cables, and the failed rows; `router` have failed."""
     failed, degraded = _cables(machine, faults)
     kinds, rows = len(machine.classes), len(machine.cable_count)
     state = np.zeros(machine.cables, dtype=np.int64)
     state[degraded], state[failed] = 1, 2
+    at_router = np.isin(machine.cable_tail, router) | np.isin(machine.cable_head, router)
+    state[at_router[_row_of_cable(machine)]] = 2
     # One row for the cables of each row in each state.
     key, count = np.unique(state * rows + _row_of_cable(machine), return_counts=True)
     state, row = np.divmod(key, rows)
@@ -274,8 +292,9 @@ def _joined(part: Any, has_nodes: Bools) -> Bools:
     return np.asarray(part == largest)
 
 
-def _rest(slow: Machine, row: Bools, alive: Bools, alive_node: Bools, whole: Machine) -> Machine:
+def rest_of(whole: Machine, left: Survivors) -> Machine:
     """Return the machine of the routers, nodes and rows that are left."""
+    slow, row, alive, alive_node = left
     number = np.cumsum(alive) - 1
     fields: dict[str, Any] = {}
     if isinstance(whole, NamedMachine):
