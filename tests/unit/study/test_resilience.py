@@ -39,7 +39,7 @@ def left_of(machine: Machine, order: Any, failed: int) -> nx.MultiGraph:
 
 def is_connected(machine: Machine, graph: nx.MultiGraph) -> bool:
     part = nx.node_connected_component(graph, int(machine.node_router[0]))
-    return set(machine.node_router.tolist()) <= part
+    return bool(set(machine.node_router.tolist()) <= part)
 
 
 @pytest.mark.parametrize("machine", SMALL, ids=lambda machine: machine["kind"])
