@@ -34,6 +34,7 @@ _COMMANDS: dict[str, tuple[str, str | None, str]] = {
     "map": ("map_job", "show_mapping", "map --machine mira --graph tasks.graph --with exchange,linear --out ranks"),
     "machine": ("describe_machines", "show_machines", "machine frontier"),
     "draw": ("draw_machine", "show_drawing", "draw frontier --out frontier.svg"),
+    "whatif": ("fail_parts", "show_losses", "whatif fabric.topo --fail leaf-1,spine-2 --fail '2 %' --out failed.svg"),
     "candidates": ("list_candidates", "show_candidates", "candidates --nodes 2000 --radix 36"),
     "export": ("export_file", "show_file", "export frontier --out frontier.graphml"),
     "where": ("find_resource", "show_path", "where configs"),
@@ -122,7 +123,7 @@ def _complete(parser: argparse.ArgumentParser, name: str) -> None:
         module.add_arguments(parser)
     about = f"{textwrap.fill(parser.epilog, EPILOG_WIDTH)}\n\n" if parser.epilog else ""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = f"{about}example: fabricstudy {example}".replace("%", "%%")
+    parser.epilog = f"{about}example: fabricstudy {example}"
 
 
 def options_of_commands() -> dict[str, dict[str, str]]:
