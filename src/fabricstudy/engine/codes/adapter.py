@@ -138,7 +138,7 @@ class Codes(ProgramEngine):
         write_files(folder, point, machine, jobs)
         duration_ns = background_end_ns(jobs)
         end = [] if duration_ns is None else [f"--end={duration_ns:.0f}"]
-        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *end, *_seeds(point), "--", CONFIGURATION]
+        command = _replay(point, *end)
         isolated, _ = measured_by_job(point, network, jobs, traced)
         if not isolated:
             return command
@@ -162,15 +162,15 @@ class Codes(ProgramEngine):
         return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
 
     def offered_program(self) -> str | None:
-        """Return a digest of the synthetic program and its libraries."""
-        program = shutil.which(offered.SYNTHETIC_PROGRAM)
-        return None if program is None else _digest(program)
+        """Return a digest of the replay and, where it is installed, the synthetic program."""
+        programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
+        return "".join(map(_digest, programs)) or None
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
         """Write configuration and wiring; return the command of all runs."""
-        return write_offered(folder, point, machine, destinations, load)
+        return write_offered(folder, point, machine, destinations, load, _replay(point))
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
         """Read latencies and received messages of all runs."""
@@ -216,6 +216,11 @@ def _check_sharing(point: Point) -> None:
             "on several processes CODES lists hops twice after a rollback; set engine.job_links: false, or leave "
             "engine.processes out"
         )
+
+
+def _replay(point: Point, *options: str) -> list[str]:
+    """Return the command of a replay."""
+    return [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *options, *_seeds(point), "--", CONFIGURATION]
 
 
 def _seeds(point: Point) -> list[str]:
