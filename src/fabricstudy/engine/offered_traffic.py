@@ -10,7 +10,13 @@ import numpy as np
 from fabricstudy.core.files import remove
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.saturation import SaturationBound, offered_rates, saturation_bound, zero_load_ns
+from fabricstudy.structure.saturation import (
+    SaturationBound,
+    buffer_limit,
+    offered_rates,
+    saturation_bound,
+    zero_load_ns,
+)
 from fabricstudy.workload.offered import SATURATION
 from fabricstudy.workload.traffic.base import Destinations
 
@@ -72,6 +78,7 @@ def attempt_offered(
         "zero_load_ns": zero_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
+        "buffer_limit": buffer_limit(machine, point.network.router_latency_ns, int(point.network.buffer_bytes)),
     }
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row

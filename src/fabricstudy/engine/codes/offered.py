@@ -26,7 +26,7 @@ from ..point import Point
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import CONFIGURATION, TracedJob, configuration
 from .models import codes_model, dragonfly, network_of
-from .offered_replay import check_replay, message_ns, read_replay, replay_work, write_replay
+from .offered_replay import check_replay, message_ns, read_replay, replay_work, routed_packets, write_replay
 from .packet import MIN_EVENTS_PER_OBJECT
 
 SYNTHETIC_PROGRAM = "model-net-synthetic-dragonfly-all"
@@ -190,6 +190,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     sent = _sent(folder, point, machine)
     rows = point.offered.destinations(machine, point.seed)
     of_node = received.sum(axis=0)
+    routed = routed_packets((folder / "stdout").read_text(errors="replace"))
     return SteadyRun(
         window_ns=RUNS * sent.messages * sent.interval_ns,
         message_ns=message_ns(point, machine),
@@ -201,6 +202,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         max_ns=max(float(longest_us) * 1e3 for _, longest_us, _ in reports),
         created=np.full(RUNS, machine.nodes * sent.messages),
         arrived=arrived,
+        routed=routed.sum(axis=0) if len(routed) else None,
     )
 
 

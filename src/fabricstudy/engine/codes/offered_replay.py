@@ -6,12 +6,13 @@ traces run until the begin, the middle and the end of the window, which gives th
 and half a window longer, which gives the latencies. No rank posts a receive: CODES keeps what arrives.
 """
 
+import re
 import shlex
 from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.traffic.base import Destinations
@@ -44,6 +45,8 @@ MOST_SPEEDUP = 1000
 
 _LOGS = "iteration-logs"
 """Folder that each run makes, and that must not exist."""
+
+_ROUTED = re.compile(r"(\d+) chunks routed minimally (\d+) chunks routed")
 
 _NO_RANK = np.zeros(1, dtype=np.int32)
 
@@ -172,6 +175,7 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
     arrived = (received[2] - received[0]).sum(axis=1)
     ratio = arrived / np.maximum(1, np.bincount(destination, minlength=machine.nodes))
     node_arrived = np.bincount(source, weights=ratio[destination], minlength=machine.nodes)
+    routed = routed_packets((folder / "stdout").read_text(errors="replace"))
     begin, middle, end, _ = (sent - received).sum(axis=(1, 2)).tolist()
     measured = received[-1, :, 1:].sum(axis=0)
     return SteadyRun(
@@ -184,8 +188,14 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
         created=created,
         backlog=(begin, middle, end),
         lost=int(created.sum() - measured.sum()),
+        routed=routed[2] - routed[0] if len(routed) == len(times) else None,
         link_bytes=_link_bytes(folder, point, machine, float(sent[2].sum() * size_bytes)),
     )
+
+
+def routed_packets(output: str) -> Ints:
+    """Return the packets on minimal paths and on detours of each run, where CODES counts them; int64 [runs, 2]."""
+    return np.array(_ROUTED.findall(output), dtype=np.int64).reshape(-1, 2)
 
 
 def _of_ranks(path: Path, shape: tuple[int, ...]) -> Floats:
