@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob, WorkloadError, repeat_background
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
+from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..outcome import EngineResult
 from ..point import Point
@@ -37,7 +39,7 @@ from .files import (
     traced_jobs,
     write_files,
 )  # fmt: skip
-from .models import codes_model, network_of
+from .models import codes_model, dragonfly, network_of
 from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
 from .settings import CodesSettings
@@ -160,6 +162,10 @@ class Codes(ProgramEngine):
     def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the test of success and read times and links."""
         return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
+
+    def expected_routing(self, point: Point) -> Routing:
+        """Return the routing; on dragonflies Valiant avoids the groups of both ends."""
+        return through_other_groups(point.routing) if codes_model(point) is dragonfly.MODEL else point.routing
 
     def offered_program(self) -> str | None:
         """Return a digest of the replay and, where it is installed, the synthetic program."""

@@ -69,12 +69,13 @@ def check_offered(point: Point, machine: Machine) -> None:
 def has_sources(point: Point, machine: Machine) -> bool:
     """Return whether the synthetic program offers the traffic of a point; elsewhere traces are replayed."""
     offered = point.offered
-    if offered is None or not _may_have_sources(point):
+    if offered is None or not may_have_sources(point):
         return False
     return _traffic(machine, offered.destinations(machine, point.seed)) is not None
 
 
-def _may_have_sources(point: Point) -> bool:
+def may_have_sources(point: Point) -> bool:
+    """Return whether the synthetic program has the machine and the arrivals of a point."""
     assert point.offered is not None
     return codes_model(point) is dragonfly.MODEL and point.offered.arrivals == "periodic"
 
@@ -105,7 +106,7 @@ def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow
 
 def offered_work(point: Point) -> WorkCounts:
     """Count packets in routers, and parts of the machine, of all runs."""
-    if not _may_have_sources(point):
+    if not may_have_sources(point):
         return replay_work(point)
     offered, nodes = point.offered, float(point.machine.nodes)
     assert offered is not None

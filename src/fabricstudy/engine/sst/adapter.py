@@ -4,12 +4,16 @@ import re
 from math import ceil
 from pathlib import Path
 
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.percs import PercsConfig
+from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, repeat_background
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import Probe, Unsupported
+from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..outcome import EngineResult, idle_times_ns
 from ..point import Point
@@ -103,6 +107,11 @@ class Sst(ProgramEngine):
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         """Return the flit."""
         return flit_bytes(point)
+
+    def expected_routing(self, point: Point) -> Routing:
+        """Return the routing; on native dragonflies Valiant avoids the groups of both ends."""
+        native = isinstance(point.machine, DragonflyConfig | PercsConfig)
+        return through_other_groups(point.routing) if native else point.routing
 
     def offered_program(self) -> str | None:
         """Return the identity of SST, which also runs offered traffic."""
