@@ -137,7 +137,7 @@ def test_a_link_is_an_md1_queue(tmp_path: Path) -> None:
 
 
 def test_a_small_buffer_limits_a_link(tmp_path: Path) -> None:
-    """2 kB each round trip of 2 (128 + 128) ns and more are at most 4 B/ns, and 2 kB / 4096 ns half of a link."""
+    """2048 B are sent in each round trip of 2 (128 + 1920) ns, in which the link could carry 4096 B."""
     line = {"kind": "mesh", "shape": [2]}
     network = {"packet": "256 B", "buffer": "2048 B", "router_latency": "1920 ns", "virtual_channels": 1}
     point = point_of(line, "dimension-order", {"kind": "shift", "nodes": 1}, 0.9, measured=2000)

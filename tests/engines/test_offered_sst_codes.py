@@ -115,11 +115,14 @@ def test_replayed_traffic_has_the_latency_of_its_paths(engine: str, machine: Any
 
 @pytest.mark.parametrize("engine", [CODES])
 def test_replayed_sources_are_md1_queues(engine: str, tmp_path: Path) -> None:
-    """On a ring of groups no path to the next node is crossed; the mean wait is load / (2 (1 - load)) services."""
-    small = DRAGONFLY | {"groups": 5, "routers_per_group": 2, "nodes_per_router": 1}
+    """In row order no path to the next node is crossed; the mean wait is load / (2 (1 - load)) services."""
+    small = HYPERX | {"shape": [3, 3], "nodes_per_router": 1}
     shift = {"kind": "shift", "nodes": 1}
     calm, busy = (
-        row_of(point_of(engine, small, "minimal", shift, load, arrivals="poisson", measured=4000), tmp_path / str(load))
+        row_of(
+            point_of(engine, small, "dimension-order", shift, load, arrivals="poisson", measured=6000),
+            tmp_path / str(load),
+        )
         for load in (0.05, 0.8)
     )
     waits = [load / (2 * (1 - load)) * 10.24 for load in (0.05, 0.8)]
