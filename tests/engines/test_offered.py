@@ -133,7 +133,7 @@ def test_a_link_is_an_md1_queue(tmp_path: Path) -> None:
     for name, share in (("latency_p90_ns", 0.9), ("latency_p99_ns", 0.99)):
         t = (row[name] - no_load_ns) / service_ns
         terms = ((load * (k - t)) ** k * exp(-load * (k - t)) / factorial(k) for k in range(int(t) + 1))
-        assert (1 - load) * sum(terms) == pytest.approx(share, abs=0.004)
+        assert (1 - load) * sum(terms) == pytest.approx(share, abs=0.01)
 
 
 def test_a_small_buffer_limits_a_link(tmp_path: Path) -> None:
