@@ -1,4 +1,6 @@
-"""What offered traffic costs: CPU seconds per million packet-hops on each engine, and a curve of 20 loads on CAMINOS.
+"""What offered traffic costs on each engine, and how close saturation loads come to their bounds.
+
+The cost is in CPU seconds per million packet-hops, and for a curve of 20 loads on CAMINOS.
 
 A packet-hop is a packet that crosses a cable between routers. Those of the warm-up count, those after the window do
 not. CAMINOS has one phit a packet here; the default of four takes about twice as long.
@@ -33,20 +35,35 @@ ENGINES: dict[str, dict[str, Any]] = {
     "codes": {"kind": "codes"},
 }
 LOADS = (0.5, 0.7)
+GROUP, UGAL = {"kind": "valiant", "via": "group"}, {"kind": "ugal", "via": "group"}
+SEARCHES: tuple[tuple[str, Any, Any], ...] = (
+    ("dragonfly", "minimal", "uniform"),
+    ("dragonfly", "minimal", "group-shift"),
+    ("dragonfly", GROUP, "uniform"),
+    ("dragonfly", GROUP, "group-shift"),
+    ("dragonfly", "valiant", "uniform"),
+    ("dragonfly", "valiant", "group-shift"),
+    ("dragonfly", UGAL, "uniform"),
+    ("dragonfly", UGAL, "group-shift"),
+    ("torus", "dimension-order", "uniform"),
+    ("torus", "dimension-order", {"kind": "tornado", "dimensions": 1}),
+    ("torus", "dimension-order", "complement"),
+    ("torus", "dimension-order", "transpose"),
+)
 CURVE = np.linspace(0.045, 0.9, 20).tolist()
 
 
-def point(kind: str, load: float, engine: dict[str, Any]) -> Point:
-    """Uniform traffic of one packet a message, with the warm-up and window that studies have by default."""
-    sizes, routing = MACHINES[kind]
+def point(kind: str, load: float | str, engine: dict[str, Any], routing: Any = None, traffic: Any = "uniform") -> Point:
+    """Traffic of one packet a message, with the warm-up and window that studies have by default."""
+    sizes, usual = MACHINES[kind]
     return Point.model_validate(
         {
             "machine": {"kind": kind, **sizes},
-            "routing": routing,
+            "routing": routing or usual,
             "engine": engine,
             "seed": 1,
             "network": {"packet": "256 B", "buffer": "16 kB"},
-            "offered": {"traffic": "uniform", "load": load, "arrivals": "periodic"},
+            "offered": {"traffic": traffic, "load": load, "arrivals": "periodic"},
         }
     )
 
@@ -82,6 +99,14 @@ def main() -> None:
     records = [simulate(point("dragonfly", load, ENGINES["caminos"])) for load in CURVE]
     took_s = sum(record["cpu_s"] + record["overhead_cpu_s"] for record in records)
     print(f" caminos, 20 loads on the dragonfly of 72 nodes: {took_s:.1f} s CPU")
+    for kind, routing, traffic in SEARCHES:
+        found = simulate(point(kind, "saturation", ENGINES["caminos"], routing, traffic))
+        row = found["latency"]
+        print(
+            f" caminos, {kind}, {routing}, {traffic}: saturation {row['saturation_load']:.3f}, bound "
+            f"{row['saturation_bound']:.3f} ({row['over_bound']:.2f}), {found['cpu_s']:.1f} s CPU",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

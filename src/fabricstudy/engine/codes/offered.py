@@ -63,7 +63,7 @@ def check_offered(point: Point, machine: Machine) -> None:
     if point.engine.processes > 1:
         raise Unsupported("offered traffic runs on one core; leave engine.processes out")
     if point.offered is not None and not has_sources(point, machine):
-        check_replay(point, machine)
+        check_replay(point)
 
 
 def has_sources(point: Point, machine: Machine) -> bool:

@@ -51,7 +51,7 @@ _ROUTED = re.compile(r"(\d+) chunks routed minimally (\d+) chunks routed")
 _NO_RANK = np.zeros(1, dtype=np.int32)
 
 
-def check_replay(point: Point, machine: Machine) -> None:
+def check_replay(point: Point) -> None:
     """Refuse what the replay would simulate in a different way.
 
     Raises
@@ -59,17 +59,10 @@ def check_replay(point: Point, machine: Machine) -> None:
     Unsupported
         With the reason.
     """
-    assert point.offered is not None
     if codes_model(point) is torus.MODEL:
         raise Unsupported(
             "on CODES' torus each message after a pause waits 10 ns per byte at its source, so it has no latency under "
             "load; use the engine caminos or sst"
-        )
-    network = network_of(point, machine)
-    if network.whole_packets and point.offered.message_bytes % network.packet:
-        raise Unsupported(
-            f"CODES needs messages of whole packets of {network.packet} B here; set offered.message to "
-            f"{network.packet} B, or use the engine caminos"
         )
 
 
