@@ -103,10 +103,11 @@ class Offered(Model):
 
         All loads and routings have the same sequence of gaps (in units of the mean gap) and destinations.
         """
-        share = np.bincount(destinations.node, weights=destinations.share, minlength=nodes)
+        share = np.bincount(destinations.node, weights=destinations.share, minlength=nodes).astype(np.float64)
         senders = np.flatnonzero(share)
         of_gaps, of_goals = stream(seed, 0, Purpose.ARRIVALS).spawn(2)
-        interval, now, blocks = 1 / (load * share[senders]), np.zeros(len(senders)), []
+        interval, now = 1 / (load * share[senders]), np.zeros(len(senders))
+        blocks: list[Floats] = []
         while now.min(initial=end) < end:
             gaps = self._gaps(of_gaps, interval, first=not blocks)
             blocks.append(now + np.cumsum(gaps, axis=0))
