@@ -102,4 +102,4 @@ def _hops(machine: Machine, source: int, goal: int) -> float:
     for middle in set(range(9)) - {group[source], group[goal]}:
         (first, entry), (last, end) = crossing[group[source], middle], crossing[middle, group[goal]]
         totals.append((source != first) + 1 + (entry != last) + 1 + (end != goal))
-    return sum(totals) / len(totals)
+    return float(np.mean(totals))
