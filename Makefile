@@ -16,7 +16,7 @@ SOURCES := $(shell find engines/caminos engines/flow -name target -prune -o -typ
 # In the folder of a program, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
 EACH_CRATE = for crate in $(CRATES); do (cd engines/$$crate && $(1)) || exit; done
 # The tests hold all of a program: clippy reads them while it compiles them, over the dependencies that are built, once
-# and in a fifth of the time, since what is ours is not optimised.
+# and in a fifth of the time, since the code of the project is not optimised.
 CLIPPY = $(shell clippy-driver --version >/dev/null 2>&1 && echo "RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/tools/clippy.sh'")
 TESTED = $(CLIPPY) cargo test --release --locked --quiet --config profile.release.package.fabricstudy-$$crate.opt-level=0
 # Our own interpreter first, so that the rules' `python` is it.

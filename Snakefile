@@ -2,9 +2,9 @@
 
 Targets: machines, workloads, simulations, tables, reports (default), artifact.
 
-Each rule reads the declared outputs of the rules before it. Points, machines and workloads are worked on in chunks,
-since a study may have 100,000 points; results/points and results/structures are caches, which save time and nothing
-else. What a job depends on beside files (points, code, programs) is a digest in its params.
+Each rule reads the declared outputs of the rules before it. Points, machines and workloads are processed in
+chunks, because a study may have 100,000 points. results/points and results/structures are caches: without them, jobs
+only take longer. The dependencies of a job that are not files (points, code, programs) are a digest in its params.
 """
 
 import sys

@@ -15,8 +15,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.mapping.bound import partners_bound
-from fabricstudy.workload.mapping.kernel_inputs import compile_kernels, slot_topology
-from fabricstudy.workload.mapping.kernels import mapping_hop_bytes
+from fabricstudy.workload.mapping.kernels import compile_kernels, mapping_hop_bytes, slot_topology
 from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.pattern.patches import Patches
 from fabricstudy.workload.pattern.stencil import Stencil

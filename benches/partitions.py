@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from fabricstudy.analysis.families import ExpressMeshFamily, largest_system
+from fabricstudy.analysis.design import ExpressMeshFamily, largest_system
 from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.isoperimetry.product import product_weights

@@ -13,7 +13,7 @@ from fabricstudy.structure.isoperimetry.product import product_weights
 
 
 def weighted_dragonfly(groups: int, rows: int, columns: int, row_weight: float = 3, global_weight: float = 4) -> Floats:
-    """Give the links of a dragonfly whose groups are products of two cliques.
+    """Return the links of a dragonfly whose groups are products of two cliques.
 
     A group of a Cray XC is 16 x 6 routers: all 16 of a chassis are joined by links of weight 1, all 6 with the same
     place in their chassis by links of weight 3, and two groups by links of weight 4 (Oltchik and Schwartz,

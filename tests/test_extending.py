@@ -26,8 +26,7 @@ from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.summary import describe_machine
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
-from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.request import NO_JOB, Request
+from fabricstudy.workload.allocation.base import NO_JOB, Allocation, Request
 from fabricstudy.workload.mapping import Slots, Tasks
 from fabricstudy.workload.mapping.base import Mapping
 

@@ -37,7 +37,7 @@ import numpy as np
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern
-from fabricstudy.workload.pattern.sends import Sends, one_phase
+from fabricstudy.workload.pattern.base import Sends, one_phase
 
 
 @register
@@ -73,7 +73,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.core.model import Whole
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.request import Grant, Request
+from fabricstudy.workload.allocation.base import Grant, Request
 
 
 @register
@@ -147,7 +147,7 @@ class MooreBound(Analysis):
     diameter: Whole = Field(ge=1, description="hops at most")
 
     def rows(self) -> list[dict[str, Any]]:
-        """Give one row a degree."""
+        """Return one row per degree."""
         return [
             {"degree": d, "routers": 1 + sum(d * (d - 1) ** hops for hops in range(self.diameter))}
             for d in self.degrees
@@ -378,11 +378,11 @@ class Copy:
         family = next(one for one in ("allocation", "mapping", "pattern", "order", *MODULES) if one in path)
         family = "machine" if family == "topology" else family
         kind = re.findall(r"""kind: Literal\[['"](.+?)['"]""", text)[0]
-        module = "fabricstudy." + path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         listed = folder / "src/fabricstudy/core/kind_modules.py"
-        start = f'    "{family}": {{\n'
-        assert listed.read_text().count(start) == 1
-        listed.write_text(listed.read_text().replace(start, f'{start}        "{kind}": "{module}",\n'))
+        start = rf'("{family}": .*_modules\(\s*"[\w.]+",)'
+        text, count = re.subn(start, rf'\1 "{kind}",', listed.read_text())
+        assert count == 1
+        listed.write_text(text)
 
     def says(self, code: str, only: dict[str, Any] | None = None, **changed: Any) -> list[Any]:
         """Run code beside a study, and give what it prints, a line of JSON each."""

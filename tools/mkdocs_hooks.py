@@ -1,9 +1,9 @@
-"""What the pages leave to the code: lists of kinds, tables and commands, so that they are never out of step with it.
+"""Lists of kinds, tables and commands that are generated from the code when the pages are built.
 
-A comment ``<!-- kinds: jobs.*.pattern -->`` becomes a table of the kinds that may stand there, ``<!-- tables -->`` one
+A comment ``<!-- kinds: jobs.*.pattern -->`` becomes a table of the kinds that this key accepts, ``<!-- tables -->`` one
 of all tables, and ``<!-- commands -->`` the help of every command.
 
-``FABRICSTUDY_REPORTS=quick,...`` adds the reports of these studies, as they stand in ``reports/`` here (``make demo``).
+``FABRICSTUDY_REPORTS=quick,...`` adds the reports of these studies, from ``reports/`` (``make demo``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def on_files(files: Any, config: Any, **_: Any) -> None:
     """Add the reports with their figures, and a page that leads to them."""
     if not STUDIES:
         return
-    lines = ["# Reports", "", "What a run leaves: one page a study, with figures, claims and an explorer.", ""]
+    lines = ["# Reports", "", "One report per study, with figures, claims and an explorer.", ""]
     for name in STUDIES:
         lines.append(_link(name))
         for path in sorted(Path("reports", name).rglob("*")):
@@ -64,9 +64,9 @@ def _link(name: str) -> str:
 
 
 def reports() -> str:
-    """Give the links to the reports for the first page."""
+    """Return the links to the reports for the first page."""
     links = [_link(name) for name in STUDIES]
-    return "\n".join(["What a run leaves, to look at:", "", *links]) if STUDIES else ""
+    return "\n".join(["Examples of reports:", "", *links]) if STUDIES else ""
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -79,13 +79,13 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def kinds(path: str, up: str) -> str:
-    """Give a table of the kinds that may stand at a path, with links into the reference."""
+    """Return a table of the kinds that a key accepts, with links into the reference."""
     models: list[Any] = [Study]
     for key in re.sub(r"\.(\*|NAME)", "", path).split("."):
         # Of the kinds of a family some may have the key.
         fields = [fields_of(model)[key] for model in models if key in fields_of(model)]
         models = list(dict.fromkeys(member for field in fields for member in members_of(field.annotation)))
-    rows = ["| kind | what it is |", "| --- | --- |"]
+    rows = ["| kind | meaning |", "| --- | --- |"]
     for model in models:
         about = inspect.cleandoc(model.__doc__ or "").split("\n\n")[0].replace("\n", " ").replace("``", "`")
         anchor = slugify(f"{path}, kind {kind_of(model)}", "-")
@@ -94,8 +94,8 @@ def kinds(path: str, up: str) -> str:
 
 
 def tables() -> str:
-    """Give a table of all tables and what they hold."""
-    rows = ["| table | numbers to draw or to judge | other columns |", "| --- | --- | --- |"]
+    """Return a table of all tables and their columns."""
+    rows = ["| table | columns for figures and claims | other columns |", "| --- | --- | --- |"]
     for name in TABLES:
         numbers = METRICS.get(name, ())
         others = [column for column in names_of(name) if column not in numbers]
@@ -108,7 +108,7 @@ def _codes(names: Any) -> str:
 
 
 def commands() -> str:
-    """Give the help of every command."""
+    """Return the help of every command."""
     (subparsers,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
     sections = []
     for name, sub in subparsers.choices.items():

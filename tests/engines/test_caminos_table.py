@@ -46,7 +46,7 @@ def table_of(folder: Path, machine: Machine, routing: Any) -> Routing:
 
 
 def with_table(this: Point, table: Routing) -> Point:
-    """Give the point with a table for its routing."""
+    """Return the point with a table for its routing."""
     return this.model_copy(update={"routing": table})
 
 

@@ -55,7 +55,7 @@ def loads(machine: Machine, jobs: list[PlacedJob], this: Point) -> Any:
 
 
 def through_groups(kind: str) -> dict[str, Any]:
-    """Give the detours that CODES has on a dragonfly."""
+    """Return the detours that CODES has on a dragonfly."""
     return {"kind": kind, "via": "group"}
 
 

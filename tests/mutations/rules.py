@@ -34,7 +34,7 @@ class _Named(SimpleNamespace):
     """What a rule gives below one keyword; as a whole it is all of it."""
 
     def all(self) -> list[Any]:
-        """Give the values, lists of them taken apart."""
+        """Return the values, lists of them taken apart."""
         return [one for value in vars(self).values() for one in (value if isinstance(value, list) else [value])]
 
     def __format__(self, spec: str) -> str:
@@ -67,7 +67,7 @@ class Job:
     command: str
 
     def remembered(self) -> dict[str, Any]:
-        """Give what it depends on but for the outputs of other jobs."""
+        """Return what it depends on but for the outputs of other jobs."""
         files = {name: Path(name) for name in self.inputs if not isinstance(name, _Ancient)}
         digests = {
             name: hashlib.sha256(path.read_bytes()).hexdigest()
@@ -93,7 +93,7 @@ def _main_of(module: str) -> Any:
 
 
 def jobs_of(name: str, jobs: Any, batch_cpu_s: float | None = None) -> Iterator[Job]:
-    """Give all jobs of a planned study but its plan, those first whose outputs others read."""
+    """Return all jobs of a planned study but its plan, those first whose outputs others read."""
     wildcards = {
         "machine": ("chunk", jobs.machines),
         "structure": ("chunk", jobs.machines),
@@ -141,7 +141,7 @@ def _value(value: Any, wildcards: SimpleNamespace, inputs: _Named | None) -> Any
 
 
 def _names(name: str, jobs: Any, batch_cpu_s: float | None = None) -> dict[str, Any]:
-    """Give what stands in rules: the study, our functions, and those of Snakemake."""
+    """Return the names in rules: the study, the functions of the project, and those of Snakemake."""
     from fabricstudy.core.columns import PARQUET_ONLY, TABLES
     from fabricstudy.machine.definitions import MACHINE_FILES
     from fabricstudy.workflow.pipeline import BATCH_CPU_S
@@ -171,7 +171,7 @@ def _given(*positional: Any, **named: Any) -> tuple[tuple[Any, ...], dict[str, A
 
 
 def due_jobs(jobs: list[Job]) -> list[Job]:
-    """Give the jobs that are to be done, in this order."""
+    """Return the jobs that are to be done, in this order."""
     memory = json.loads(MEMORY.read_text()) if MEMORY.exists() else {}
     due: list[Job] = []
     for job in jobs:
@@ -217,7 +217,7 @@ def rerun(studies: Any) -> list[str]:
 
 
 def due_after(studies: Any, changes: list[tuple[str, str, str]]) -> list[list[str]]:
-    """Give the rules of the jobs that would be due after each change of a file of ours: its path, old and new text.
+    """Return the rules of the jobs that would be due after each change of a file of ours: its path, old and new text.
 
     Nothing is imported anew: digests are of texts.
     """

@@ -47,12 +47,12 @@ class Mutation:
 
 
 def same(name: str, file: str, old: str, new: str, **more: Any) -> Mutation:
-    """Give a change that alters no number, though stages run the file."""
+    """Return a change that alters no number, though stages run the file."""
     return Mutation(name, file, old, new, numbers=False, **more)
 
 
 def known(name: str, file: str, old: str, due: tuple[str, ...] = (), new: str = "") -> Mutation:
-    """Give a change of which only digests are compared: a constant before `old`, unless `new` is given."""
+    """Return a change of which only digests are compared: a constant before `old`, unless `new` is given."""
     return Mutation(name, file, old, new or f"\nANOTHER = 1\n{old}", numbers=False, due=due)
 
 
@@ -229,20 +229,20 @@ WORKLOADS = (
     ),
     Mutation(
         "reader of matrices",
-        "workload/matrix_file.py",
+        "workload/pattern/matrix.py",
         "np.maximum(1, np.rint(matrix",
         "np.maximum(1, 2 * np.rint(matrix",
     ),
     known(
         "reader of messages",
-        "workload/message_file.py",
+        "workload/pattern/messages.py",
         "for column in rows.T",
         ("workload", "simulate", *TABLE),
         new="for column in 3 * rows.T",
     ),
     known(
         "reader of graphs",
-        "workload/graph_file.py",
+        "workload/pattern/task_graph.py",
         "if of_edges else 1.0)",
         ("workload", "simulate", *TABLE),
         new="if of_edges else 2.0)",
@@ -295,9 +295,9 @@ WORKLOADS = (
     ),
     known(
         "order of sends",
-        "workload/pattern/send_order.py",
+        "workload/pattern/base.py",
         "= (sends.destination - sends.source) % ranks",
-        ("workload", "analysis", "simulate", *TABLE),
+        ("workload", "analysis", "simulate", "schedule", *TABLE),
         new="= (sends.source - sends.destination) % ranks",
     ),
     Mutation(
@@ -320,8 +320,8 @@ ENGINES = (
     Mutation(
         "what is done with a result of flows",
         "engine/flow/adapter.py",
-        "return read_result(folder, machine, jobs)",
-        "result = read_result(folder, machine, jobs)\n        return type(result)((1.0,), result.link_bytes)",
+        "    read_result = staticmethod(read_result)",
+        "    read_result = staticmethod(lambda *run: type(read_result(*run))((1.0,), read_result(*run).link_bytes))",
         reads=(FLOW,),
     ),
     Mutation(
@@ -380,7 +380,7 @@ ENGINES = (
         ("simulate", *TABLE),
         new="MAX_WINDOW_BYTES = 32_000",
     ),
-    same("default batching of flows", "engine/flow/settings.py", "        0.02,", "        0.05,", reads=(FLOW,)),
+    same("default batching of flows", "engine/flow/files.py", "        0.02,", "        0.05,", reads=(FLOW,)),
     Mutation(
         "loads without a simulator",
         "engine/analysis/__init__.py",
@@ -449,7 +449,7 @@ ENGINES = (
     ),
     known("time to ask a cluster for", "engine/batch.py", "SLOWNESS = 3.0", new="SLOWNESS = 4.0"),
     known("SST", "engine/sst/cost.py", "LEAST_BUFFERS = 5"),
-    known("wiring of SST", "engine/sst/wiring/grid.py", "HYPERX_ALGORITHMS:"),
+    known("wiring of SST", "engine/sst/wiring/native.py", "HYPERX_ROUTINGS:"),
     known("CODES", "engine/codes/packet.py", "LARGEST_GROWTH = 0.01"),
     known("models of CODES", "engine/codes/models/torus.py", "ROUTINGS:"),
 )
@@ -464,7 +464,7 @@ SCHEDULES = (
     ),
     known(
         "columns of a log",
-        "schedule/trace/swf_text.py",
+        "schedule/trace/swf.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
         new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",
@@ -543,7 +543,7 @@ TABLES = (
         new="import contextlib\n\nANOTHER = 1\n",
     ),
     known("page of the report", "report/page.py", "_MOST_REASONS = 50", ("report",)),
-    known("layout of a grid", "report/layouts/grid.py", "STUB = 0.36", ("report",)),
+    known("layout of a grid", "report/layouts.py", "STUB = 0.36", ("report",)),
     known(
         "command",
         "commands/plan.py",

@@ -117,7 +117,7 @@ def tables(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def differing(one: Path, other: Path) -> dict[str, list[str]]:
-    """Give the columns of each table that differ between two runs of the study."""
+    """Return the columns of each table that differ between two runs of the study."""
     ours, theirs = tables(one), tables(other)
     found = {name: ["the whole table"] for name in ours.keys() ^ theirs.keys()}
     for name in ours.keys() & theirs.keys():
@@ -136,7 +136,7 @@ def records(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def simulated_in_vain(before: Path, after: Path, reads: tuple[str, ...]) -> list[str]:
-    """Give the points that were simulated again though their simulator got the same as before.
+    """Return the points that were simulated again though their simulator got the same as before.
 
     Those of engines whose reader has changed do not count, nor what we compute ourselves.
     """
@@ -161,7 +161,7 @@ def copies(workshop: Workshop, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def parameters(is_run: bool) -> list[ParameterSet]:
-    """Give the mutations with which the study is run, or those of which digests are compared."""
+    """Return the mutations with which the study is run, or those of which digests are compared."""
     return [pytest.param(one, id=one.name) for one in MUTATIONS if (one.due is None) == is_run]
 
 

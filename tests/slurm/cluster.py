@@ -62,7 +62,7 @@ PartitionName=other Nodes={node} MaxTime=INFINITE State=UP
 
 
 def missing() -> str | None:
-    """Say why no Slurm can be started here, or None."""
+    """Return why no Slurm can be started here, or None."""
     absent = [name for name in (*DAEMONS, *COMMANDS) if shutil.which(name, path=_path()) is None]
     return (
         f"Slurm is not installed (no {', '.join(absent)}); Debian: apt-get install slurm-wlm munge" if absent else None
@@ -221,7 +221,7 @@ def _wait(ready: Callable[[], bool], what: str) -> None:
 
 @contextlib.contextmanager
 def running() -> Iterator[Cluster]:
-    """Give a cluster that is up, and end it."""
+    """Return a cluster that is up, and end it."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
         cluster = Cluster(Path(folder))
         try:

@@ -364,7 +364,7 @@ def test_a_routing_that_no_simulator_has_is_planned_and_refused(tmp_path: Path) 
 def test_an_allocation_says_how_many_nodes_it_holds_when_it_is_planned(tmp_path: Path) -> None:
     text = f"""{HEAD}
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.request import Grant
+from fabricstudy.workload.allocation.base import Grant
 
 @register
 class Twice(Allocation):

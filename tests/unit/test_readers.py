@@ -26,10 +26,10 @@ from fabricstudy.machine.from_file import FabricRules, machine_from_fabric
 from fabricstudy.routing.forwarding import read_forwarding
 from fabricstudy.schedule import Trace
 from fabricstudy.structure.prices.from_file import read_tariff
-from fabricstudy.workload.graph_file import group_tasks, read_graph
 from fabricstudy.workload.mapping.file import read_cores
-from fabricstudy.workload.matrix_file import read_matrix
-from fabricstudy.workload.message_file import read_messages
+from fabricstudy.workload.pattern.matrix import read_matrix
+from fabricstudy.workload.pattern.messages import read_messages
+from fabricstudy.workload.pattern.task_graph import group_tasks, read_graph
 
 Reader = Callable[[Path], Any]
 

@@ -54,7 +54,7 @@ figures:
 
 
 def rules_run(said: str) -> set[str]:
-    """Give the rules of the jobs that a call of Snakemake has done."""
+    """Return the rules of the jobs that a call of Snakemake has done."""
     return set(re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", said, re.M))
 
 

@@ -6,7 +6,7 @@
 rule simulate:
     """Simulate the points of one batch that are not cached yet."""
     input:
-        # The digest tells what of the study, the plan and the definitions counts.
+        # The digest covers the parts of the study, the plan and the definitions that affect the result.
         study=INPUTS.study,
         plan=INPUTS.plan,
         machines=INPUTS.machines_of,

@@ -3,7 +3,3 @@
 In: the `Analysis` of a study, checked.
 Out: its rows, with the columns that the kind declares; a missing value is None.
 """
-
-from .base import Analysis
-
-__all__ = ["Analysis"]

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from pydantic import AfterValidator
+
 from fabricstudy.core.kinds import Family, Kind
 from fabricstudy.core.model import ConfigError
 
@@ -42,10 +44,14 @@ class Analysis(Kind):
         raise NotImplementedError
 
 
-def check_range(key: str, ends: tuple[int, int]) -> None:
-    """Refuse a range that ends before it begins."""
+def _refuse_empty(ends: tuple[int, int]) -> tuple[int, int]:
     if ends[0] > ends[1]:
-        raise ConfigError("an empty range", "swap the two", (key,), list(ends), "out-of-range")
+        raise ConfigError("an empty range", "swap the two", (), list(ends), "out-of-range")
+    return ends
+
+
+IN_ORDER = AfterValidator(_refuse_empty)
+"""Refuses a range that ends before it begins."""
 
 
 def keys_of(kind: str) -> tuple[str, ...]:

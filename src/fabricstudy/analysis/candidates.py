@@ -32,7 +32,7 @@ from fabricstudy.structure.prices.besta_2014 import Besta2014
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.all_to_all import AllToAll
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import Sends
 from fabricstudy.workload.streams import Purpose, stream
 
 from .base import Analysis, Row

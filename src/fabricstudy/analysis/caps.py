@@ -13,21 +13,15 @@ from .base import Analysis, Row
 
 
 def _facts(run: CapsRun) -> Row:
-    factor, power = _split(run.ranks)
+    factor, power = run.ranks, 0  # ranks = factor * 7**power
+    while factor % 7 == 0:
+        factor, power = factor // 7, power + 1
     return {
         "factor": factor, "power": power, "ranks_fit": int(factor <= 6),
         "dimension_fits": int(run.dimension % (factor * 7 ** (-(-power // 2))) == 0),
         "ranks_per_node": run.ranks / run.nodes,
         "memory_bytes": None if run.steps is None else 3 * (7 / 4) ** run.steps * 8 * run.dimension**2,
     }  # fmt: skip
-
-
-def _split(ranks: int) -> tuple[int, int]:
-    """Return f and the largest k of a number f 7^k."""
-    power = 0
-    while ranks % 7 == 0:
-        ranks, power = ranks // 7, power + 1
-    return ranks, power
 
 
 class CapsRun(Model):

@@ -1,16 +1,14 @@
 """Hops along one dimension of express meshes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
 
-from .base import Analysis, Row, check_range
+from .base import IN_ORDER, Analysis, Row
 
 
 def _facts(length: int, gap: int) -> Row:
@@ -26,6 +24,7 @@ def _facts(length: int, gap: int) -> Row:
 
 _Length = Annotated[Whole, Field(ge=2, le=200)]
 Gap = Annotated[Whole, Field(ge=1, le=100)]
+_Lengths, _Gaps = Annotated[tuple[_Length, _Length], IN_ORDER], Annotated[tuple[Gap, Gap], IN_ORDER]
 
 
 @register
@@ -44,14 +43,8 @@ class ExpressLines(Analysis):
     numbers = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
 
     kind: Literal["express-lines"] = "express-lines"
-    lengths: tuple[_Length, _Length] = Field(description="least and largest number of routers along the dimension")
-    gaps: tuple[Gap, Gap] = Field(description="least and largest gap")
-
-    @model_validator(mode="after")
-    def _in_order(self) -> ExpressLines:
-        check_range("lengths", self.lengths)
-        check_range("gaps", self.gaps)
-        return self
+    lengths: _Lengths = Field(description="least and largest number of routers along the dimension")
+    gaps: _Gaps = Field(description="least and largest gap")
 
     def rows(self) -> list[Row]:
         return [

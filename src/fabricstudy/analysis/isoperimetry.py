@@ -16,7 +16,7 @@ from fabricstudy.structure.isoperimetry.product import lindsey_cut, product_weig
 from fabricstudy.structure.isoperimetry.search import MAX_VERTICES, edge_profile
 from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound
 
-from .base import Analysis, Row
+from .base import IN_ORDER, Analysis, Row
 
 _Shape = tuple[int, ...]
 _Length = Annotated[Whole, Field(ge=2, le=1000)]
@@ -29,7 +29,7 @@ class ShapeRange(Model):
     dimensions: tuple[Annotated[Whole, Field(ge=1, le=10)], ...] = Field(
         min_length=1, description="numbers of dimensions"
     )
-    lengths: tuple[_Length, _Length] = Field(description="least and largest length of a dimension")
+    lengths: Annotated[tuple[_Length, _Length], IN_ORDER] = Field(description="least and largest length of a dimension")
     max_vertices: Whole = Field(100, ge=2, le=10_000, description="vertices of the largest graph")
 
 

@@ -14,7 +14,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.packing import max_disjoint_partitions
-from fabricstudy.schedule.partition_list import PartitionList
+from fabricstudy.schedule.partition_list.base import PartitionList
 from fabricstudy.schedule.partitions import NodePool, Partitions
 
 from .base import Analysis, Row

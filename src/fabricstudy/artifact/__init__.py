@@ -6,9 +6,3 @@ Out: ``pack`` writes a reproducible ``.tar.gz`` with all of it, locks, checksums
 appendix, and a Makefile that runs the study again; ``compare`` compares the tables of two runs value by value;
 ``check`` verifies the files of an unpacked artifact.
 """
-
-from fabricstudy.artifact.compare import TOLERANCE, Comparison, compare
-from fabricstudy.artifact.completed_study import ArtifactError
-from fabricstudy.artifact.print_comparison import print_comparison
-
-__all__ = ["TOLERANCE", "ArtifactError", "Comparison", "compare", "print_comparison"]

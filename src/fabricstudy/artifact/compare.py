@@ -1,8 +1,9 @@
-"""Comparison of the tables of two runs of a study, value by value."""
+"""Comparison of the tables of two runs of a study, value by value, and its text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from fabricstudy.analysis.base import Analysis, keys_of
 from fabricstudy.core.arrays import Floats
@@ -79,7 +83,7 @@ class Comparison:
     old: Path
     new: Path
     tolerance: float
-    versions: dict[str, tuple[str, str]]
+    versions: dict[str, tuple[str, ...]]
     tables: dict[str, TableComparison]
     verdicts: pd.DataFrame
 
@@ -122,8 +126,9 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
         names = ", ".join(sorted(set(frames) ^ set(new_frames)))
         raise ArtifactError(f"only one of the two runs has the tables {names}; compare two runs of one study")
     tables = {name: _compare_table(name, frame, new_frames[name], allowed) for name, frame in frames.items()}
+    versions = [side.points.dropna(subset="version").groupby("engine")["version"].unique() for side in (before, after)]
     engines = {
-        str(engine): (_versions_text(before.points, engine), _versions_text(after.points, engine))
+        str(engine): tuple(", ".join(sorted(known.get(engine, ()))) or "none" for known in versions)
         for engine in sorted({*before.points["engine"], *after.points["engine"]})
     }
     sides = [side.claims.drop_duplicates("claim").set_index("claim")["claim_verdict"] for side in (before, after)]
@@ -150,25 +155,15 @@ def _versions(points: pd.DataFrame) -> dict[str, str]:
     return dict(zip(simulated["point_id"], simulated["version"], strict=True))
 
 
-def _versions_text(points: pd.DataFrame, engine: str) -> str:
-    versions = points.loc[points["engine"] == engine, "version"].dropna()
-    return ", ".join(sorted(versions.unique())) or "none"
-
-
 def _allowed(
     name: str, frame: pd.DataFrame, old: Mapping[str, str], new: Mapping[str, str], tolerance: float
 ) -> Floats:
-    """Return the allowed relative difference of each row, 0 if the versions of its engine are equal.
-
-    `old` and `new` are the versions of the engines by point.
-    """
+    """Return the allowed relative difference of each row; `old` and `new` are the versions of the engines by point."""
     if name == "machines" or name.startswith(ANALYSIS_PREFIX):
         return np.zeros(len(frame))
     if "point_id" not in frame:  # from many points
-        return np.full(len(frame), 0.0 if set(old.values()) == set(new.values()) else tolerance)
-    return np.array(
-        [0.0 if old.get(point) == new.get(point) else tolerance for point in frame["point_id"]], dtype=float
-    )
+        return np.full(len(frame), tolerance * (set(old.values()) != set(new.values())))
+    return tolerance * np.array([old.get(point) != new.get(point) for point in frame["point_id"]], dtype=float)
 
 
 def _compare_table(
@@ -218,18 +213,16 @@ def _compare_column(column: str, old: pd.Series[Any], new: pd.Series[Any], allow
         before, after = (side.astype(object).where(side.notna(), None).to_numpy() for side in (old, new))
         allowed = np.zeros(len(old))
         difference = np.where([a == b for a, b in zip(before, after, strict=True)], 0.0, np.inf)
-    values = {"old": pd.Series(_plain(old), dtype=object), "new": pd.Series(_plain(new), dtype=object)}
+    values = {
+        side: pd.Series([None if pd.isna(value) else value for value in column.tolist()], dtype=object)
+        for side, column in (("old", old), ("new", new))
+    }
     result = {"difference": difference, "allowed": allowed, "agrees": difference <= allowed}
     return pd.DataFrame({"row": old.index, "column": column, **values, **result})
 
 
 def _is_number(column: pd.Series[Any]) -> bool:
     return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
-def _plain(column: pd.Series[Any]) -> list[Any]:
-    """Return Python numbers and texts, and None for missing values."""
-    return [None if missing else value for value, missing in zip(column.tolist(), column.isna(), strict=True)]
 
 
 def relative_difference(old: Floats, new: Floats) -> Floats:
@@ -244,3 +237,87 @@ def relative_difference(old: Floats, new: Floats) -> Floats:
         difference = np.abs(old - new) / np.maximum(np.abs(old), np.abs(new))
     difference = np.where(np.isnan(old) != np.isnan(new), np.inf, difference)
     return np.where((old == new) | (np.isnan(old) & np.isnan(new)), 0.0, difference)
+
+
+MAX_PRINTED_LINES = 20
+"""Maximum number of printed entries of a list; all are in ``--json`` and ``--csv``."""
+
+Plain = Mapping[str, Any]
+
+
+def print_comparison(comparison: Plain, console: Console) -> None:
+    """Print the result of `Comparison.to_json`: engines, tables, values that differ, verdicts, and the conclusion."""
+    console.print(f"old: {escape(comparison['old'])}\nnew: {escape(comparison['new'])}", soft_wrap=True)
+    for engine, versions in comparison["engines"].items():
+        old, new = escape(versions["old"]), escape(versions["new"])
+        allowed = f"{old} and {new}, so numbers may differ by {100 * comparison['tolerance']:g} %"
+        equal = f"{old} in both, so numbers must be equal (to {FLOAT_TOLERANCE:g} of their size)"
+        console.print(f"engine {engine}: {equal if old == new else allowed}", soft_wrap=True)
+    overview = Table(box=None)
+    for name in ("table", "rows", "values", "equal", "within tolerance", "different", "missing", "extra", "largest"):
+        overview.add_column(name, justify="left" if name == "table" else "right")
+    for name, table in comparison["tables"].items():
+        counts = [table[key] for key in ("rows", "values", "equal", "within")]
+        counts += [len(table[key]) for key in ("differing", "missing", "extra")]
+        style = None if table["agrees"] else "bold red"
+        overview.add_row(name, *map(str, counts), percent(table["largest"]), style=style)
+    console.print(overview)
+    for name, table in comparison["tables"].items():
+        _list(console, f"{name}: rows only in the old run", table["missing"])
+        _list(console, f"{name}: rows only in the new run", table["extra"])
+    values = [{**value, "table": name} for name, table in comparison["tables"].items() for value in table["differing"]]
+    values.sort(key=lambda value: math.inf if value["difference"] is None else value["difference"], reverse=True)
+    differing = [f"{value['table']}.{value['column']} at {value['row']}: {_change(value)}" for value in values]
+    _list(console, "values that do not agree, the largest differences first", differing)
+    if comparison["verdicts"]:
+        verdicts = Table("claim", "old verdict", "new verdict", box=None)
+        for row in comparison["verdicts"]:
+            style = "bold red" if row["old"] != row["new"] else None
+            verdicts.add_row(*(escape(_text(row[name])) for name in ("claim", "old", "new")), style=style)
+        console.print(verdicts)
+    console.print(_conclusion(comparison), soft_wrap=True)
+
+
+def percent(difference: float | None) -> str:
+    """Write a relative difference.
+
+    Examples
+    --------
+    >>> percent(0.0), percent(0.0123), percent(None), percent(float("nan"))
+    ('0', '1.2 %', 'no number', 'no number')
+    """
+    if difference is None or math.isnan(difference):
+        return "no number"
+    return f"{100 * difference:.2g} %" if difference else "0"
+
+
+def _list(console: Console, title: str, entries: Sequence[str]) -> None:
+    if not entries:
+        return
+    console.print(f"\n{title} ({len(entries)})", style="bold")
+    for entry in entries[:MAX_PRINTED_LINES]:
+        console.print(f"  {escape(entry)}", soft_wrap=True)
+    if len(entries) > MAX_PRINTED_LINES:
+        console.print(f"  and {len(entries) - MAX_PRINTED_LINES} more; --json and --csv have all")
+
+
+def _change(value: Plain) -> str:
+    change = f"{_text(value['old'])} -> {_text(value['new'])}"
+    if value["difference"] is None:
+        return change
+    allowed = f", allowed {percent(value['allowed'])}" if value["allowed"] > FLOAT_TOLERANCE else ""
+    return f"{change} ({percent(value['difference'])}{allowed})"
+
+
+def _text(value: Any) -> str:
+    return "nothing" if value is None else str(value)
+
+
+def _conclusion(comparison: Plain) -> str:
+    tables = comparison["tables"].values()
+    rows, values = (sum(table[key] for table in tables) for key in ("rows", "values"))
+    if comparison["agrees"]:
+        return f"[bold green]They agree[/]: {values} values in {rows} rows."
+    differing, missing, extra = (sum(len(table[key]) for table in tables) for key in ("differing", "missing", "extra"))
+    counts = f"{differing} of {values} values differ, {missing} rows are missing, {extra} are extra"
+    return f"[bold red]They do not agree[/]: {counts}."

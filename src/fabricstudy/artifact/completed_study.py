@@ -137,35 +137,28 @@ def _named_files(value: Any, study: Path) -> Iterator[tuple[str, Path]]:
         yield relative.as_posix(), path
 
 
-def load_completed_study(
-    study: Path,
-    base: Path,
-    shards: Iterable[Path],
-    structures: Iterable[Path],
-    analyses: Iterable[Path] = (),
-    schedules: Iterable[Path] = (),
-) -> CompletedStudy:
+def load_completed_study(study: Path, base: Path, *shards: Iterable[Path]) -> CompletedStudy:
     """Load a study that ran in `base`, and check that tables, report and records are current.
 
-    Raises ArtifactError if it was not run, or was changed since, and StudyError for a wrong study file.
+    `shards` are those of points and structures, and optionally of analyses and schedules, as in `Outputs`. Raises
+    ArtifactError if it was not run, or was changed since, and StudyError for a wrong study file.
     """
     loaded = load_study(study)
     source = study.read_text(encoding="utf-8")
-    outputs = Outputs(
-        base, loaded.study, *(tuple(sorted(paths)) for paths in (shards, structures, analyses, schedules))
-    )
+    outputs = Outputs(base, loaded.study, *(tuple(sorted(paths)) for paths in shards))
     again = f"run snakemake --cores all artifact --config {shlex.quote(f'study={study}')}"
     if not (outputs.tables / "points.parquet").is_file():
         raise ArtifactError(f"{outputs.tables}: the study {loaded.study} was not run; {again}")
     planned = read_plan(loaded, outputs.tables.parent)
     run = CompletedStudy(study, source, planned, read_tables(outputs.tables), outputs)
-    for problem in (_stale_tables(run), _stale_report(run), _lost_records(run)):
-        if problem:
-            raise ArtifactError(f"{problem}; {again}")
+    problem = _staleness(run)
+    if problem:
+        raise ArtifactError(f"{problem}; {again}")
     return run
 
 
-def _stale_tables(run: CompletedStudy) -> str:
+def _staleness(run: CompletedStudy) -> str:
+    """Return why tables, report or records are not those of the study, or ""."""
     points = run.tables.points
     is_baseline = points["experiment"] == BASELINE_EXPERIMENT
     rows = points.loc[~is_baseline, ["experiment", "point_id", "seed"]].itertuples(index=False, name=None)
@@ -179,22 +172,14 @@ def _stale_tables(run: CompletedStudy) -> str:
         return f"{run.outputs.tables}: the tables are older than the study {run.file} and have other runs"
     if run.plan.rows and not (points["status"] == DONE).any():
         return f"{run.outputs.tables}: no point of the study is done"
-    return ""
-
-
-def _stale_report(run: CompletedStudy) -> str:
     page = run.outputs.report / "index.html"
     if not page.is_file():
         return f"{page}: there is no report"
     # The page contains the digest of its study, which covers claims and figures.
     if hashlib.sha256(run.file.read_bytes()).hexdigest() not in page.read_text(encoding="utf-8"):
         return f"{page}: the report is older than the study {run.file}"
-    return ""
-
-
-def _lost_records(run: CompletedStudy) -> str:
     lines = (line for path in run.outputs.shards for line in path.read_text(encoding="utf-8").splitlines())
     recorded = {json.loads(line)["point_id"] for line in lines}
     lost = [name for name in run.plan.points if name not in recorded]
-    folder = run.outputs.base / "results" / run.name / "simulate"
+    folder = run.outputs.tables.parent / "simulate"
     return f"{folder}: no record of {len(lost)} points, such as {lost[0]}" if lost else ""

@@ -18,6 +18,7 @@ from importlib.metadata import version
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import fabricstudy
 from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.columns import DONE
 from fabricstudy.core.phrasing import points_done
@@ -73,7 +74,14 @@ def metadata(run: CompletedStudy, code: Checkout, contents: Mapping[str, bytes])
         _context(crate, profile, "CreativeWork", name=name, version=edition)
         for profile, (name, edition) in _PROFILES.items()
     ]
-    workflow = _workflow(crate, code)
+    workflow = crate.add_workflow(
+        dest_path=WORKFLOW, main=True, lang="snakemake", lang_version=version("snakemake"),
+        properties={
+            "name": "fabricstudy", "description": "Declarative experiment pipeline for interconnect research.",
+            "version": f"{fabricstudy.__version__}, {code.state}", "license": {"@id": _LICENSE},
+            "encodingFormat": "text/plain", "conformsTo": {"@id": _WORKFLOW_PROFILE},
+        },
+    )  # fmt: skip
     state = f"at {code.state}, as in git archive." if code.clean else f"as they were on disk: {code.state}."
     about = {"name": "Code", "description": f"The files of fabricstudy {state}"}
     crate.add_dataset(dest_path="code/", properties=about)
@@ -89,25 +97,6 @@ def _context(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Any
     from rocrate.model.contextentity import ContextEntity
 
     return crate.add(ContextEntity(crate, identity, properties={"@type": kind, **properties}))
-
-
-def _workflow(crate: ROCrate, code: Checkout) -> Any:
-    import fabricstudy
-
-    return crate.add_workflow(
-        dest_path=WORKFLOW,
-        main=True,
-        lang="snakemake",
-        lang_version=version("snakemake"),
-        properties={
-            "name": "fabricstudy",
-            "description": "Declarative experiment pipeline for interconnect research.",
-            "version": f"{fabricstudy.__version__}, {code.state}",
-            "license": {"@id": _LICENSE},
-            "encodingFormat": "text/plain",
-            "conformsTo": {"@id": _WORKFLOW_PROFILE},
-        },
-    )
 
 
 def _files(crate: ROCrate, contents: Mapping[str, bytes]) -> dict[str, Any]:
@@ -151,25 +140,19 @@ def _run(crate: ROCrate, run: CompletedStudy, workflow: Any, files: Mapping[str,
         for engine, versions in run.engines.items()
     ]
     begin, end = run.interval
+    done, hosts = int((run.points["status"] == DONE).sum()), sorted(run.points["host"].dropna().unique())
+    outcome = f"{points_done(done, len(run.points))}, on {', '.join(hosts)}."
+    if not run.plan.rows:
+        runs = f"{len(run.plan.run_rows)} scheduled runs, " if run.plan.run_rows else ""
+        outcome = f"{len(run.outputs.analyses)} analyses, {runs}no simulations."
     action = crate.add_action(
-        workflow,
-        identifier="#run",
-        object=inputs,
-        result=list(outputs.values()),
+        workflow, identifier="#run", object=inputs, result=list(outputs.values()),
         properties={
-            "name": f"Run of the study {name}", "description": _outcome(run), "startTime": begin, "endTime": end,
+            "name": f"Run of the study {name}", "description": outcome, "startTime": begin, "endTime": end,
             "actionStatus": "http://schema.org/CompletedActionStatus",
         },
     )  # fmt: skip
     crate.root_dataset["mentions"] = [action]
-
-
-def _outcome(run: CompletedStudy) -> str:
-    if not run.plan.rows:
-        runs = f"{len(run.plan.run_rows)} scheduled runs, " if run.plan.run_rows else ""
-        return f"{len(run.outputs.analyses)} analyses, {runs}no simulations."
-    done, hosts = int((run.points["status"] == DONE).sum()), sorted(run.points["host"].dropna().unique())
-    return f"{points_done(done, len(run.points))}, on {', '.join(hosts)}."
 
 
 def _parameter(crate: ROCrate, name: str, description: str, example: Any) -> Any:

@@ -18,9 +18,9 @@ from fabricstudy.workflow.pipeline import find_study
 from .common import progress_spinner, table_console, text_table
 
 WORDS = (
-    "The front: no other candidate has at most the price per node, the bound and the taper (at least 1), and less of "
-    "one of them. Taper: injection bandwidth of half of the nodes over the bisection bandwidth; above 1 the bisection "
-    "is the bottleneck. Bound: lower bound on the time of the traffic, whatever the routing."
+    "A candidate is on the Pareto front if no other is at least as good in price per node, bound and taper (values "
+    "below 1 count as 1), and better in one. Taper: injection bandwidth of half of the nodes over the bisection "
+    "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing."
 )
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
 _KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")

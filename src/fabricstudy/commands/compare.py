@@ -42,6 +42,6 @@ def compare_runs(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def show_comparison(comparison: dict[str, Any]) -> None:
-    from fabricstudy.artifact.print_comparison import print_comparison
+    from fabricstudy.artifact.compare import print_comparison
 
     print_comparison(comparison, table_console(140))

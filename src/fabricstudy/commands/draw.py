@@ -33,8 +33,8 @@ SUFFIXES = (".svg", ".pdf", ".png")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Groups are on a circle, grids are slices, trees levels. Large machines of groups are drawn in bundles: one "
-        "line for all cables between two groups, as wide as their number."
+        "Groups are drawn on a circle, grids as slices, trees by level. In large machines with groups, all cables "
+        "between two groups are one line, whose width shows their number."
     )
     source = "published machine, like mira; YAML file; study; or mapping, like '{kind: torus, ...}'"
     parser.add_argument("machine", metavar="MACHINE", nargs="?", help=f"{source}; default with --load: the point's")

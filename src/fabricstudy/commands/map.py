@@ -22,11 +22,16 @@ from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.study.file import parse_yaml, validated
-from fabricstudy.workload.graph_file import GraphFile, nearest_power_of_ten, read_graph
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.task_graph import TaskGraphPattern, rank_messages
+from fabricstudy.workload.pattern.task_graph import (
+    GraphFile,
+    TaskGraphPattern,
+    nearest_power_of_ten,
+    rank_messages,
+    read_graph,
+)
 
 from .common import (
     check_output_path,
@@ -71,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ranks-per-node", type=parse_positive, help="ranks on a node (default: its cores)")
     parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
-    parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one a line, in the same order")
+    parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one per line in the same order")
     parser.add_argument("--unit-bytes", type=parse_positive, default=1, help="bytes per unit of weight (default: 1)")
     parser.add_argument("--seed", type=parse_whole_number, default=1, help="seed of all random choices (default: 1)")
 
@@ -296,6 +301,6 @@ def show_mapping(result: dict[str, Any]) -> None:
     bound = result["mappings"][0]
     if "hop_bytes_bound" in bound:
         least = bound["hop_bytes_bound"] / max(bound["hop_bytes"], 1e-300) * bound["hops_mean"]
-        print(f"no mapping has fewer than {least:.3g} hops a byte ({bound['hop_bound_method']})", end="")
+        print(f"no mapping has fewer than {least:.3g} hops per byte ({bound['hop_bound_method']})", end="")
         print(f", nor a time below {bound['bound_any_mapping_ns']:.4g} ns")
     print(f"chosen  {result['best']}" + (f", written to {', '.join(result['files'])}" if result["files"] else ""))

@@ -28,8 +28,8 @@ UNITS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        f"{UNITS} Sizes are building blocks: midplanes of a Blue Gene, else routers. Partitions of a Blue Gene have the"
-        " rings of the machine; those of other tori have a ring only in a dimension that they span."
+        f"{UNITS} Sizes are building blocks: midplanes of a Blue Gene, otherwise routers. Partitions of a Blue Gene"
+        " have the rings of the machine; those of other tori have a ring only in a dimension that they span."
     )
     source = "published machine, like mira; YAML file of a machine; study; or mapping, like '{kind: torus, ...}'"
     parser.add_argument("source", nargs="?", metavar="MACHINE", help=source)

@@ -20,7 +20,7 @@ from .common import add_study, load_pipeline, results_folder
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
     parser.add_argument("--list", action="store_true", help="also list the points: id, experiment, labels, seed")
-    parser.add_argument("--batch-cpu-s", type=_seconds, default=BATCH_CPU_S, help="predicted seconds a batch")
+    parser.add_argument("--batch-cpu-s", type=_seconds, default=BATCH_CPU_S, help="predicted seconds per batch")
 
 
 def _seconds(text: str) -> float:

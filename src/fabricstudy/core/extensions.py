@@ -54,15 +54,9 @@ def _error(index: int, name: str, problem: str, remedy: str) -> StudyError:
 def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     """Import the extensions of a study, and return the name of their package; "" if there are none.
 
-    Raises StudyError, without the name of the study file, if a file cannot be found or imported, has the name of
-    another one, or registers no kind.
-
-    Parameters
-    ----------
-    names : object
-        The value of the key `extensions`: paths relative to `folder`. The checks of the study refuse anything else.
-    anywhere : bool, optional
-        Allow files outside the folder, which no study does.
+    `names` is the value of the key `extensions`: paths relative to `folder`, and with `anywhere` also outside of it,
+    which no study allows; the checks of the study refuse anything else. Raises StudyError, without the name of the
+    study file, if a file cannot be found or imported, has the name of another one, or registers no kind.
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""

@@ -13,12 +13,11 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import generate_messages
 
-from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine
+from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine, ParallelEngine
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
 from .offered_traffic import RUN_FILES, attempt_offered
 from .outcome import ARRAYS, store_result
-from .parallel import ParallelEngine
 from .point import Point
 from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits

@@ -1,8 +1,9 @@
 """Batches: the points of one Snakemake job, their files, and running them."""
 
 import hashlib
+import os
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
 from .outcome import LINK_COLUMNS, link_table
-from .parallel import at_most, usable_cores
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
@@ -92,6 +92,23 @@ def _batches_of(
     return batches
 
 
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
+
+
+def at_most(planned: PlannedPoint, cores: int) -> PlannedPoint:
+    """Return the point with no more processes than `cores`; id, input and record do not depend on them."""
+    point = planned.point
+    if point.engine.processes <= cores:
+        return planned
+    engine = point.engine.model_copy(update={"processes": max(1, cores)})
+    return replace(planned, point=point.model_copy(update={"engine": engine}))
+
+
 def run_batch(
     batch: Batch,
     store: Store,
@@ -101,28 +118,21 @@ def run_batch(
     with_links: Collection[str] = (),
     cores: int = 1,
 ) -> None:
-    """Simulate the points of a batch and write their records, one JSON object per line.
+    """Simulate the points of a batch and write their records, one JSON object per line, to the file `records`.
 
-    Parameters
-    ----------
-    store, machine_of
-        See `simulate`.
-    records, links : Path
-        Files for the records and, as Parquet, for the links of the points `with_links`: one row per directed link.
-    cores : int
-        Cores granted by Snakemake; limits, with the cores of this computer, the processes of a point.
+    The file `links` is Parquet with one row per directed link of the points `with_links`. The `cores` that Snakemake
+    grants limit, with those of this computer, the processes of a point. For `machine_of` see `simulate`.
     """
     cores = min(cores, usable_cores())
     engine = engine_named(batch.engine)
     probe = engine.probe()
-    missing = None if probe.found else probe.reason
     with (
         atomic_text(records) as out,
         atomic_path(links) as link_file,
         pq.ParquetWriter(link_file, LINK_COLUMNS.with_metadata(METADATA), **CHECKED) as link_rows,
     ):
         for planned in batch.points:
-            record = simulate(at_most(planned, cores), engine, probe.version, missing, store, machine_of, batch.limits)
+            record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
             out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
                 machine, folder = machine_of(planned).machine, store.folder(planned.point_id)

@@ -45,14 +45,15 @@ class BundledEngine(ProgramEngine):
         return [str(self.program_path() or self.built().name), *arguments]
 
     def probe(self) -> Probe:
-        """Look for the program."""
-        program, version = self.program_path(), self.program()
+        variable = f"FABRICSTUDY_{self.name.upper()}"
+        program, version, named = self.program_path(), self.program(), os.environ.get(variable)
         if version is not None:
             return Probe(self.name, True, version=version)
-        problem = f"{self.built().name} is not built" if program is None else f"{program} --version failed"
+        problem = f"{self.built().name} is not built"
+        if program is not None or named:
+            problem = f"{program} --version failed" if program else f"{variable} is {named}, which is no program"
         build = f"run 'cargo build --release --locked' in engines/{self.name}"
-        remedy = f"{build}, or set FABRICSTUDY_{self.name.upper()} to its path"
-        return Probe(self.name, False, reason=f"{problem}; {remedy}")
+        return Probe(self.name, False, reason=f"{problem}; {build}, or set {variable} to its path")
 
     def program(self) -> str | None:
         """Return the program's version, which includes a digest of its sources."""

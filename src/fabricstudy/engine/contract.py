@@ -50,18 +50,18 @@ class Engine(Protocol):
     """Whether it returns runtimes; comparisons of engines leave others out."""
     bundled: bool = False
     """Whether the program is part of this repository, and so of an artifact."""
-    reading: str
-    """The module that reads results; what it imports from the engine's package counts, too."""
     caveats: tuple[Caveat, ...] = ()
     """Reasons why its times differ from those of other engines, in the order of the report."""
 
+    @property
+    def reading(self) -> str:
+        """The module that reads results; what it imports from the engine's package counts, too."""
+
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""
-        ...
 
     def program(self) -> str | None:
         """Return a unique version or digest of the installed program; None if there is none."""
-        ...
 
     def sources(self) -> str:
         """Return a digest of files that affect a run and are no Python modules, such as a script for the program."""
@@ -69,7 +69,6 @@ class Engine(Protocol):
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point from closed forms (planning builds no machine)."""
-        ...
 
     def predict_memory_bytes(self, point: Point) -> float | None:
         """Predict the memory of a point, so that one too large is not started; None where the engine needs little."""
@@ -111,16 +110,18 @@ class Engine(Protocol):
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the engine's own success test to a run that ended by itself, and read its output.
 
-        Standard output and error are the files ``stdout`` and ``stderr`` in `folder`.
-
-        Raises
-        ------
-        EngineFailure
-            If the run crashed, did not finish its traffic, or wrote something that is not a result.
-        BackgroundMismatch
-            If background jobs must last longer or shorter; the point is prepared and run again.
+        Standard output and error are the files ``stdout`` and ``stderr`` in `folder`. Raises `EngineFailure` if the run
+        crashed, did not finish its traffic, or wrote something that is not a result, and `BackgroundMismatch` if
+        background jobs must last longer or shorter; then the point is prepared and run again.
         """
-        ...
+
+
+@runtime_checkable
+class ParallelEngine(Protocol):
+    """An engine whose program gives the same result on several cores; other points are unsupported."""
+
+    def on_cores(self, command: list[str], point: Point) -> list[str]:
+        """Return a command of `prepare` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
 
 
 @runtime_checkable
@@ -132,20 +133,11 @@ class OfferedEngine(Engine, Protocol):
 
     def offered_program(self) -> str | None:
         """As `program`, for offered traffic."""
-        ...
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
         """Write the input files of a run of offered traffic, and return the command."""
-        ...
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        """Read the output of a run of offered traffic.
-
-        Raises
-        ------
-        EngineFailure
-            If the run failed, or wrote something that is not a result.
-        """
-        ...
+        """Read the output of a run of offered traffic; raise `EngineFailure` if it is no result."""

@@ -1,6 +1,6 @@
 """Routings that an engine has, and what a detour leads through: a router or a group drawn at random."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from fabricstudy.core.kinds import kind_of
@@ -16,6 +16,12 @@ def check_routing(routing: Routing, supported: Iterable[type[Routing]], model: s
     """Raise `Unsupported` unless the routing is among those of an engine or of its model, named for the message."""
     if type(routing) not in supported:
         raise Unsupported(f"{model} has no {routing.kind} routing; use {', '.join(map(kind_of, supported))}")
+
+
+def routing_name(routing: Routing, names: Mapping[type[Routing], str], model: str) -> str:
+    """Return a simulator's name of a routing; raise `Unsupported` if its model does not have it."""
+    check_routing(routing, names, model)
+    return names[type(routing)]
 
 
 def via(routing: Routing) -> Via | None:

@@ -34,12 +34,7 @@ def check_memory(needed_bytes: float | None, limits: Limits) -> None:
 def run_program(command: list[str], folder: Path, limits: Limits, record: Record) -> int:
     """Run the simulator within the limits, add time and memory to `record`, and return the exit code.
 
-    Raises
-    ------
-    NotDone
-        If a limit was reached.
-    EngineFailure
-        If it could not be started, or was killed.
+    Raises `NotDone` if a limit was reached, and `EngineFailure` if it could not be started, or was killed.
     """
     outcome = run_process(command, folder, limits.time_s, limits.memory_bytes)
     # With those of earlier runs of the same point.

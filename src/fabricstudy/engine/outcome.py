@@ -62,10 +62,7 @@ class EngineResult:
 def mean_of_senders_ns(job: PlacedJob, ended_ns: Floats) -> float | None:
     """Return the mean finish time of the ranks of a job that send; None without any, and for background jobs.
 
-    Parameters
-    ----------
-    ended_ns : float64 array [ranks]
-        Time from the start of the job to the end of the last phase of each rank.
+    `ended_ns` has the time from the start of the job to the end of the last phase of each rank, [ranks].
     """
     senders = np.unique(job.messages.source)
     return None if job.background or not len(senders) else float(ended_ns[senders].mean())

@@ -1,6 +1,7 @@
 """Run one simulator process in its own folder, under limits of time and memory."""
 
 import contextlib
+import ctypes
 import os
 import resource
 import select
@@ -12,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from .lifetime import adopt_orphans, end_with_parent
-
 # Intervals of the memory samples: short at first, since runs may be short, then doubled.
 FIRST_POLL_S, MAX_POLL_INTERVAL_S = 0.001, 0.1
 # Interval of polling for the end on systems without pidfd_open.
@@ -24,6 +23,8 @@ _ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
 _BYTES_OF_MAXRSS = 1 if sys.platform == "darwin" else 1024
 # The kernel's figure for a child is valid only above this many times the memory of this process.
 _MIN_RATIO_TO_PARENT = 1.1
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_prctl = getattr(ctypes.CDLL(None), "prctl", None)  # macOS has none
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class ProcessOutcome:
     cpu_s: float
     wall_s: float
     memory_bytes: int | None
+
+
+def end_with_parent() -> None:
+    """Have the kernel kill this process when its parent ends."""
+    if _prctl is not None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class _Child:
@@ -137,7 +144,9 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
     >>> outcome.ended, outcome.exit_code
     ('exit', 3)
     """
-    adopt_orphans()  # descendants of a killed process become children here: their processor time counts, too
+    if _prctl is not None:
+        # Descendants of a killed process become children here: their processor time counts, too.
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     start, our_bytes = time.monotonic(), _our_peak_bytes()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:

@@ -20,10 +20,7 @@ PACKETS_OF_A_BUFFER = 4
 def check_network(point: Point, packet_bytes: int) -> None:
     """Raise `Unsupported` for parameters that only CAMINOS has, and for buffers of fewer than four packets.
 
-    Parameters
-    ----------
-    packet_bytes : int
-        Bytes of a buffer that a packet occupies.
+    `packet_bytes` are the bytes of a buffer that a packet occupies.
     """
     if point.network.ports_per_node > 1:
         raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine caminos")
@@ -42,13 +39,7 @@ def check_network(point: Point, packet_bytes: int) -> None:
 
 
 def check_sources(point: Point, title: str) -> None:
-    """Refuse offered traffic whose arrivals are not periodic, or that runs on several cores.
-
-    Raises
-    ------
-    Unsupported
-        With the reason.
-    """
+    """Raise `Unsupported` for offered traffic whose arrivals are not periodic, or that runs on several cores."""
     assert point.offered is not None
     if point.offered.arrivals != "periodic":
         raise Unsupported(
@@ -83,17 +74,24 @@ class ProgramEngine(Engine, ABC):
         """The engine's cost model."""
         return load_cost_model(self.package)
 
+    @property
+    def reading(self) -> str:
+        """The module of `read_result`."""
+        return self.read_result.__module__
+
+    def offered_program(self) -> str | None:
+        """Return the identity of the program, which also runs offered traffic."""
+        return self.program()
+
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point, that of all cores together."""
         shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
         return shared * weighted_sum(self.work(point).cpu, self.law.cpu_s)
 
     def predict_memory_bytes(self, point: Point) -> float:
-        """Predict the memory of a point."""
         return weighted_sum(self.work(point).memory, self.law.memory_bytes)
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
-        """Return why the engine cannot simulate this point, or None if it can."""
         try:
             self.check(point, machine)
         except Unsupported as error:
@@ -107,7 +105,7 @@ class ProgramEngine(Engine, ABC):
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the engine's test of success, and read its output; raise `EngineFailure` if it is no result."""
         self.check_exit(folder, exit_code)
-        return self.read_finished(folder, point, machine, jobs)
+        return self.read_result(folder, point, machine, jobs)
 
     def check_exit(self, folder: Path, exit_code: int) -> None:
         """Raise `EngineFailure` if the exit code is not 0."""
@@ -118,6 +116,7 @@ class ProgramEngine(Engine, ABC):
             reason = next(reasons, lines[-1] if lines else "(no output)")
             raise EngineFailure(f"{self.title} ended with {exit_code}: {reason}")
 
+    @staticmethod
     @abstractmethod
-    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+    def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Read the output of a run with exit code 0, which proves nothing; raise `EngineFailure` if it is no result."""

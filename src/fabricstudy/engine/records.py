@@ -78,10 +78,7 @@ def describe_links(folder: Path, machine: Machine, record: Record) -> None:
 
 
 def class_loads(
-    machine: Machine,
-    link_bytes: Floats,
-    link_packets: Ints | None,
-    link_stall_ns: Floats | None,
+    machine: Machine, link_bytes: Floats, link_packets: Ints | None, link_stall_ns: Floats | None
 ) -> list[Record]:
     """Return the loads of each link class, given arrays [links]."""
     rows = []

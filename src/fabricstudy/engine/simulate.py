@@ -12,7 +12,7 @@ from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
 from .attempt import attempt_point, check_supported, prepare, strip
-from .contract import Engine
+from .contract import Engine, Probe
 from .definitions import AnalysedMachine
 from .limits import NotDone
 from .offered_traffic import attempt_offered, stored_runs
@@ -37,29 +37,22 @@ _LOG = logging.getLogger(__name__)
 def simulate(
     planned: PlannedPoint,
     engine: Engine,
-    version: str | None,
-    missing: str | None,
+    probe: Probe,
     store: Store,
     machine_of: Callable[[PlannedPoint], AnalysedMachine],
     limits: Limits,
 ) -> Record:
     """Return the record of a point: the stored one if it is valid, else that of a new simulation.
 
-    Parameters
-    ----------
-    version, missing : str or None
-        Result of the engine's probe: its version, or why it cannot be run.
-    store : Store
-        Finished simulations.
-    machine_of : callable
-        Returns the machine of a point; called if the point is prepared.
+    `probe` is that of the engine; `machine_of` returns the machine of a point, and is called if the point is prepared.
     """
     point = planned.point
+    skipped = {"status": "skipped", "reason": probe.reason}
     stored, _ = _stored(planned, store)
     if validity(stored, point) is Validity.VALID:
         return _of_batch(stored)
-    if missing is not None and validity(stored, point) is Validity.INVALID:
-        return _head(planned, engine, version) | {"status": "skipped", "reason": missing}
+    if not probe.found and validity(stored, point) is Validity.INVALID:
+        return _head(planned, probe) | skipped
     with store.lock(planned.point_id):
         # Another process may have finished the point before the lock was free.
         stored, damage = _stored(planned, store)
@@ -79,9 +72,9 @@ def simulate(
                 checked = None  # a damaged record, or a point that cannot be prepared: the simulation shows which
             if checked is not None:
                 return _of_batch(checked)
-        record = _head(planned, engine, version)
-        if missing is not None:
-            return record | {"status": "skipped", "reason": missing}
+        record = _head(planned, probe)
+        if not probe.found:
+            return record | skipped
         with store.workspace(planned.point_id) as folder:
             record |= attempt_point(point, engine, machine_of(planned), limits, folder)
             record.pop("command", None)  # its folder is removed
@@ -144,12 +137,12 @@ def _copy_result(folder: Path, stored: Record, work: Path, fresh: Record) -> Non
             shutil.copy2(folder / name, work / name)
 
 
-def _head(planned: PlannedPoint, engine: Engine, version: str | None) -> Record:
+def _head(planned: PlannedPoint, probe: Probe) -> Record:
     return {
         "point_id": planned.point_id,
         "machine_id": planned.machine_id,
-        "engine": engine.name,
-        "version": version,
+        "engine": probe.name,
+        "version": probe.version,
         "fingerprint": str(fingerprint(planned.point)),
         "seed": planned.point.seed,
         "processes": planned.point.engine.processes,

@@ -9,11 +9,11 @@ from fabricstudy.workload.messages import write_parquet
 from fabricstudy.workload.placing import place
 
 from .attempt import attempt_point, check_supported, prepare
+from .batch import at_most, usable_cores
 from .contract import Engine, EngineFailure, OfferedEngine
 from .definitions import built
 from .limits import NotDone
 from .offered_traffic import prepare_offered
-from .parallel import at_most, usable_cores
 from .point import PlannedPoint
 from .registry import engine_named
 from .settings import Limits
@@ -22,10 +22,7 @@ from .settings import Limits
 def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
     """Write the input of a point's simulator to `folder`; return the command to run there, None without a program.
 
-    Raises
-    ------
-    FabricstudyError
-        If the engine is missing, or cannot simulate the point.
+    Raises `FabricstudyError` if the engine is missing, or cannot simulate the point.
     """
     engine = _found(planned)
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,15 +47,8 @@ def _found(planned: PlannedPoint) -> Engine:
 def simulate_in_folder(planned: PlannedPoint, folder: Path, limits: Limits) -> Record:
     """Simulate a point in `folder`, without the stores; input, output and workload remain there.
 
-    Returns
-    -------
-    dict
-        ``command`` (to be repeated inside ``folder``) or None, ``folder`` and ``record``.
-
-    Raises
-    ------
-    FabricstudyError
-        If the engine is missing.
+    Returns ``command`` (to be repeated inside ``folder``) or None, ``folder`` and ``record``. Raises `FabricstudyError`
+    if the engine is missing.
     """
     engine = _found(planned)
     planned = at_most(planned, usable_cores())

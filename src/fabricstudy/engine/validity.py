@@ -126,24 +126,12 @@ def _parsed(text: object) -> Fingerprint | None:
 
 
 def input_digest(
-    folder: Path,
-    command: list[str] | None,
-    machine: Machine,
-    jobs: Iterable[PlacedJob],
-    scale: Mapping[str, float],
+    folder: Path, command: list[str] | None, machine: Machine, jobs: Iterable[PlacedJob], scale: Mapping[str, float]
 ) -> str:
     """Return a digest of the input of a simulator, and of what converts its output to a record.
 
-    Parameters
-    ----------
-    folder : Path
-        Input files, as written by `Engine.prepare`.
-    command : list of str or None
-        Command to run there; folders of its programs and scripts do not count.
-    machine, jobs
-        Links, ranks and bytes to which the arrays of a result refer.
-    scale : mapping
-        See `Engine.scale`.
+    The input are the files of `Engine.prepare` in `folder` and the `command`; folders of its programs and scripts do
+    not count. Arrays of a result refer to the links, ranks and bytes of `machine` and `jobs`. For `scale` see `Engine`.
     """
     digest = hashlib.sha256(files_digest(folder, command).encode())
     arrays: list[Array] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]

@@ -5,8 +5,3 @@ In: a study, its plan and its tables. Out: ``figures/<id>.svg`` and ``.pdf`` for
 failures, provenance and how to reproduce it. Every figure states points, seeds, meaning of the whiskers and missing
 points. All text from a study is escaped. Equal tables give equal files.
 """
-
-from fabricstudy.report.figures import RenderedFigure, draw
-from fabricstudy.report.page import render, write_report
-
-__all__ = ["RenderedFigure", "draw", "render", "write_report"]

@@ -57,7 +57,7 @@ def draw_axis_figure(figure: Figure, tables: Tables) -> figure_style.Drawing:
         _scales(axes, figure, data, width / wide - 0.6)
     handles, families = _handles(figure, data), len(set(data.family.values()))
     # One legend column for each family of colours.
-    columns = families if families < len(data.hues) == len(handles) else None
+    columns = families if families < len(data.hues) == len(handles) else 0
     y_label = figure_style.with_unit(figure.y, figure.y_label, figure.unit)
     return grid.finished(_alt(figure, data, y_label), data.basis, figure.x_label or figure.x, y_label, handles, columns)
 

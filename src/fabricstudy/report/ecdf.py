@@ -1,7 +1,5 @@
 """Empirical distribution functions of a column of a table."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -27,7 +25,7 @@ def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
     grid = figure_style.panels(figure, values)
     descriptions = [panel.describe(_panel(panel.axes, figure, panel.rows, family)) for panel in grid.panels]
     x_label = figure_style.with_unit(str(figure.x), figure.x_label, figure.unit)
-    handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
+    handles = [figure_style.legend_line(hue, **figure_style.hue_line(family, hue, marker="")) for hue in family if hue]
     alt = f"Cumulative distribution: {x_label}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, x_label, "share of values", handles)
 
@@ -60,11 +58,6 @@ def steps(values: npt.ArrayLike) -> tuple[Floats, Floats]:
     return distinct, shares
 
 
-def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
-    style = figure_style.line_style(list(family).index(hue), len(family))
-    return {**style, "marker": "", "color": figure_style.colour(family, hue)}
-
-
 def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str, str]) -> str:
     lines = []
     for hue in family:
@@ -72,7 +65,8 @@ def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, family: dict[str,
         if values.empty:
             continue
         edges, shares = steps(values)
-        axes.step(np.append(edges[0], edges), np.append(0.0, shares), where="post", **_look(family, hue))
+        line = figure_style.hue_line(family, hue, marker="")
+        axes.step(np.append(edges[0], edges), np.append(0.0, shares), where="post", **line)
         half, most = values.median(), values.max()
         lines.append(f"{f'{hue}: ' if hue else ''}half at most {number(half, 3)}, all at most {number(most, 3)}")
     axes.set_ylim(0, 1.02)

@@ -7,7 +7,6 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -30,18 +29,15 @@ _LEFT_OUT = frozenset({"scheduled_jobs"})
 """Tables too large for any page."""
 
 
-@dataclass(frozen=True)
-class Explorer:
-    """Data and scripts of the explorer of a page."""
+class Explorer(NamedTuple):
+    """Data and scripts of the explorer of a page, and the tables that it reduces to medians or leaves out."""
 
     data: str
     """JSON: ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``."""
     libraries: str
     code: str
     reduced: list[str]
-    """Tables reduced to medians over seeds, to limit the size of the page."""
     left_out: list[str]
-    """Tables left out, to limit the size of the page."""
 
 
 class _Source(NamedTuple):
@@ -135,16 +131,17 @@ def _drawable(name: str, tables: Tables) -> pd.DataFrame:
 def _medians(source: _Source) -> _Source:
     """Return medians over seeds."""
     keys = [key for key in source.keys if key != "seed"]
-    numbers = source.rows[keys].assign(**{metric: source.rows[metric].astype(float) for metric in source.metrics})
-    rows: pd.DataFrame = numbers.groupby(keys, sort=False, dropna=False).median().reset_index()
-    return source._replace(rows=rows, keys=keys)
+    numbers = source.rows[[*keys, *source.metrics]].astype(dict.fromkeys(source.metrics, float))
+    return source._replace(rows=numbers.groupby(keys, sort=False, dropna=False).median().reset_index(), keys=keys)
 
 
 def _table(source: _Source) -> str:
     metrics = []
     for name in source.metrics:
         values = source.rows[name].astype(float).to_numpy(dtype=float, na_value=np.nan).tolist()
-        metrics.append({"name": name, "unit": column_unit(name), "values": [_number(value) for value in values]})
+        # Five digits, and null for missing values.
+        short = [_whole(float(f"{value:.5g}")) if math.isfinite(value) else None for value in values]
+        metrics.append({"name": name, "unit": column_unit(name), "values": short})
     axes = [_axis(key, source.rows[key]) for key in source.keys]
     facts = {"rows": len(source.rows), "axes": axes, "metrics": metrics}
     text = f"{json.dumps(source.name)}:{json.dumps(facts, separators=(',', ':'))}"
@@ -161,11 +158,6 @@ def _axis(name: str, column: pd.Series[Any]) -> dict[str, Any]:
     codes, labels = pd.factorize(column, sort=numeric, use_na_sentinel=False)
     shown = [label_text(label) if pd.isna(label) or not numeric else _whole(float(label)) for label in labels]
     return {"name": name, "numeric": numeric, "labels": shown, "codes": codes.tolist()}
-
-
-def _number(value: float) -> float | None:
-    """Round to five digits; missing values are null, integers have no decimal point."""
-    return _whole(float(f"{value:.5g}")) if math.isfinite(value) else None
 
 
 def _whole(value: float) -> float:

@@ -182,19 +182,13 @@ class PanelGrid(NamedTuple):
     panels: list[Panel]
 
     def finished(
-        self,
-        description: str,
-        basis: str,
-        x_label: str,
-        y_label: str,
-        handles: Sequence[Any],
-        columns: int | None = None,
+        self, description: str, basis: str, x_label: str, y_label: str, handles: Sequence[Any], columns: int = 0
     ) -> Drawing:
         """Add axis labels at the edges, a legend above the panels and the footnote."""
         for axes in self.axes[-1]:
             axes.set_xlabel(x_label)
         for axes in self.axes[:, 0]:
-            axes.set_ylabel(wrap_text(y_label, 32))
+            axes.set_ylabel(textwrap.fill(y_label, 32))
         add_legend(self.canvas, handles, columns)
         add_footnote(self.canvas, basis)
         return Drawing(self.canvas, description, basis, self.axes.shape[1])
@@ -208,10 +202,8 @@ def panels(figure: TableFigure, frame: pd.DataFrame, share_x: bool = True, share
     grid = canvas.subplots(high, wide, sharex=share_x, sharey=share_y, squeeze=False)
     filled = []
     for axes, (row, column) in zip(grid.flat, itertools.product(rows, columns), strict=True):
-        titles = [
-            f"{axis}: {truncate_label(label)}" for axis, label in ((figure.rows, row), (figure.columns, column)) if axis
-        ]
-        axes.set_title(", ".join(titles))
+        named = ((figure.rows, row), (figure.columns, column))
+        axes.set_title(", ".join(f"{axis}: {truncate_label(label)}" for axis, label in named if axis))
         filled.append(Panel(axes, (row, column), frame[(frame["row"] == row) & (frame["column"] == column)]))
     return PanelGrid(canvas, grid, filled)
 
@@ -293,7 +285,7 @@ def footnote(figure: TableFigure, observed: Observations, frame: pd.DataFrame, p
         pairs, planned = (
             len(rows.loc[~mask(rows, to), observed.keys].drop_duplicates()) for rows in (frame, observed.frame)
         )
-        notes.append(pair_count_text(pairs, planned) + "; points without reference left out" * (pairs < planned))
+        notes.append(pair_count_text(pairs, planned) + "; points without a reference are excluded" * (pairs < planned))
     return "; ".join(notes) + "."
 
 
@@ -323,10 +315,10 @@ def column_text(column: str) -> str:
 
 def add_footnote(canvas: Canvas, text: str) -> None:
     """Add a footnote."""
-    canvas.supxlabel(wrap_text(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
+    canvas.supxlabel(textwrap.fill(text, int(canvas.get_figwidth() * 14)), fontsize=8.5, color="#444444")
 
 
-def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = None) -> None:
+def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int = 0) -> None:
     """Add a legend above the panels, in `columns` or in as few lines as fit."""
     if not handles:
         return
@@ -334,11 +326,6 @@ def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int | None = Non
     fitting = max(1, int(canvas.get_figwidth() / (0.65 + 0.075 * longest)))
     columns = columns or -(-len(handles) // -(-len(handles) // fitting))
     canvas.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
-
-
-def wrap_text(text: str, width: int) -> str:
-    """Wrap a text."""
-    return "\n".join(textwrap.wrap(text, width))
 
 
 def log_ticks(axes: Axes) -> None:
@@ -375,13 +362,18 @@ def thin_labels(labels: list[str], centres: list[float]) -> list[str]:
 
 def label_ticks(axes: Axes, labels: list[str], width: float) -> None:
     """Set tick labels, slanted if they do not fit into `width` inches."""
-    slanted = CHARACTER_INCHES * sum(len(label) + 1 for label in labels) > width
     axes.set_xticks(range(len(labels)), labels)
     axes.set_xlim(-0.5, len(labels) - 0.5)
-    if slanted:
+    if CHARACTER_INCHES * sum(len(label) + 1 for label in labels) > width:
         axes.tick_params(axis="x", rotation=30)
         for label in axes.get_xticklabels():
             label.set_horizontalalignment("right")
+
+
+def hue_line(family: Mapping[str, str], hue: str, dashes: str | None = None, **look: Any) -> dict[str, Any]:
+    """Return colour, dashes, width and marker of the line of a hue; `look` has precedence."""
+    style = line_style(list(family).index(hue), len(family), dashes)
+    return {**style, "color": colour(family, hue), **look}
 
 
 def legend_line(label: str, **look: Any) -> Line2D:

@@ -69,9 +69,8 @@ class Effect:
 
     `median` and `largest` are the largest over the smallest value among the labels: median and maximum over the
     comparisons, one for each combination of the other axes' labels; `where` has these labels at the maximum.
-    `times_best` is the number of comparisons in which a label is best or tied with the best. With `by_rate`, labels are
-    ranked by time per byte, since their points send different numbers of bytes; `left_out` further combinations cannot
-    be compared for that reason.
+    `times_best` counts the comparisons in which a label is best or tied with the best. With `by_rate`, labels are
+    ranked by time per byte, since their points send different numbers of bytes, as those of `left_out` others do.
     """
 
     axis: str
@@ -121,9 +120,8 @@ class Growth:
 class Effects:
     """Effects of the design axes, the largest first, and run-to-run variation.
 
-    Each design axis has an effect or is unranked; each other axis of sizes has a growth. `noise` is the largest over
-    the smallest value among the seeds of a point, its median and its maximum; None with one seed. `jobs` describes
-    the reduction of the jobs of a point; "" where points have one job.
+    `noise` is the largest over the smallest value among the seeds of a point, its median and its maximum; None with one
+    seed. `jobs` describes the reduction of the jobs of a point; "" where points have one job.
     """
 
     metric: Metric
@@ -154,22 +152,20 @@ _GIVEN = {"jobs", "pattern", "trace", "engine"}
 def design_axes(study: Study) -> set[str]:
     """Return the axes of machine, routing, placement and scheduling, not of workload or simulator."""
     sections_of: dict[str, set[str]] = {}
-    for part in (*study.all_experiments.values(), *study.schedules.values()):
-        for name, axis in part.sweep.items():
-            paths = [path.split(".") for change in axis.changes for path in change]
-            sections = {path[2] if path[0] == "jobs" and len(path) > 2 else path[0] for path in paths}
-            sections_of.setdefault(name, set()).update(sections)
+    for name, axis in study.all_axes():
+        paths = [path.split(".") for change in axis.changes for path in change]
+        sections = {path[2] if path[0] == "jobs" and len(path) > 2 else path[0] for path in paths}
+        sections_of.setdefault(name, set()).update(sections)
     return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
 
 
 def size_axes(study: Study) -> dict[str, tuple[str, str]]:
     """Return the axes whose labels are sizes (of messages, jobs, machines), with the smallest and the largest label."""
     ends = {}
-    for part in (*study.all_experiments.values(), *study.schedules.values()):
-        for name, axis in part.sweep.items():
-            if axis.magnitudes and len(axis) > 1:
-                ordered = sorted(zip(axis.magnitudes, axis.labels, strict=True))
-                ends[name] = (label_text(ordered[0][1]), label_text(ordered[-1][1]))
+    for name, axis in study.all_axes():
+        if axis.magnitudes and len(axis) > 1:
+            ordered = sorted(zip(axis.magnitudes, axis.labels, strict=True))
+            ends[name] = (label_text(ordered[0][1]), label_text(ordered[-1][1]))
     return ends
 
 
@@ -206,11 +202,9 @@ def effects(
     none = label_text(None)
     varied = [axis for axis in keys[1:] if axis in chosen and len(set(rows[axis]) - {none}) > 1]
     ranked = [_effect(rows, axis, keys, metric) for axis in varied]
-    axis_effects = sorted(
-        (effect for effect in ranked if isinstance(effect, Effect)), key=lambda effect: -effect.median
-    )
+    axis_effects = sorted((part for part in ranked if isinstance(part, Effect)), key=lambda effect: -effect.median)
     known = {effect.axis for effect in axis_effects}
-    growths = [_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known]
+    growths = (_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known)
     noise = (spread.median(), spread.max()) if len(spread) else None
     unranked = [axis for axis in ranked if isinstance(axis, Unranked)] + _without_number(tables.points, rows, chosen)
     jobs = "" if metric.column == "wait_mean_s" else _job_reduction(tables.jobs, metric)
@@ -281,7 +275,7 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     equal = [_ALL, *(key for key in keys if key != axis)]
     paired, by_rate = rows[rows.groupby(equal)[axis].transform("nunique") > 1], False
     if paired.empty:
-        return Unranked(axis, "no two of its points are equal in all else")
+        return Unranked(axis, "no two of its points differ only in this axis")
     work = paired.groupby([*equal, axis])[_WORK].transform("median").groupby([paired[key] for key in equal])
     same = paired[work.transform("max") == work.transform("min")]
     planned, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
@@ -381,6 +375,10 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     if changes is None or not (changes.axes or changes.growths or changes.unranked):
         return []
     noun, parts = changes.metric.noun, []
+
+    def named(axis: str) -> str:
+        return f"{axis} ({meanings[axis]})" if axis in meanings else axis
+
     for index, effect in enumerate(changes.axes[:_MOST_AXES]):
         largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
         within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
@@ -389,13 +387,13 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
             median = f"{number(effect.median, 3)} in the median{within}{',' * bool(within)}"
             factor = f"{median} and {number(effect.largest, 3)} at most"
         parts.append(
-            f"{largest}{_named(effect.axis, meanings)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
+            f"{largest}{named(effect.axis)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
             f"{factor}, all else equal. {_best(effect)}."
         )
     for growth in changes.growths[:_MOST_AXES]:
         least, middle, most = (number(factor, 3) for factor in growth.factors)
         spread = f" in the median ({least} to {most}, {growth.comparisons} comparisons)" * (growth.comparisons > 1)
-        ends = f"from {_named(growth.axis, meanings)} {growth.least} to {growth.most}"
+        ends = f"from {named(growth.axis)} {growth.least} to {growth.most}"
         parts.append(f"The {noun} grows by a factor of {middle}{spread} {ends}.")
     for unranked in changes.unranked:
         labels = f"{unranked.axis} {join_words(unranked.labels)}" if unranked.labels else unranked.axis
@@ -407,10 +405,6 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     return [*parts, f"{variation} {changes.jobs}".strip()]
 
 
-def _named(axis: str, meanings: Mapping[str, str]) -> str:
-    return f"{axis} ({meanings[axis]})" if axis in meanings else axis
-
-
 def _best(effect: Effect) -> str:
     """Return a text with the best label and those tied with it."""
     if len(effect.best) == len(effect.times_best) and effect.best_in == effect.comparisons:
@@ -420,7 +414,7 @@ def _best(effect: Effect) -> str:
         among = f"{effect.best_in} of {count_noun(effect.comparisons, 'comparison')}{' each' * (len(effect.best) > 1)}"
         text = f"Best{tie or ' or tied:'} {effect.axis} {join_words(effect.best)} in {among}"
     if effect.left_out:
-        text += f" ({effect.left_out} more left out: their points send different numbers of bytes)"
+        text += f" ({effect.left_out} more excluded: their points send different numbers of bytes)"
     return text
 
 

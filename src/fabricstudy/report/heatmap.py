@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
         _panel(panel.axes, field, colours, width / columns - 1.6)
         descriptions.append(panel.describe(_words(field)))
     label = figure_style.with_unit(figure.value, figure.value_label, figure.unit)
-    grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(figure_style.wrap_text(label, 32))
+    grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(textwrap.fill(label, 32))
     alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, figure.x_label or figure.x, figure.y_label or figure.y, ())
 

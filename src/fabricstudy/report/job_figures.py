@@ -16,9 +16,8 @@ from fabricstudy.core.phrasing import count_noun
 from fabricstudy.core.quantities import DAY_S, HOUR_S
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
-from fabricstudy.study.drawn import drawn_runs
 from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils
-from fabricstudy.study.plan import Plan
+from fabricstudy.study.plan import Plan, drawn_rows
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
@@ -55,7 +54,7 @@ def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan,
 
 def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> RunPanels:
     """Return the runs of one seed by the label of the figure's columns. Raises NothingToDraw if one is not done."""
-    chosen = drawn_runs(figure, plan.run_rows)
+    chosen = drawn_rows(figure, plan.run_rows)
     if not chosen:
         raise NothingToDraw("no run of the schedule is selected")
     wanted = {row.run_id: plan.runs[f"{row.schedule} {row.run_id}"] for rows in chosen.values() for row in rows}
@@ -68,7 +67,9 @@ def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histori
 
 def draw_runs(figure: JobsFigure | EcdfFigure, panels: RunPanels) -> tuple[Canvas, str]:
     """Draw all panels of a figure; return the canvas and its alternative text."""
-    colours = _class_colours(panels)
+    sizes = np.unique(np.concatenate([run.class_nodes for runs in panels.values() for _, run in runs]))
+    classes = sizes[sizes > 0].tolist()
+    colours = dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))  # darker for larger ones
     columns, is_ecdf = len(panels), figure.kind == "ecdf"
     width = 7.6 if columns == 1 else 0.8 * columns * (4.6 if is_ecdf else 7.6)
     canvas = Canvas(figsize=(width, 3.6 if is_ecdf else 5.0), layout="constrained")
@@ -105,13 +106,6 @@ def _draw_panel(
         ax.set_xlim(window[0] / DAY_S, window[1] / DAY_S)
         ax.grid(visible=False)
     return (_timeline if figure.kind == "timeline" else _gantt)(axes, run, window, colours)
-
-
-def _class_colours(panels: RunPanels) -> dict[int, Any]:
-    """Return a colour for each job size class, darker for larger classes."""
-    sizes = np.unique(np.concatenate([run.class_nodes for runs in panels.values() for _, run in runs]))
-    classes = sizes[sizes > 0].tolist()
-    return dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))
 
 
 def _timeline(axes: Sequence[Axes], run: History, window: Window, colours: Mapping[int, Any]) -> str:

@@ -17,6 +17,9 @@ _LOADS = ("offered_load", "accepted_load", "accepted_min", "zero_load_ns", "satu
 _STATES = ("steady", "unsteady", "saturated")
 """From best to worst: the median of several seeds has the worst."""
 
+_LOOK: dict[str, Any] = {"dashes": "-", "markersize": 4.5}
+_ALL_SATURATED = "saturated at all loads"
+
 
 def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing:
     """Draw latency or accepted load against offered load."""
@@ -28,54 +31,42 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
     grid = figure_style.panels(figure, points)
     descriptions = []
     for panel in grid.panels:
-        lines = [
-            _latency_line(panel.axes, rows.assign(y=rows[figure.y] * factor), top, factor, _look(family, str(hue)))
-            if latency
-            else _throughput_line(panel.axes, rows, _look(family, str(hue)))
-            for hue, rows in panel.rows.groupby("hue", sort=False)
-        ]
+        lines = []
+        for hue, rows in panel.rows.groupby("hue", sort=False):
+            look = figure_style.hue_line(family, str(hue), **_LOOK)
+            if latency:
+                words = _latency_line(panel.axes, rows.assign(y=rows[figure.y] * factor), top, factor, look)
+            else:
+                words = _throughput_line(panel.axes, rows, look)
+            bound = f", bound {number(rows['saturation_bound'].median(), 2)}" * (words != _ALL_SATURATED)
+            lines.append(f"{hue}: {words}{bound}" if hue else f"{words}{bound}")
         descriptions.append(panel.describe(", ".join(lines)))
         panel.axes.set_xlim(0, 1.02)
         panel.axes.set_ylim(0, top if latency else 1.02)
     y_label = figure_style.with_unit(figure.y, None, figure.unit) if latency else "accepted load (worst node thin)"
-    handles = [figure_style.legend_line(hue, **_look(family, hue)) for hue in family if hue]
+    handles = [figure_style.legend_line(hue, **figure_style.hue_line(family, hue, **_LOOK)) for hue in family if hue]
     alt = f"{y_label} against offered load. {'; '.join(descriptions)}"
-    columns = [points[name] for name in ("hue", "column", "row", "offered_load")]
-    over = (
-        figure_style.merged_axes(figure, observed, observed.frame, columns)
-        if len(columns[0]) == len(observed.frame)
-        else []
-    )
-    parts = [
-        figure_style.sample_text(observed, observed.frame),
-        *[f"medians over {' and '.join(over)}"] * bool(over),
-    ]
+    over, rows = [], observed.frame
+    if len(points) == len(rows):
+        marks = [points[name] for name in ("hue", "column", "row", "offered_load")]
+        over = figure_style.merged_axes(figure, observed, rows, marks)
+    parts = [figure_style.sample_text(observed, rows), *[f"medians over {' and '.join(over)}"] * bool(over)]
     hollow = points["state"].value_counts()
     parts += [f"hollow: {hollow.get('saturated', 0)} saturated, {hollow.get('unsteady', 0)} unsteady"]
     parts += ["dashed: without load; dotted: saturation bound" if latency else "dotted: saturation bound"]
-    return grid.finished(
-        alt, figure_style.footnote(figure, observed, observed.frame, parts), "offered load", y_label, handles
-    )
+    return grid.finished(alt, figure_style.footnote(figure, observed, rows, parts), "offered load", y_label, handles)
 
 
 def _points(figure: LoadFigure, tables: Tables) -> tuple[Observations, pd.DataFrame]:
     """Return the rows of the table, and their medians over seeds with the worst state; one row per mark."""
     observed, rows = figure_style.drawn_rows(figure, tables, "offered_load")
     numbers = list(dict.fromkeys((*_LOADS, figure.y)))
-    worst = rows["state"].map(_STATES.index)
-    groups = rows.assign(worst=worst).groupby(observed.keys, sort=False, dropna=False) if observed.keys else None
-    if groups is None:
-        points = rows.assign(worst=worst)[[*numbers, "worst"]].median().to_frame().T
-    else:
-        points = groups[[*numbers]].median().join(groups["worst"].max()).reset_index()
+    rows = rows.assign(worst=rows["state"].map(_STATES.index), **{"": 0})
+    groups = rows.groupby(["", *observed.keys], sort=False, dropna=False)
+    points = groups[[*numbers]].median().join(groups["worst"].max()).reset_index().drop(columns="")
     labels = {str(name): column for name, column in figure_style.mark_labels(points, figure).items()}
     points = points.assign(state=[_STATES[int(worst)] for worst in points["worst"]], **labels)
     return observed, points.sort_values("offered_load", kind="stable")
-
-
-def _look(family: dict[str, str], hue: str) -> dict[str, Any]:
-    style = figure_style.line_style(list(family).index(hue), len(family), "-")
-    return {**style, "markersize": 4.5, "color": figure_style.colour(family, hue)}
 
 
 def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, look: dict[str, Any]) -> str:
@@ -92,14 +83,8 @@ def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, loo
     axes.plot(saturated["offered_load"], [0.98 * top] * len(saturated), **at_edge)
     axes.axvline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
     axes.axhline(rows["zero_load_ns"].median() * factor, color=look["color"], linestyle="--", linewidth=0.7)
-    hue = f"{rows['hue'].iloc[0]}: " if rows["hue"].iloc[0] else ""
-    if carried.empty:
-        return f"{hue}saturated at all loads"
-    first, last = carried.iloc[0], carried.iloc[-1]
-    return (
-        f"{hue}{number(first['y'], 3)} at {number(first['offered_load'], 2)}, {number(last['y'], 3)} at "
-        f"{number(last['offered_load'], 2)}, bound {number(rows['saturation_bound'].median(), 2)}"
-    )
+    ends = (carried.iloc[end] for end in (0, -1)) if len(carried) else ()
+    return ", ".join(f"{number(end['y'], 3)} at {number(end['offered_load'], 2)}" for end in ends) or _ALL_SATURATED
 
 
 def _throughput_line(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> str:
@@ -110,7 +95,4 @@ def _throughput_line(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> st
     hollow = rows[rows["state"] != "steady"]
     axes.plot(hollow["offered_load"], hollow["accepted_load"], **{**look, "linestyle": "", "markerfacecolor": "white"})
     axes.axhline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
-    hue = f"{rows['hue'].iloc[0]}: " if rows["hue"].iloc[0] else ""
-    return (
-        f"{hue}at most {number(rows['accepted_load'].max(), 3)}, bound {number(rows['saturation_bound'].median(), 2)}"
-    )
+    return f"at most {number(rows['accepted_load'].max(), 3)}"

@@ -7,12 +7,11 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
-from fabricstudy.study.drawn import drawn_points
 from fabricstudy.study.figures import MachineFigure
-from fabricstudy.study.plan import Plan
+from fabricstudy.study.plan import Plan, drawn_rows
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
-from fabricstudy.workload.allocation.request import NO_JOB
+from fabricstudy.workload.allocation.base import NO_JOB
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
 
 from .figure_style import Drawing, InputFiles, NothingToDraw
@@ -26,7 +25,7 @@ _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw the machines of points."""
-    chosen = drawn_points(figure, plan.rows)
+    chosen = {label: rows[0] for label, rows in drawn_rows(figure, plan.rows).items()}
     if not chosen:
         raise NothingToDraw("no point of the study is selected")
     if len(chosen) > MAX_PANELS:

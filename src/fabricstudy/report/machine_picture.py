@@ -21,11 +21,10 @@ from fabricstudy.core.phrasing import count_noun, join_words
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 from fabricstudy.structure.slow_cables import slow_cables_in_words, slow_rows
-from fabricstudy.workload.allocation.request import NO_JOB
+from fabricstudy.workload.allocation.base import NO_JOB
 
 from .figure_style import NothingToDraw, add_footnote, add_legend, legend_label
-from .layouts import Layout, lay_out
-from .layouts.base import WITHIN
+from .layouts import WITHIN, Layout, lay_out
 from .text import number
 
 Load = Literal["bytes", "stall"]
@@ -53,24 +52,17 @@ _WORDS = {"bytes": "bytes on a link", "stall": "time for which a link was stalle
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Content of one panel: a machine and the names of its jobs.
-
-    Parameters
-    ----------
-    holder : int32 array [nodes], optional
-        Job of each node, `NO_JOB` if idle.
-    load : float64 array [links], optional
-        Bytes, or stall in ns, of each directed link.
-    labels : bool
-        Whether routers are labelled with name and node count.
-    """
+    """Content of one panel: a machine and the names of its jobs."""
 
     machine: Machine
     jobs: tuple[str, ...] = ()
     holder: Int32s | None = None
+    """Job of each node, `NO_JOB` if idle, [nodes]."""
     load: Floats | None = None
+    """Bytes, or stall in ns, of each directed link, [links]."""
     title: str = ""
     labels: bool = False
+    """Whether routers are labelled with name and node count."""
 
     @cached_property
     def layout(self) -> Layout:
@@ -123,7 +115,7 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     for axes, scene in zip(grid.flat, scenes, strict=False):
         _panel(axes, scene, inks, scale)
         layout = scene.layout
-        drawn = f"drawn as {count_noun(len(layout.positions), 'spot')} and {count_noun(layout.lines, 'line')}"
+        drawn = f"drawn as {count_noun(len(layout.positions), 'dot')} and {count_noun(layout.lines, 'line')}"
         facts = ", ".join(filter(None, [slow_cables_in_words(scene.machine), *scene.sizes, drawn]))
         descriptions.append(": ".join(filter(None, (scene.title, facts))))
     for axes in grid.flat[len(scenes) :]:
@@ -187,21 +179,19 @@ def cables_of_lines(machine: Machine, layout: Layout) -> Ints:
 
 def load_of_lines(load: Floats, layout: Layout) -> Floats:
     """Return the largest load of a directed link of each line, [lines]."""
-    drawn = layout.line_of_row != WITHIN
-    return _largest(load, drawn, layout.line_of_row[drawn], layout.lines)
+    return _largest(load, layout.line_of_row != WITHIN, layout.line_of_row, layout.lines)
 
 
 def _largest(load: Floats, rows: Bools, part: Ints, parts: int) -> Floats:
-    """Return the largest load of a directed link among the rows of each part, [parts]."""
+    """Return the largest load of a directed link among these rows of each part, [parts]."""
     largest = np.zeros(parts)
-    np.maximum.at(largest, part, load.reshape(-1, 2).max(axis=1)[rows])
+    np.maximum.at(largest, part[rows], load.reshape(-1, 2).max(axis=1)[rows])
     return largest
 
 
 def _panel(axes: Axes, scene: Scene, inks: tuple[dict[str, Any], list[Any]], scale: _Scale | None) -> None:
     axes.set_axis_off()
-    axes.set_aspect("equal")
-    axes.set_title(scene.title)
+    axes.set(aspect="equal", title=scene.title)
     _draw_lines(axes, scene, inks[0], scale)
     _draw_spots(axes, scene, inks[1], scale)
     left = scene.layout.positions[:, 0].min()
@@ -210,8 +200,7 @@ def _panel(axes: Axes, scene: Scene, inks: tuple[dict[str, Any], list[Any]], sca
     if scene.labels:
         _draw_labels(axes, scene)
     low, high = scene.corners
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
 
 
 def _draw_labels(axes: Axes, scene: Scene) -> None:
@@ -260,14 +249,16 @@ def _draw_lines(axes: Axes, scene: Scene, inks: dict[str, Any], scale: _Scale | 
         order = np.argsort(load, kind="stable")
     for chosen, style in ((order[~slow[order]], SOLID), (order[slow[order]], DASHED)):
         strokes = [layout.paths[path][1] for path in chosen]
-        axes.add_collection(
-            LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
-        )
+        lines = LineCollection(strokes, colors=colours[chosen], linewidths=widths[chosen], zorder=1, **style)
+        axes.add_collection(lines)
 
 
 def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None) -> None:
     layout, fills = scene.layout, [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
-    within = _load_within(scene)
+    inside = layout.line_of_row == WITHIN
+    within: Floats | None = None
+    if scene.load is not None and inside.any():
+        within = _largest(scene.load, inside, layout.spot_of_router[scene.machine.cable_tail], len(layout.positions))
     patches: list[tuple[Patch, Any, Any]] = []
     for spot, (centre, nodes) in enumerate(zip(layout.positions, scene.job_nodes, strict=True)):
         edge = NODE_EDGE if within is None or scale is None else scale.colours.to_rgba(within[spot] / scale.factor)
@@ -283,20 +274,10 @@ def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None)
     axes.add_collection(PatchCollection(shapes, facecolors=faces, edgecolors=edges, linewidths=width, zorder=2))
 
 
-def _load_within(scene: Scene) -> Floats | None:
-    """Return the largest load of a link within each spot; None if each spot is one router."""
-    layout, inside = scene.layout, scene.layout.line_of_row == WITHIN
-    if scene.load is None or not inside.any():
-        return None
-    spot = layout.spot_of_router[scene.machine.cable_tail[inside]]
-    return _largest(scene.load, inside, spot, len(layout.positions))
-
-
 def _handles(scenes: Sequence[Scene], inks: tuple[dict[str, Any], list[Any]]) -> list[Any]:
     # A group of a machine of groups has no global cables.
-    joining = {
-        scene.machine.classes[number].name for scene in scenes for number in np.unique(scene.machine.cable_class)
-    }
+    machines = [scene.machine for scene in scenes]
+    joining = {machine.classes[number].name for machine in machines for number in np.unique(machine.cable_class)}
     handles = [_class_handle(scenes, name, ink) for name, ink in inks[0].items() if name in joining]
     jobs = max((scene.jobs for scene in scenes), key=len)
     spots = [(legend_label(name), ink) for ink, name in zip(inks[1], jobs, strict=True)]
@@ -324,14 +305,14 @@ def _class_handle(scenes: Sequence[Scene], name: str, ink: Any) -> Any:
     cables = join_words([*(f"{count:,}" for count in others), count_noun(last, "cable")])
     label = f"{legend_label(name)}: {cables}, {join_words(list(dict.fromkeys(bandwidths)))} GB/s"
     if not drawn:
-        return Line2D([], [], linestyle="", label=f"{label}, inside the spots")
+        return Line2D([], [], linestyle="", label=f"{label}, inside the dots")
     return Line2D([], [], color=ink, linewidth=2.0, linestyle="--" if all_slow else "-", label=label)
 
 
 def _legend_notes(scene: Scene, load: Load | None) -> list[str]:
     layout, slow = scene.layout, slow_cables_in_words(scene.machine)
     notes = [f"dashed: {slow}"] * bool(slow and load is None)
-    notes.append(f"spot: a {layout.spot}" + ", its parts: nodes by job" * bool(scene.jobs))
+    notes.append(f"dot: a {layout.spot}" + ", divided by job" * bool(scene.jobs))
     cables = cables_of_lines(scene.machine, layout)
     if len(cables):
         low, high = int(cables.min()), int(cables.max())
@@ -340,6 +321,6 @@ def _legend_notes(scene: Scene, load: Load | None) -> list[str]:
     notes += [layout.footnote] * bool(layout.footnote)
     if load is not None:
         bundled = bool((layout.line_of_row == WITHIN).any())
-        notes.append("colour: the direction with the higher load" + ", of several links the highest" * bundled)
-        notes += ["ring of a spot: the highest load inside"] * bundled + ["light grey: nothing"]
+        notes.append("colour: the direction with the higher load" + ", the maximum of several links" * bundled)
+        notes += ["ring of a dot: the highest load inside"] * bundled + ["light grey: nothing"]
     return notes

@@ -24,7 +24,6 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.machine.definitions import read_machine
-from fabricstudy.report import agreement, study_setup, times
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
@@ -32,13 +31,12 @@ from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
+from . import study_setup, summaries
 from .explorer import as_choices, explorer
 from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
-from .schedules import schedule_summaries
-from .spot_check import judged_unchecked, resolution_check_summary, spot_check_summary
 from .text import NO_NUMBER, TextTable, claim_numbers, format_number, number, pair_count_text
 
 LEAST_PX, PANEL_PX = 660, 300
@@ -83,7 +81,7 @@ def render(
         experiments=study_setup.experiments(study, tables.points),
         parameters=study_setup.parameters(study, plan, tables.points),
         claims=_claims(tables.claims),
-        judged_unchecked=judged_unchecked(study, tables),
+        judged_unchecked=summaries.judged_unchecked(study, tables),
         verdicts_of={
             str(engine): dict(zip(rows["claim"], rows["claim_verdict"], strict=True))
             for engine, rows in tables.verdicts.groupby("engine")
@@ -91,11 +89,11 @@ def render(
         changes=changes,
         machines=_machines(tables),
         analyses=_analyses(tables),
-        schedules=schedule_summaries(study, tables),
+        schedules=summaries.schedule_summaries(study, tables),
         sentences=[
             *sentences(tables, changes, study.meanings, fronts(study.figures, tables)),
-            *spot_check_summary(tables),
-            *resolution_check_summary(tables),
+            *summaries.spot_check_summary(tables),
+            *summaries.resolution_check_summary(tables),
         ],
         machine=_machine_picture(plan, inputs),
         lead=None if lead is None else pictures[0],
@@ -103,16 +101,16 @@ def render(
         explorer=explorer(tables),
         explorer_start={} if lead is None else as_choices(drawn[lead].figure),
         jobs=study_setup.jobs(plan, tables.jobs),
-        interference=times.interference(tables.interference),
-        below_one=times.below_one(tables.interference),
-        below_bounds=times.below_bounds(tables.jobs),
-        bounds=times.bounds(tables.jobs),
-        predictors=times.predictor_summary(tables),
-        agreement=agreement.ratios(tables),
-        slowdown_ratios=agreement.slowdown_ratios(tables),
-        slowdowns=agreement.slowdowns(tables),
-        agreement_verdicts=agreement.verdict_rows(tables),
-        differences=agreement.differences(plan, tables),
+        interference=summaries.interference(tables.interference),
+        below_one=summaries.below_one(tables.interference),
+        below_bounds=summaries.below_bounds(tables.jobs),
+        bounds=summaries.bounds(tables.jobs),
+        predictors=summaries.predictor_summary(tables),
+        agreement=summaries.ratios(tables),
+        slowdown_ratios=summaries.slowdown_ratios(tables),
+        slowdowns=summaries.slowdowns(tables),
+        agreement_verdicts=summaries.verdict_rows(tables),
+        differences=summaries.differences(plan, tables),
         statuses=_statuses(tables.points),
         reasons=_reasons(tables.points),
         missing_engines=[f"{row['engine']}: {row['reason']}" for row in skipped.to_dict("records")],
@@ -124,17 +122,14 @@ def render(
 
 def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the claims with their parts as text."""
+    texts = ["statement", "source", "note", "scope", "part_statement", "accept_reason", "reason"]
+    claims = claims.assign(**{name: claims[name].astype(object).where(claims[name].notna(), "") for name in texts})
     claim_texts = []
     for claim, part in claims.groupby("claim", sort=False):
         rows = part.to_dict("records")
-        facts = {name: _text(rows[0][name]) for name in ("statement", "source", "note", "scope")}
-        parts = [_part(row) for row in rows]
-        claim_texts.append({"id": claim, "verdict": rows[0]["claim_verdict"], "parts": parts, **facts})
+        facts = {name: rows[0][name] for name in texts[:4]} | {"verdict": rows[0]["claim_verdict"]}
+        claim_texts.append({"id": claim, "parts": [_part(row) for row in rows], **facts})
     return claim_texts
-
-
-def _text(value: Any) -> Any:
-    return "" if pd.isna(value) else value
 
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
@@ -146,14 +141,14 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     if row["interval"] == TOO_FEW_SEEDS:
         interval = f"{count_noun(row['seeds'], 'seed')}, no interval"
     return {
-        "statement": _text(row["part_statement"]),
+        "statement": row["part_statement"],
         **claim_numbers(row),
-        "why": _text(row["accept_reason"]),
+        "why": row["accept_reason"],
         "at": "" if pd.isna(row["at_labels"]) else f"at {row['at_labels']}",
         "interval": interval,
         "n": NO_NUMBER if pd.isna(row["low"]) else f"{row['points']} {noun}{'s' * (row['points'] > 1)}{seeds}{pairs}",
         "verdict": row["verdict"],
-        "reason": _text(row["reason"]),
+        "reason": row["reason"],
     }
 
 
@@ -219,9 +214,8 @@ def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
     if config is None or config.routers > MAX_ROUTERS_DRAWN:
         return None
     try:
-        content, words = draw_small_machine(
-            read_machine(inputs.machines, machine_id) if inputs.machines else config.build()
-        )
+        machine = read_machine(inputs.machines, machine_id) if inputs.machines else config.build()
+        content, words = draw_small_machine(machine)
     except ConfigError:
         return None
     caption = f"{str(config.kind).capitalize()}: {words}"

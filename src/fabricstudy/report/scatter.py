@@ -165,13 +165,10 @@ def _front_sentence(figure: ScatterFigure, marks: _Marks) -> str:
 def _best(part: pd.DataFrame) -> str:
     """Name the marks on the front of a panel, with both numbers, or count those of one name."""
     front = part[part["front"]].sort_values("x", kind="stable")
-    named = front.groupby(figure_style.joint_labels(front, ("hue", "style")).str.strip(", "), sort=False)
-    best = [
-        f"{name} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
-        if len(marks) == 1
-        else f"{len(marks)} marked {name}".removesuffix(" marked ")
-        for name, marks in named
-    ]
+    best = []
+    for name, marks in front.groupby(figure_style.joint_labels(front, ("hue", "style")).str.strip(", "), sort=False):
+        first = f"{name} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
+        best.append(first if len(marks) == 1 else f"{len(marks)} marked {name}".removesuffix(" marked "))
     return f"{join_words(best)}, of {len(part)}"
 
 

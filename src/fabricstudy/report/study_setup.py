@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Annotated, Any
+from typing import Any
 
 import pandas as pd
-from pydantic import TypeAdapter
-from pydantic.fields import FieldInfo
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
@@ -169,28 +167,17 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
 
 def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Yield path, value and whether it differs from the default, for each key of a model and its parts."""
-    settable = fields_of(type(model)).values()
+    settable, differing = fields_of(type(model)).values(), model.physics()
     for name, field in type(model).model_fields.items():
-        if field not in settable:
-            continue
+        if field not in settable or (name in DERIVED and name not in stated):
+            continue  # derived ones are in the table of points
         value = getattr(model, name)
-        is_given = name == "kind" or field.is_required() or value != _default(field)
-        if name in DERIVED and name not in stated:
-            continue  # in the table of points
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
-            yield from ((below, text, is_given) for below, text, _ in _leaves(value, stated, path))
+            yield from ((below, text, name in differing) for below, text, _ in _leaves(value, stated, path))
         elif NoPhysics not in field.metadata:
             texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
-            yield path, truncate_label(", ".join(texts)), is_given
-
-
-def _default(field: FieldInfo) -> Any:
-    default = field.get_default(call_default_factory=True)
-    if not field.validate_default:
-        return default
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, *field.metadata])  # type: ignore[arg-type]
-    return adapter.validate_python(default)
+            yield path, truncate_label(", ".join(texts)), name in differing
 
 
 def _values(texts: Iterable[str]) -> str:

@@ -162,7 +162,7 @@ class ThroughGroups(DetourRoutes):
 
 @register
 class Valiant(NonMinimalRouting):
-    """Minimal to a random intermediate per packet, then minimal to the destination (Valiant 1982)."""
+    """Minimal to an intermediate that is random for each packet, then minimal to the destination (Valiant 1982)."""
 
     kind: Literal["valiant"] = "valiant"
 

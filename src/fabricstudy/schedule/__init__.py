@@ -6,25 +6,16 @@ Out: start, end and partition of each job, and for each instant the number of bu
 (`ScheduleResult`); from these the rows of the tables.
 """
 
-from .backfill import Backfill
+from .backfill.base import Backfill
 from .jobs import Jobs
-from .order import Order
-from .partition_list import PartitionList
-from .partitions import NodePool, Partitions, Variant
-from .result import ScheduleResult, UtilisationSeries
+from .order.base import Order
+from .partition_list.base import PartitionList
+from .partitions import NodePool, Partitions
+from .result import ScheduleResult
 from .simulate import simulate_schedule
-from .trace import Trace
+from .trace.base import Trace
 
 __all__ = [
-    "Backfill",
-    "Jobs",
-    "NodePool",
-    "Order",
-    "PartitionList",
-    "Partitions",
-    "ScheduleResult",
-    "Trace",
-    "UtilisationSeries",
-    "Variant",
+    "Backfill", "Jobs", "NodePool", "Order", "PartitionList", "Partitions", "ScheduleResult", "Trace",
     "simulate_schedule",
-]
+]  # fmt: skip

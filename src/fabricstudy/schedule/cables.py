@@ -28,20 +28,15 @@ from fabricstudy.structure.partitions import Geometry, PartitionSpace
 
 @dataclass(frozen=True)
 class Partition:
-    """A cuboid of midplanes.
+    """A cuboid of midplanes: the first along each dimension, and their number.
 
-    Parameters
-    ----------
-    corner, shape : tuple of int
-        First midplane and midplanes along each dimension; on a ring it may continue from the last midplane at the
-        first.
-    wrap : tuple of bool
-        Whether it is a torus in each dimension; True where it has one midplane.
+    On a ring it may continue from the last midplane at the first.
     """
 
     corner: Geometry
     shape: Geometry
     wrap: tuple[bool, ...]
+    """Whether it is a torus in each dimension; True where it has one midplane."""
 
     @property
     def is_torus(self) -> bool:
@@ -58,17 +53,6 @@ class Partition:
 class Lines:
     """All lines of a machine.
 
-    Parameters
-    ----------
-    lengths : tuple of int
-        Midplanes along each dimension.
-    closed : tuple of bool
-        Whether the lines of each dimension are rings.
-    has_pass_through : bool
-        Whether cables lead past midplanes of other partitions, so that a part of a line can close to a ring.
-    loops : tuple of tuple of frozenset of int
-        Subsets of the lines of each dimension that are loops, without the whole line.
-
     Examples
     --------
     Lines of four midplanes, as along the third dimension of Intrepid: a torus of two takes all four cables, a mesh one.
@@ -80,8 +64,11 @@ class Lines:
 
     lengths: Geometry
     closed: tuple[bool, ...]
+    """Midplanes along each dimension, and whether its lines are rings."""
     has_pass_through: bool
+    """Whether cables lead past midplanes of other partitions, so that a part of a line can close to a ring."""
     loops: tuple[tuple[frozenset[int], ...], ...]
+    """Subsets of the lines of each dimension that are loops, without the whole line."""
 
     @property
     def midplanes(self) -> int:

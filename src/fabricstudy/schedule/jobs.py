@@ -13,30 +13,21 @@ from fabricstudy.core.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """Jobs in the order of submission; those of one instant by their number.
-
-    Parameters
-    ----------
-    number : int64 array [jobs]
-        Number in the trace.
-    submit_s, runtime_s, request_s : float64 array [jobs]
-        Time of submission, run time without slowdown, and requested time, none of them rounded.
-    nodes : int64 array [jobs]
-        Requested nodes.
-    executable, queue : int64 array [jobs]
-        Numbers of its program and of its queue; -1 if unknown.
-    repairs : mapping
-        Number of repaired irregularities of the trace by name, without those that did not occur.
-    """
+    """Jobs in the order of submission; those of one instant by their number. Arrays are int64 or float64 [jobs]."""
 
     number: Ints
+    """Number in the trace."""
     submit_s: Floats
     runtime_s: Floats
     request_s: Floats
+    """Time of submission, run time without slowdown, and requested time, none of them rounded."""
     nodes: Ints
+    """Requested nodes."""
     executable: Ints
     queue: Ints
+    """Numbers of its program and of its queue; -1 if unknown."""
     repairs: Mapping[str, int] = field(default_factory=dict)
+    """Number of repaired irregularities of the trace by name, without those that did not occur."""
 
     def __len__(self) -> int:
         return len(self.number)

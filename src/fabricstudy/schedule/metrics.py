@@ -33,17 +33,14 @@ _SHARES = {
 def schedule_row(partitions: Partitions | NodePool, jobs: Jobs, scheduled: ScheduleResult) -> MetricsRow:
     """Return the row of a schedule.
 
-    Returns
-    -------
-    dict
-        `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of
-        partitions in use), `useful_utilisation` (requested nodes times run time without slowdown), `idle_no_cables`,
-        `idle_reserved`, `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up
-        to 1); `wait_mean_s`, `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean`
-        (of `bounded_slowdown`), `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled`
-        (jobs that started before one ahead of them in the queue), `degraded_node_s` (node-seconds on partitions that
-        slow their job), `rounded_up` (jobs on a larger partition than requested), `running_at_end` (jobs that had not
-        ended at the last submission), `saturated`.
+    `jobs` that ran, and `rejected` ones; over the window, as shares of the machine: `utilisation` (nodes of partitions
+    in use), `useful_utilisation` (requested nodes times run time without slowdown), `idle_no_cables`, `idle_reserved`,
+    `idle_fragmented` and `idle_no_jobs` (idle nodes by cause; with `utilisation` they add up to 1); `wait_mean_s`,
+    `wait_p95_s`, `wait_max_s`, `response_mean_s` (from submission to end), `slowdown_mean` (of `bounded_slowdown`),
+    `makespan_s` (from the first submission to the last end), `queue_max`, `backfilled` (jobs that started before one
+    ahead of them in the queue), `degraded_node_s` (node-seconds on partitions that slow their job), `rounded_up` (jobs
+    on a larger partition than requested), `running_at_end` (jobs that had not ended at the last submission),
+    `saturated`.
     """
     ran = scheduled.ran
     window_s = (float(jobs.submit_s.min(initial=np.inf)), float(jobs.submit_s.max(initial=-np.inf)))
@@ -106,18 +103,12 @@ def bounded_slowdown(response_s: Floats, runtime_s: Floats) -> Floats:
 
 
 def is_saturated(jobs: Jobs, scheduled: ScheduleResult, node_s: Floats, last_s: float) -> bool:
-    """Return whether more work waits at the end than by chance, so that means depend on the length of the trace.
+    """Return whether more work waits after `last_s` than by chance, so that means depend on the length of the trace.
 
     The node-seconds of jobs that arrive at random vary by the root of the sum of their squares. On a machine that can
     just serve them, the waiting node-seconds at the end are this root times the absolute value of a standard normal
     number: more than `SATURATION_Z` times the root in one of 20 traces, and on a faster machine in fewer.
-
-    Parameters
-    ----------
-    node_s : float64 array [jobs]
-        Nodes that each job occupies, times its run time; NaN for a rejected job.
-    last_s : float
-        Time of the last submission.
+    `node_s` (float64 [jobs]) are the nodes that each job occupies, times its run time; NaN for a rejected job.
     """
     waits = scheduled.ran & (jobs.submit_s <= last_s) & (scheduled.start_s > last_s)
     return bool(node_s[waits].sum() > SATURATION_Z * np.sqrt(np.nansum(node_s**2)))
@@ -143,12 +134,9 @@ def job_columns(jobs: Jobs, scheduled: ScheduleResult) -> dict[str, Array]:
 def list_rows(partitions: Partitions) -> list[MetricsRow]:
     """Return a row for each size class of a list.
 
-    Returns
-    -------
-    list of dict
-        `class_nodes`; its `partitions`; the mean number of `cables` that one occupies and of `conflicts` with others;
-        `concurrent_max`, the most that can be in use at once, and `concurrent_share`, their share of the machine;
-        the largest `bisection_links`.
+    `class_nodes`; its `partitions`; the mean number of `cables` that one occupies and of `conflicts` with others;
+    `concurrent_max`, the most that can be in use at once, and `concurrent_share`, their share of the machine; the
+    largest `bisection_links`.
     """
     cables = np.asarray(partitions.cable_table.sum(axis=1)).reshape(-1)
     rivals = partitions.conflicts.counts - 1

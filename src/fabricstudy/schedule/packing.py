@@ -13,31 +13,18 @@ from .partitions import Partitions
 def max_disjoint_partitions(
     partitions: Partitions, chosen: Bools | None = None, given: Sequence[int] = ()
 ) -> tuple[int, ...]:
-    """Find a largest set of partitions that do not conflict.
+    """Find a largest set of partitions that do not conflict: of the `chosen` ones (bool [partitions]), by default all.
 
-    An integer program, solved by HiGHS to the optimum: a variable for each partition, and a constraint for each
-    midplane and cable, which at most one partition occupies.
+    Those of `given` are in use already, and not part of the result. An integer program, solved by HiGHS to the optimum
+    (Huangfu and Hall: Parallelizing the dual revised simplex method, Mathematical Programming Computation 10, 2018):
+    a variable for each partition, and a constraint for each midplane and cable, which at most one partition occupies.
 
-    Parameters
-    ----------
-    chosen : bool array [partitions], optional
-        Which of them to select from; default: all.
-    given : sequence of int, optional
-        Partitions that are in use already, and not part of the result.
-
-    Raises
-    ------
-    FabricstudyError
-        If the partitions in use conflict, or no optimum is found.
-
-    References
-    ----------
-    Huangfu, Hall: Parallelizing the dual revised simplex method. Mathematical Programming Computation 10, 2018 (HiGHS).
+    Raises FabricstudyError if the partitions in use conflict, or no optimum is found.
 
     Examples
     --------
     >>> from fabricstudy.machine.base import published_machine
-    >>> from fabricstudy.schedule.partition_list import PartitionList
+    >>> from fabricstudy.schedule.partition_list.base import PartitionList
     >>> intrepid = PartitionList.model_validate("intrepid-torus").partitions(published_machine("intrepid"))
     >>> [len(max_disjoint_partitions(intrepid, intrepid.nodes == nodes)) for nodes in (512, 1024, 2048, 4096, 8192)]
     [80, 20, 20, 5, 5]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -27,21 +27,14 @@ MAX_CONFLICTS = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class Conflicts:
-    """The partitions that each one conflicts with, itself included, as the rows of a sparse matrix.
-
-    Parameters
-    ----------
-    first : int64 array [partitions + 1]
-        Position of each partition's first conflict in the other arrays.
-    other : int32 array [conflicts]
-        The other partition, ascending for each.
-    shares_midplane : bool array [conflicts]
-        Whether the two share a midplane; otherwise they share only cables.
-    """
+    """The partitions that each one conflicts with, itself included, as the rows of a sparse matrix."""
 
     first: Ints
+    """Position of each partition's first conflict in the other arrays; int64 [partitions + 1]."""
     other: Int32s
+    """The other partition, ascending for each; int32 [conflicts]."""
     shares_midplane: Bools
+    """Whether the two share a midplane; otherwise they share only cables; bool [conflicts]."""
 
     @property
     def counts(self) -> Ints:
@@ -50,12 +43,7 @@ class Conflicts:
 
 
 def find_conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Conflicts:
-    """Return the conflicts of partitions.
-
-    Parameters
-    ----------
-    midplanes, cables : sparse array [partitions, midplanes or cables]
-        1 where a partition occupies it.
+    """Return the conflicts of partitions; the tables [partitions, midplanes or cables] are 1 where one occupies it.
 
     Raises ConfigError if there are more than `MAX_CONFLICTS`.
     """
@@ -72,54 +60,33 @@ def find_conflicts(midplanes: sparse.csr_array, cables: sparse.csr_array) -> Con
 
 @dataclass(frozen=True)
 class Variant:
-    """The properties of a partition on which the run time of a job depends.
-
-    Parameters
-    ----------
-    nodes : int
-        Nodes: the size class.
-    torus : bool
-        Whether it is a torus in each dimension.
-    bisection_links : int
-        Cables across the best flat cut into halves.
-    bisection_Bps : float
-        Capacity of the best flat cut, in one direction.
-    """
+    """The properties of a partition on which the run time of a job depends."""
 
     nodes: int
+    """The size class."""
     torus: bool
+    """Whether it is a torus in each dimension."""
     bisection_links: int
     bisection_Bps: float
+    """Cables across the best flat cut into halves, and their capacity in one direction."""
 
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """The partitions that a scheduler allocates to jobs, in the order of its list.
-
-    Parameters
-    ----------
-    lines : Lines
-        Midplanes and cables of the machine.
-    block_nodes : int
-        Nodes of a midplane, or of another building block.
-    listed : tuple of Partition
-    nodes : int64 array [partitions]
-        Nodes of each.
-    variant : int64 array [partitions]
-        Number of its variant.
-    variants : tuple of Variant
-        In the order of their first partitions.
-    rank : int64 array [partitions]
-        Partitions of lower rank are tried first, regardless of their conflicts.
-    """
+    """The partitions that a scheduler allocates to jobs, in the order of its list."""
 
     lines: Lines
+    """Midplanes and cables of the machine."""
     block_nodes: int
+    """Nodes of a midplane, or of another building block."""
     listed: tuple[Partition, ...]
     nodes: Ints
     variant: Ints
+    """Nodes of each, and number of its variant; int64 [partitions]."""
     variants: tuple[Variant, ...]
+    """In the order of their first partitions."""
     rank: Ints
+    """Partitions of lower rank are tried first, regardless of their conflicts; int64 [partitions]."""
 
     def __len__(self) -> int:
         return len(self.listed)
@@ -206,23 +173,13 @@ def build_partitions(
 
 @dataclass(frozen=True)
 class NodePool:
-    """Nodes without a topology: a job runs on any free ones.
-
-    Parameters
-    ----------
-    machine_nodes : int
-        Nodes of the machine.
-    counts_only : bool
-        Whether a reservation is a number of nodes, as in textbooks; otherwise it is a set of nodes.
-    """
+    """Nodes without a topology: a job runs on any free ones."""
 
     machine_nodes: int
     counts_only: bool = False
-
-    @property
-    def block_nodes(self) -> int:
-        """Nodes of the smallest allocation."""
-        return 1
+    """Whether a reservation is a number of nodes, as in textbooks; otherwise it is a set of nodes."""
+    block_nodes: ClassVar[int] = 1
+    """Nodes of the smallest allocation."""
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -15,24 +15,18 @@ class UtilisationSeries:
     has a partition on it whose midplanes are all free, but none whose cables are free, too; `held`, a waiting job has a
     free partition on it, but may not start; `scattered`, all others. With the `busy` ones they add up to all midplanes.
     Without a topology, nodes are counted.
-
-    Parameters
-    ----------
-    time_s : float64 array [instants]
-        Times of submissions, ends and due slots; ascending and distinct.
-    busy, empty, cables, held, scattered : int64 array [instants]
-        Midplanes, after jobs have started.
-    queue : int64 array [instants]
-        Waiting jobs.
     """
 
     time_s: Floats
+    """Times of submissions, ends and due slots; ascending and distinct; float64 [instants]."""
     busy: Ints
     empty: Ints
     cables: Ints
     held: Ints
     scattered: Ints
+    """Midplanes, after jobs have started; int64 [instants] each."""
     queue: Ints
+    """Waiting jobs, int64 [instants]."""
 
     def __len__(self) -> int:
         return len(self.time_s)
@@ -40,36 +34,24 @@ class UtilisationSeries:
 
 @dataclass(frozen=True, eq=False)
 class ScheduleResult:
-    """When and where each job ran; arrays are by job, in the order of `Jobs`.
-
-    Parameters
-    ----------
-    start_s, end_s : float64 array [jobs]
-        NaN for a rejected job, for which no partition is large enough.
-    partition : int64 array [jobs]
-        Number in the list; -1 for a rejected job, 0 in a pool.
-    class_nodes : int64 array [jobs]
-        Nodes of its size class, 0 for a rejected job; in a pool the requested nodes.
-    factor : float64 array [jobs]
-        Slowdown of its run time; NaN for a rejected job.
-    backfilled : bool array [jobs]
-        Whether it started while a job ahead of it in the queue had to wait.
-    reserved_start_s : float64 array [jobs]
-        Begin of its first reservation or slot; NaN if it never had one.
-    utilisation : UtilisationSeries
-    spans : int64 array [spans, 3]
-        In a pool the nodes of each job: job, first node and last node, sorted by job and node; else empty.
-    """
+    """When and where each job ran; arrays [jobs] are in the order of `Jobs`."""
 
     start_s: Floats
     end_s: Floats
+    """NaN for a rejected job, for which no partition is large enough."""
     partition: Ints
+    """Number in the list; -1 for a rejected job, 0 in a pool."""
     class_nodes: Ints
+    """Nodes of its size class, 0 for a rejected job; in a pool the requested nodes."""
     factor: Floats
+    """Slowdown of its run time; NaN for a rejected job."""
     backfilled: Bools
+    """Whether it started while a job ahead of it in the queue had to wait."""
     reserved_start_s: Floats
+    """Begin of its first reservation or slot; NaN if it never had one."""
     utilisation: UtilisationSeries
     spans: Ints
+    """In a pool the nodes of each job: job, first node and last node, sorted by job and node; int64 [spans, 3]."""
 
     @property
     def ran(self) -> Bools:

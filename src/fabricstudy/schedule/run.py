@@ -11,13 +11,13 @@ from fabricstudy.core.model import Model, Whole
 from fabricstudy.engine.point import canonical_json, digest
 from fabricstudy.machine.base import Topology
 
-from .backfill import Backfill
+from .backfill.base import Backfill
 from .backfill.easy import Easy
-from .order import Order
+from .order.base import Order
 from .order.fcfs import Fcfs
-from .partition_list import PartitionList
+from .partition_list.base import PartitionList
 from .slowdown import Slowdown
-from .trace import Trace
+from .trace.base import Trace
 
 
 class RunBase(Model):

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats
+from fabricstudy.core.model import ConfigError
 
 from .backfill.base import Backfill
 from .jobs import Jobs
@@ -26,21 +27,12 @@ def simulate_schedule(
 ) -> ScheduleResult:
     """Simulate the schedule of jobs on partitions.
 
-    Parameters
-    ----------
-    factors : float64 array [jobs, variants], optional
-        Slowdown of each job on partitions of each variant; infinite where it never runs. Default: 1.
-    scale_request : bool, optional
-        Whether requested times grow by the same factors.
-    kill : bool, optional
-        Whether a job ends at its requested time.
+    `factors` (float64 [jobs, variants]) are the slowdowns of each job on partitions of each variant, infinite where it
+    never runs, by default 1. With `scale_request` requested times grow by the same factors; with `kill` a job ends at
+    its requested time.
 
-    Raises
-    ------
-    ConfigError
-        If the backfilling rule needs partitions, and there are none.
-    ValueError
-        If a time or a factor is not above zero, or `factors` has another shape.
+    Raises ConfigError if the backfilling rule needs partitions, and there are none; ValueError if a time or a factor is
+    not above zero, or `factors` has another shape.
 
     Examples
     --------
@@ -48,7 +40,7 @@ def simulate_schedule(
     second job waits for the first one; as meshes, open along the line, both start at once.
 
     >>> from fabricstudy.machine.base import Topology
-    >>> from fabricstudy.schedule.partition_list import PartitionList
+    >>> from fabricstudy.schedule.partition_list.base import PartitionList
     >>> line = Topology.model_validate({"kind": "bluegene-p", "midplanes": [1, 1, 4]})
     >>> jobs = Jobs.of([0, 0], [60, 60], [60, 60], [1024, 1024])
     >>> order, backfill = Order.model_validate("fcfs"), Backfill.model_validate("easy")
@@ -58,6 +50,9 @@ def simulate_schedule(
     torus [0.0, 60.0]
     mesh [0.0, 0.0]
     """
+    if isinstance(partitions, NodePool) and not backfill.on_nodes:
+        remedy = "use none, easy or conservative, or a list of partitions"
+        raise ConfigError("this backfilling rule needs partitions", remedy, code="conflicting-keys")
     if factors is None:
         factors = np.ones((len(jobs), len(partitions.variants)))
     if factors.shape != (len(jobs), len(partitions.variants)):
@@ -78,15 +73,15 @@ def simulate_schedule(
         kill,
         backfill.needs_above,
     )
-    from .kernel import compiled_score
+    from .kernel import compiled_score, run_nodes, run_partitions
 
     score = compiled_score(type(order))
     variant: Any = 0
     if isinstance(partitions, NodePool):
-        times, counts, spans = backfill.schedule_on_nodes(state, score, partitions)
+        times, counts, spans = run_nodes(state, score, partitions.machine_nodes, backfill.rule, partitions.counts_only)
         class_nodes = np.where(class_nodes > 0, jobs.nodes, 0)
     else:
-        times, counts = backfill.schedule(state, score)
+        times, counts = run_partitions(state, score, backfill.rule)
         spans = np.empty((0, 3), dtype=np.int64)
         variant = partitions.variant[state.jobs["partition"]]
     spans[:, 0] = accepted[spans[:, 0]]

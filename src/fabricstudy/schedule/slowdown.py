@@ -140,14 +140,8 @@ def slowdown_factors(
 ) -> SlowdownFactors:
     """Return the slowdown of each job on each variant of partition.
 
-    Parameters
-    ----------
-    machine : Topology
-        Its best bisections are the baseline of `bisection`.
-    seed : int
-        Of the draw of applications.
-    ratios : mapping
-        For `measured`: of all `non_torus_sizes`.
+    The best bisections of `machine` are the baseline of `bisection`; `seed` is that of the draw of applications;
+    `ratios`, for `measured`, are those of all `non_torus_sizes`.
     """
     kinds, variants = slowdown.kinds, partitions.variants
     shares = np.array([application.share for application in kinds])

@@ -46,17 +46,9 @@ def run_chunk(
 ) -> None:
     """Execute runs and write their records, jobs and histories.
 
-    Parameters
-    ----------
-    digest : str
-        Of the definitions of the runs, for the first line.
-    records : iterable of mappings
-        Of the points of ratios.
-    shard, jobs_file, histories : Path
-        Files for the records (JSON lines: one for each run and each list of partitions), for the jobs and for the
-        histories (Parquet).
-    drawn : collection of str, optional
-        Ids of the runs with a history.
+    `digest` of the definitions of the runs is for the first line, `records` are those of the points of ratios. Files:
+    `shard` for the records (JSON lines: one for each run and each list of partitions), `jobs_file` for the jobs and
+    `histories` for those of the runs whose ids are in `drawn` (Parquet).
     """
     points = {record["point_id"]: record for record in records}
     job_tables: list[pd.DataFrame] = []

@@ -25,67 +25,49 @@ class ScheduleState(NamedTuple):
     A *group* is the partitions on which a job may run: those of its size class and its variants. A list of lists is one
     array, with the `first` position of each inner list and the position behind its `last`.
 
-    Parameters
-    ----------
-    parts : array of PART [partitions]
-        Positions of its lists in `conflicts`, `groups_of` and `above`; `rank`, `variant`, `degree` (number of
-        conflicts); and the state: the number of running jobs that block it (`blockers`), and that share a midplane with
-        it (`seats`), the job on it or -1 (`occupant`), the last end by request of its blockers (`expected_s`; minus
-        infinity without blockers, infinity if unknown), and a `mark`, set if it equals the current stamp. For slots:
-        their number (`filled`), and the stamp when one was last `freed`.
-    conflicts : array of CONFLICT
-        The partitions with which each conflicts, and whether they share a midplane.
-    groups : array of GROUP [groups]
-        Positions of its list in `members`, numbers of free members and of waiting jobs; within a pass, `open` is
-        whether a free member does not conflict with the reservation, or the number of members that are not drained;
-        `freed` is the last stamp of its members.
-    members, groups_of, above : int64 arrays
-        Partitions of each group; groups of each partition; larger partitions with all midplanes of each.
-    words : uint64 array [partitions, words]
-        Midplanes of each partition as bits.
-    used : uint64 array [words]
-        Midplanes in use.
-    jobs : array of JOB [jobs]
-        In the order of submission. `lowest` is the least of its factors, `queue_rank` its position in an order that
-        never changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its begin, and the
-        stamp of the search for it (`tried`).
-    factor : float64 array [jobs, variants]
-        Slowdown of its run time.
-    queue_job, queue_submit_s, queue_request_s, queue_nodes, queue_score : arrays [jobs]
-        The queue, at positions `counter[FIRST]` .. `counter[LAST] - 1`.
-    running : int64 array [jobs]
-        Heap of running jobs by their end, the first `counter[RUNNING]`.
-    heap : int64 array [jobs]
-        Positions of the queue.
-    counter : int64 array [5]
-        Numbers that change, at `FIRST` .. `SPANS` of `fabricstudy.schedule.kernel.compiled`.
-    scale_request, kill, changes : bool
-        Whether requests grow with the run time, jobs end at their request, and the order of the queue changes.
-    midplanes : int
-        Of the machine.
+    * `parts` (PART [partitions]): positions of its lists in `conflicts`, `groups_of` and `above`; `rank`, `variant`,
+      `degree` (number of conflicts); and the state: the number of running jobs that block it (`blockers`), and that
+      share a midplane with it (`seats`), the job on it or -1 (`occupant`), the last end by request of its blockers
+      (`expected_s`; minus infinity without blockers, infinity if unknown), and a `mark`, set if it equals the current
+      stamp. For slots: their number (`filled`), and the stamp when one was last `freed`.
+    * `groups` (GROUP [groups]): positions of its list in `members`, numbers of free members and of waiting jobs; within
+      a pass, `open` is whether a free member does not conflict with the reservation, or the number of members that are
+      not drained; `freed` is the last stamp of its members.
+    * `jobs` (JOB [jobs]), in the order of submission: `lowest` is the least of its factors, `queue_rank` its position
+      in an order that never changes, `expected_s` its end by request. For slots: its partition or -1 (`slot`), its
+      begin, and the stamp of the search for it (`tried`).
     """
 
     parts: Array
     conflicts: Array
+    """The partitions with which each conflicts, and whether they share a midplane; CONFLICT."""
     groups: Array
     members: Array
     groups_of: Array
     above: Array
+    """Partitions of each group; groups of each partition; larger partitions with all midplanes of each; int64."""
     words: Array
     used: Array
+    """Midplanes of each partition, and those in use, as bits; uint64 [partitions, words] and [words]."""
     jobs: Array
     factor: Array
+    """Slowdown of the run time of each job, float64 [jobs, variants]."""
     queue_job: Array
     queue_submit_s: Array
     queue_request_s: Array
     queue_nodes: Array
     queue_score: Array
+    """The queue [jobs], at positions `counter[FIRST]` .. `counter[LAST] - 1`."""
     running: Array
+    """Heap of running jobs by their end, the first `counter[RUNNING]`; int64 [jobs]."""
     heap: Array
+    """Positions of the queue, int64 [jobs]."""
     counter: Array
+    """Numbers that change, at `FIRST` .. `SPANS` of `fabricstudy.schedule.kernel.compiled`; int64 [5]."""
     scale_request: bool
     kill: bool
     changes: bool
+    """Whether requests grow with the run time, jobs end at their request, and the order of the queue changes."""
     midplanes: int
 
 
@@ -125,16 +107,10 @@ def initial_state(
     kill: bool,
     needs_above: bool,
 ) -> ScheduleState:
-    """Return the state before the first job.
+    """Return the state before the first job; `scale_request` and `kill` are those of `simulate_schedule`.
 
-    Parameters
-    ----------
-    class_nodes, factors : int64 array [jobs], float64 array [jobs, variants]
-        Size class of each job, and its slowdown by variant.
-    scale_request, kill : bool
-        As in `fabricstudy.schedule.simulate`.
-    needs_above : bool
-        Whether the backfilling rule uses `above`.
+    `class_nodes` (int64 [jobs]) is the size class of each job, `factors` (float64 [jobs, variants]) its slowdown by
+    variant; `needs_above` states that the backfilling rule uses `above`.
     """
     variant_nodes = np.array([variant.nodes for variant in partitions.variants], dtype=np.int64)
     usable = np.isfinite(factors) & (variant_nodes == class_nodes[:, None])

@@ -58,21 +58,11 @@ def lower_bound(
 ) -> Bound:
     """Return the highest lower bound on the transfer time of messages; of equal ones the first, in the order above.
 
-    Parameters
-    ----------
-    source_node, destination_node, size_bytes : arrays [messages]
-        A message within one node uses no link.
-    cut_side : bool array [routers]
-        A good cut, such as `BisectionBounds.cut_side`.
-    routing : Routing, optional
-        Default: packets may take any path.
-    load_bytes : float64 array [links], optional
-        Loads under an oblivious routing, from `link_loads`.
+    A message within one node uses no link. `cut_side` (bool [routers]) is a good cut, such as that of a
+    `BisectionBounds`; `load_bytes` (float64 [links]) are loads under an oblivious routing, from `link_loads`. Without a
+    routing, packets may take any path.
 
-    Raises
-    ------
-    ValueError
-        If the machine is not connected or does not fit the routing.
+    Raises ValueError if the machine is not connected or does not fit the routing.
     """
     source, destination = np.asarray(source_node), np.asarray(destination_node)
     size = np.where(source == destination, 0.0, size_bytes)
@@ -150,14 +140,9 @@ def phase_bound_ns(
     computes what precedes its next phase, and posts the messages of that. A message needs its bytes over the host
     bandwidth plus the latency of cables and routers on a shortest path; one within a node needs no time.
 
-    Parameters
-    ----------
-    node_of_rank : int array [ranks]
-    messages : (phase, source, destination, bytes), each an int array [messages]
-        Sorted by phase; sources and destinations are ranks.
-    router_latency_ns : float
-    computing : (phase, rank, before_ns, beside_ns), each an array [rows], optional
-        Computation before a rank posts the messages of a phase, and concurrent with them; sorted by phase.
+    `messages` are phase, source, destination and bytes (integers [messages]), sorted by phase; sources and destinations
+    are ranks. `computing` is phase, rank, and the times (ns) before a rank posts the messages of a phase and concurrent
+    with them ([rows] each), sorted by phase.
     """
     # Imports numba, which planning does not need.
     from fabricstudy.routing.kernels import last_arrival_ns

@@ -73,12 +73,7 @@ def offered_rates(machine: Machine, node: Ints, share: Floats, first: Ints, last
 def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cut_side: Bools) -> SaturationBound:
     """Return the least upper bound of the saturation load, at most 1.
 
-    Parameters
-    ----------
-    routing : Routing, optional
-        Default: packets may take any path.
-    cut_side : bool array [routers]
-        One side of a good cut.
+    Without a routing, packets may take any path. `cut_side` (bool [routers]) is one side of a good cut.
     """
     # Traffic of one second at load 1, as bytes: a bound on its time, in s, is 1 over one on the load.
     host_Bps = machine.host.bandwidth_Bps
@@ -127,10 +122,7 @@ def zero_load_ns(
     Packets take minimal paths where the routing chooses by load. A router stores `unit_bytes` before it forwards them.
     Messages are transmitted at the bandwidth of a node's link: exact if no cable is slower.
 
-    Raises
-    ------
-    ValueError
-        If the machine is not connected, or does not fit the routing.
+    Raises ValueError if the machine is not connected, or does not fit the routing.
     """
     routes = cached_routes(machine, routing)
     if not routes.oblivious or routes.by_destination_node:

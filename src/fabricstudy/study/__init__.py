@@ -7,27 +7,7 @@ table of its points in a stable order. Mistakes raise a `StudyError` with file, 
 runs.
 """
 
-from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.study.sweep import PointRow
-
-from .claims import Claim
-from .figures import Figure
 from .file import load_machine, load_study
-from .model import Study
-from .plan import Plan, plan
-from .sweep import Axis, Experiment
+from .plan import plan
 
-__all__ = [
-    "Axis",
-    "Claim",
-    "Experiment",
-    "FabricstudyError",
-    "Figure",
-    "Plan",
-    "PointRow",
-    "Study",
-    "StudyError",
-    "load_machine",
-    "load_study",
-    "plan",
-]
+__all__ = ["load_machine", "load_study", "plan"]

@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from math import inf
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.parallel import ParallelEngine
+from fabricstudy.engine.contract import ParallelEngine
 from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
@@ -29,19 +29,15 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offere
             offered.traffic.check_on(machine)
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
-    _check_foreground(jobs)
-    _check_sizes(machine, jobs)
-    _check_nodes(machine, jobs)
-    for number, job in enumerate(jobs):
-        _check_ranks(machine, job, ("jobs", str(number)))
-
-
-def _check_foreground(jobs: Sequence[Job]) -> None:
     background = [number for number, job in enumerate(jobs) if job.background]
     if background and all(job.background or job.pattern.silent for job in jobs):
         problem = "all communicating jobs are background jobs, so that the simulation would never end"
         path = ("jobs", str(background[0]), "background")
         raise ConfigError(problem, "leave background out of one of them", path, True, code="conflicting-keys")
+    _check_sizes(machine, jobs)
+    _check_nodes(machine, jobs)
+    for number, job in enumerate(jobs):
+        _check_ranks(machine, job, ("jobs", str(number)))
 
 
 def check_engine(engine: EngineSettings) -> None:

@@ -47,7 +47,7 @@ def _refuse_duplicates(key: str, axes: Iterable[str], others: Iterable[str]) -> 
 
 
 class PairMeasure(Measure):
-    """Each point with the labels `of`, and the otherwise equal one with the labels `against`."""
+    """Each point with the labels `of`, and its matching point with the labels `against`."""
 
     AXES: ClassVar[tuple[str, ...]] = ("where", "of")
 
@@ -236,8 +236,7 @@ class Part(Model):
         if self.accepted != self.source_range:
             (low, high), (least, most) = self.source_range, self.accepted
             contains_low = least is None or (low is not None and low >= least)
-            contains_high = most is None or (high is not None and high <= most)
-            if not (contains_low and contains_high):
+            if not contains_low or (most is not None and (high is None or high > most)):
                 problem = "does not contain `source_range`"
                 raise ConfigError(problem, "widen it", ("accept",), list(self.accepted), "out-of-range")
             if not self.reason:
@@ -322,14 +321,12 @@ class KnownNames:
         Raises StudyError with the dotted path of each mistake, without a file name.
         """
         scatter = ((index, figure) for index, figure in enumerate(figures) if isinstance(figure, ScatterFigure))
-        check_all(
-            [
-                partial(_check_ids, "figures", [figure.id for figure in figures]),
-                partial(_check_ids, "claims", [claim.id for claim in claims]),
-                *(partial(self._check, path, selection) for path, selection in selections_of(figures, claims)),
-                *(partial(self._check_across, f"figures.{index}", figure) for index, figure in scatter),
-            ]
-        )
+        check_all([
+            partial(_check_ids, "figures", [figure.id for figure in figures]),
+            partial(_check_ids, "claims", [claim.id for claim in claims]),
+            *(partial(self._check, path, selection) for path, selection in selections_of(figures, claims)),
+            *(partial(self._check_across, f"figures.{index}", figure) for index, figure in scatter),
+        ])  # fmt: skip
 
     def _check(self, path: str, selection: Selection) -> None:
         """Refuse a selection of rows that do not exist."""

@@ -26,6 +26,10 @@ Observation = dict[str, Label | None]
 """The labels that identify a compared number."""
 
 
+def _refusal(problem: str, remedy: str, path: str, code: Code = "not-comparable") -> StudyError:
+    return StudyError(problem, remedy, None, path, code=code)
+
+
 @dataclass(frozen=True)
 class _Comparison:
     """Ratios of the numbers with the labels `of` to those with the labels `against`, at each label of `along`."""
@@ -40,6 +44,11 @@ class _Comparison:
     def where(self) -> dict[str, Condition]:
         """Conditions on both sides of a pair."""
         return {**self.selection.where, **self.along}
+
+    @property
+    def ends(self) -> tuple[Label, ...]:
+        """Labels of `along`."""
+        return next(iter(self.along.values()), ())
 
 
 def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
@@ -57,7 +66,7 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
         axes = tuple(study.all_experiments[name].sweep)
         first_seed = min(study.all_experiments[name].seeds)
         of_first_seed = [row for row in rows if row.experiment == name and row.seed == first_seed]
-        _check(comparison, _observations(comparison, axes, of_first_seed, points), study)
+        _check(comparison, _observations(comparison, axes, of_first_seed, points))
 
 
 def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
@@ -74,15 +83,13 @@ def _check_tables(study: Study, rows: Sequence[PointRow], points: Mapping[str, P
     for name in offered:
         if study.all_experiments[name].slowdown:
             problem = "offered traffic has no baseline runs"
-            raise _refusal(study, problem, "leave slowdown out", "slowdown", "conflicting-keys")
+            raise _refusal(problem, "leave slowdown out", "slowdown", "conflicting-keys")
     for path, selection in _selections(study):
-        of_jobs = selection.table in _OF_JOBS
-        if (of_jobs and selection.experiment in offered) or (
-            selection.table == "latency" and selection.experiment not in offered
-        ):
+        of_jobs, is_offered = selection.table in _OF_JOBS, selection.experiment in offered
+        if (of_jobs and is_offered) or (selection.table == "latency" and not is_offered):
             problem = f"experiment {selection.experiment} has {'offered traffic' if of_jobs else 'jobs'}"
             remedy = "write table: latency" if of_jobs else "write another table, such as jobs"
-            raise _refusal(study, problem, remedy, f"{path}.table", "conflicting-keys")
+            raise _refusal(problem, remedy, f"{path}.table", "conflicting-keys")
 
 
 def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
@@ -97,13 +104,13 @@ def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
             if any(isinstance(label, str) for label in on_axis):
                 problem = "a range of labels that are text, here or in another experiment"
                 remedy = "list the labels, or rename one of the axes"
-                raise _refusal(study, problem, remedy, f"{path}.where.{axis}", "invalid-value")
+                raise _refusal(problem, remedy, f"{path}.where.{axis}", "invalid-value")
         if isinstance(selection, Figure) and selection.x_log:
             # Engines, jobs and link classes, which are no axes, have text as labels.
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
             if not all(type(label) in (int, float) and label > 0 for label in along):  # type: ignore[operator]
                 problem = f"'{selection.x}' has labels that are not numbers above zero"
-                raise _refusal(study, problem, "leave x_log out", f"{path}.x_log", "not-comparable")
+                raise _refusal(problem, "leave x_log out", f"{path}.x_log", "not-comparable")
 
 
 def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
@@ -122,7 +129,7 @@ def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
         for label in names:
             if not any(label in labels for labels in marked.values()):
                 problem = f"no mark has the label '{label}' on an axis that is a key of the analysis"
-                raise _refusal(study, problem, "use a label of the axis", f"figures.{index}.x_key", "not-comparable")
+                raise _refusal(problem, "use a label of the axis", f"figures.{index}.x_key", "not-comparable")
         for key, labels in marked.items():
             known = analysis.labels_of(key)
             missing = [label for label in labels if known is not None and names.get(label, label) not in known]
@@ -130,7 +137,7 @@ def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
                 label = missing[0]
                 problem = f"the analysis {figure.x_analysis} has no {key} '{label}', which labels a mark of the figure"
                 remedy = f"add it there, narrow `where`, or map it to one of {', '.join(known or ())} with x_key"
-                raise _refusal(study, problem, remedy, f"figures.{index}.x_analysis")
+                raise _refusal(problem, remedy, f"figures.{index}.x_analysis")
 
 
 def _text(label: Label | None) -> str:
@@ -153,11 +160,7 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
             if len(set(names)) < len(names):
                 name = next(name for name in names if names.count(name) > 1)
                 problem = f"several jobs of one point have the name '{name}', so that job_name is ambiguous"
-                raise _refusal(study, problem, "use distinct names, or their number (job)", path, "not-comparable")
-
-
-def _refusal(study: Study, problem: str, remedy: str, path: str, code: Code = "not-comparable") -> StudyError:
-    return StudyError(problem, remedy, None if study.file is None else str(study.file), path, code=code)
+                raise _refusal(problem, "use distinct names, or their number (job)", path, "not-comparable")
 
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:
@@ -170,11 +173,10 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
             along = selection.along if isinstance(selection, Trend) else {}
             # Only the results have link classes.
             computed = {"class"} if selection.table == "links" else set[str]()
-            of, where = (
+            of, where, against = (
                 {axis: wanted for axis, wanted in labels.items() if axis not in computed}
-                for labels in (selection.of, selection.where)
+                for labels in (selection.of, selection.where, selection.against)
             )
-            against = {axis: label for axis, label in selection.against.items() if axis not in computed}
             yield _Comparison(path, selection.model_copy(update={"where": where}), of, against, along)
 
 
@@ -225,11 +227,8 @@ def _of_machines(observed: Sequence[tuple[Observation, str]], mentioned: set[str
     for observation, machine in observed:
         for name, label in observation.items():
             labels_of.setdefault((name, machine), set()).add(label)
-    several = {name for (name, _), labels in labels_of.items() if len(labels) > 1}
-    chosen = (
-        tuple((name, label) for name, label in observation.items() if name in mentioned or name not in several)
-        for observation, _ in observed
-    )
+    several = {name for (name, _), labels in labels_of.items() if len(labels) > 1} - mentioned
+    chosen = (tuple(item for item in observation.items() if item[0] not in several) for observation, _ in observed)
     return list(map(dict, dict.fromkeys(chosen)))
 
 
@@ -237,7 +236,7 @@ def _fulfils_all(observation: Observation, where: Mapping[str, Condition]) -> bo
     return all(name in observation and fulfils(observation[name], wanted) for name, wanted in where.items())
 
 
-def _check(comparison: _Comparison, observations: Sequence[Observation], study: Study) -> None:
+def _check(comparison: _Comparison, observations: Sequence[Observation]) -> None:
     if not comparison.against:
         return
     partners, others = list[Observation](), list[Observation]()
@@ -247,19 +246,15 @@ def _check(comparison: _Comparison, observations: Sequence[Observation], study: 
     if not compared or not partners:
         side = "normalise_to" if not isinstance(comparison.selection, PairMeasure) else "against" if compared else "of"
         path = f"{comparison.path}.{side}"
-        raise _refusal(study, "no point of the study is selected", "use labels of this experiment", path)
+        raise _refusal("no point of the study is selected", "use labels of this experiment", path)
     keys_of_partners, keys = ({_key(observation, comparison) for observation in side} for side in (partners, compared))
     for rest in dict.fromkeys(_key(observation, comparison)[0] for observation in compared):
-        for end in range(max(1, len(_ends(comparison)))):
+        for end in range(max(1, len(comparison.ends))):
             if (rest, end) not in keys_of_partners or (rest, end) not in keys:
                 labels = ", ".join(f"{name} {label}" for name, label in rest) or "none"
-                at_end = f", at {_ends(comparison)[end]}" if comparison.along else ""
+                at_end = f", at {comparison.ends[end]}" if comparison.along else ""
                 problem = f"a point has no matching point to compare with (other labels: {labels}{at_end})"
-                raise _refusal(study, problem, "narrow `where` to points that have one", comparison.path)
-
-
-def _ends(comparison: _Comparison) -> tuple[Label, ...]:
-    return next(iter(comparison.along.values()), ())
+                raise _refusal(problem, "narrow `where` to points that have one", comparison.path)
 
 
 def _key(observation: Observation, comparison: _Comparison) -> tuple[tuple[tuple[str, Any], ...], int]:
@@ -267,5 +262,4 @@ def _key(observation: Observation, comparison: _Comparison) -> tuple[tuple[tuple
     compared = {*comparison.against, *comparison.along}
     rest = tuple((name, label) for name, label in observation.items() if name not in compared)
     labels = [observation[name] for name in comparison.along]
-    ends = (number for number, end in enumerate(_ends(comparison)) if fulfils(labels[0], end))
-    return rest, next(ends, 0)
+    return rest, next((number for number, end in enumerate(comparison.ends) if fulfils(labels[0], end)), 0)

@@ -1,6 +1,7 @@
 """The figures of a study without the key `figures`: the runtime of each experiment against its axes."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from .figures import Figure, LoadFigure
 from .sweep import Axis, Experiment
@@ -20,43 +21,35 @@ def default_figures(experiments: Mapping[str, Experiment], offered: bool = False
     >>> [(figure.kind, figure.x) for figure in default_figures({"main": Experiment(sweep=sweep)})]
     [('line', 'message')]
     """
-    varied = {
-        name: {label: axis for label, axis in experiment.sweep.items() if len(axis) > 1}
-        for name, experiment in experiments.items()
-    }
-    draw = _of_loads if offered else _usual
-    return tuple(draw(name, axes, f" ({name})" * (len(experiments) > 1)) for name, axes in varied.items() if axes)
+    figures: list[Figure | LoadFigure] = []
+    for name, experiment in experiments.items():
+        axes = {label: axis for label, axis in experiment.sweep.items() if len(axis) > 1}
+        if axes:
+            draw = _of_loads if offered else _usual
+            figures.append(draw(name, axes, f" ({name})" * (len(experiments) > 1)))
+    return tuple(figures)
 
 
 def _of_loads(name: str, axes: Mapping[str, Axis], which: str) -> LoadFigure:
-    others = [axis for axis in axes if axes[axis].of != "offered.load" and len(axes[axis]) <= _MOST_HUES]
-    return LoadFigure(
-        id=name,
-        kind="load-latency",
-        title=f"Latency against offered load{which}",
-        caption="Default figure: the mean latency.",
-        experiment=name,
-        hue=tuple(others[:1]),
-        columns=next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None),
-    )
+    title, caption = f"Latency against offered load{which}", "Default figure: the mean latency."
+    others = [axis for axis in axes if axes[axis].of != "offered.load"]
+    return LoadFigure(id=name, kind="load-latency", title=title, caption=caption, **_keys(name, axes, others))
 
 
 def _usual(name: str, axes: Mapping[str, Axis], which: str) -> Figure:
     x = max(axes, key=lambda axis: (axes[axis].magnitudes is not None, len(axes[axis])))
     sizes = axes[x].magnitudes
-    others = sorted(
-        (axis for axis in axes if axis != x and len(axes[axis]) <= _MOST_HUES), key=lambda axis: -len(axes[axis])
-    )
+    others = sorted((axis for axis in axes if axis != x), key=lambda axis: -len(axes[axis]))
+    title, caption = f"Runtime against {x}{which}", "Default figure: the runtime of the slowest job of each point."
+    y_log = sizes is not None and 0 < _FAR_APART * min(sizes) <= max(sizes)
     return Figure(
-        id=name,
-        kind="line" if sizes else "bar",
-        title=f"Runtime against {x}{which}",
-        caption="Default figure: the runtime of the slowest job of each point.",
-        experiment=name,
-        x=x,
-        y="runtime_ns",
-        unit="us",
-        hue=tuple(others[:1]),
-        columns=next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None),
-        y_log=sizes is not None and 0 < _FAR_APART * min(sizes) <= max(sizes),
-    )
+        id=name, kind="line" if sizes else "bar", title=title, caption=caption, x=x, y="runtime_ns", unit="us",
+        y_log=y_log, **_keys(name, axes, others),
+    )  # fmt: skip
+
+
+def _keys(name: str, axes: Mapping[str, Axis], others: list[str]) -> dict[str, Any]:
+    """Return the experiment, and the first of the other axes that are short enough as hue and as columns."""
+    others = [axis for axis in others if len(axes[axis]) <= _MOST_HUES]
+    columns = next((axis for axis in others[1:] if len(axes[axis]) <= _MOST_PANELS), None)
+    return {"experiment": name, "hue": tuple(others[:1]), "columns": columns}

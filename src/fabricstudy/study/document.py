@@ -214,9 +214,8 @@ def _union(annotation: Any, inner: tuple[Any, ...], metadata: list[Any]) -> str:
         inner = ("label", *(part for part in inner if part not in (bool, int, float, str)))
     if members and all(map(_has_tag, members)):
         return _mapping(members, "mapping of kind")
-    return " or ".join(
-        dict.fromkeys(part if part == "label" else _type(part, []) for part in inner if part is not type(None))
-    )
+    texts = (part if part == "label" else _type(part, []) for part in inner if part is not type(None))
+    return " or ".join(dict.fromkeys(texts))
 
 
 def _mapping(members: list[type[Model]], words: str) -> str:
@@ -226,10 +225,9 @@ def _mapping(members: list[type[Model]], words: str) -> str:
 def _bounds(metadata: list[Any]) -> str:
     marks = [part for mark in metadata for part in (mark.metadata if isinstance(mark, FieldInfo) else [mark])]
     words = {"ge": "from", "gt": "above", "le": "to", "lt": "below"}
-    bounds = (
+    return "".join(
         f" {word} {getattr(mark, name):,}" for name, word in words.items() for mark in marks if hasattr(mark, name)
     )
-    return "".join(bounds)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -26,10 +26,6 @@ class PathStep:
     in_list: bool
     owners: dict[type[Model], list[type[Model]]] = field(default_factory=dict)
 
-    def owner(self, node: Any, allowed: list[type[Model]]) -> type[Model]:
-        """Return the model of `node`, of those allowed, by its `kind`."""
-        return model_of(node, [model for model in self.owners if model in allowed] or list(self.owners))
-
 
 @dataclass(frozen=True)
 class DottedPath:
@@ -117,15 +113,12 @@ def _is_list(annotation: Any) -> bool:
     return any(_is_list(part) for part in get_args(annotation) if get_origin(annotation) is not dict)
 
 
-def set_at_path(node: Any, path: DottedPath, value: Any) -> Any:
+def set_at_path(node: Any, path: DottedPath, value: Any, depth: int = 0, allowed: Sequence[type[Model]] = ()) -> Any:
     """Return a copy of `node` with `value` at `path`; everything else is shared.
 
-    Raises ConfigError if a list has no such position.
+    `node` is at the step `depth` of the path, and has one of the models `allowed`. Raises ConfigError if a list has no
+    such position.
     """
-    return _put(node, path, 0, value, [])
-
-
-def _put(node: Any, path: DottedPath, depth: int, value: Any, allowed: list[type[Model]]) -> Any:
     if depth == len(path.steps):
         return value
     step = path.steps[depth]
@@ -135,10 +128,10 @@ def _put(node: Any, path: DottedPath, depth: int, value: Any, allowed: list[type
             problem = f"there is no position {step.key} in a list of {len(items)}"
             raise ConfigError(problem, "count from 0", value=path.text, code="unknown-name")
         for index in range(len(items)) if step.key == "*" else (int(step.key),):
-            items[index] = _put(items[index], path, depth + 1, value, allowed)
+            items[index] = set_at_path(items[index], path, value, depth + 1, allowed)
         return items
-    owner = step.owner(node, allowed)
+    owner = model_of(node, [model for model in step.owners if model in allowed] or list(step.owners))
     node = owner.from_shorthand(node)
     copy = dict(node) if isinstance(node, dict) else {}
-    copy[step.key] = _put(copy.get(step.key), path, depth + 1, value, step.owners[owner])
+    copy[step.key] = set_at_path(copy.get(step.key), path, value, depth + 1, step.owners[owner])
     return copy

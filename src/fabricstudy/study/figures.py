@@ -221,7 +221,7 @@ class JobsFigure(Selection, Picture):
     AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
 
     kind: Literal["timeline", "gantt"] = Field(description="kind of the drawing")
-    from_s: Moment | None = Field(None, alias="from", description="begin of the time window")
+    from_s: Moment | None = Field(None, alias="from", description="start of the time window")
     to_s: Moment | None = Field(None, alias="to", description="its end")
 
     @model_validator(mode="after")

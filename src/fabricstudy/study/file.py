@@ -71,11 +71,8 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
     """
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
-        raise StudyError(
-            f"the file is {what}",
-            f"write keys and values, as {bundled_path('docs/reference.md')} shows",
-            code="invalid-yaml",
-        )
+        remedy = f"write keys and values, as {bundled_path('docs/reference.md')} shows"
+        raise StudyError(f"the file is {what}", remedy, code="invalid-yaml")
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
     with extension_scope(package):
@@ -153,9 +150,8 @@ class _OnlyMachine(Model):
 
 def _text(path: Path) -> str:
     if not path.exists():
-        raise StudyError(
-            "no such file", "check its path, or name a bundled study, such as quick", code="file-not-found"
-        )
+        remedy = "check its path, or name a bundled study, such as quick"
+        raise StudyError("no such file", remedy, code="file-not-found")
     try:
         return text_of(read_bytes(path, MAX_STUDY_BYTES))
     except InputFileError as mistake:
@@ -211,16 +207,11 @@ class _Walk:
         if isinstance(node, yaml.SequenceNode):
             for number, item in enumerate(node.value):
                 self.visit(item, (*path, str(number)))
-        elif isinstance(node, yaml.ScalarNode):
-            if node.tag == "tag:yaml.org,2002:int" and len(node.value) > MAX_NUMBER_LENGTH:
-                problem = f"a number of {len(node.value):,} digits"
-                raise StudyError(problem, "write a smaller one", None, ".".join(path), code="file-too-large")
-        elif isinstance(node, yaml.MappingNode):
-            self._visit_mapping(node, path)
-
-    def _visit_mapping(self, node: yaml.MappingNode, path: tuple[str, ...]) -> None:
+        elif node.tag == "tag:yaml.org,2002:int" and len(node.value) > MAX_NUMBER_LENGTH:
+            problem = f"a number of {len(node.value):,} digits"
+            raise StudyError(problem, "write a smaller one", None, ".".join(path), code="file-too-large")
         seen: set[Any] = set()
-        for key_node, value_node in node.value:
+        for key_node, value_node in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(key_node, yaml.ScalarNode):
                 remedy = "use text or a number as key"
                 raise StudyError("a key is a list or a mapping", remedy, None, ".".join(path), code="invalid-yaml")

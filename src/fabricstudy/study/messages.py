@@ -35,14 +35,11 @@ _LENGTHS = {
     "string_too_long": ("max_length", "the text is too long", "use at most {} characters"),
 }
 _EXAMPLES = {
-    "a whole number": "write digits only, like 4",
-    "a number": "write it like 0.5",
-    "a finite number": "write a number such as 1",
-    "true or false": "write true or false",
+    "a whole number": "write digits only, like 4", "a number": "write it like 0.5",
+    "a finite number": "write a number such as 1", "true or false": "write true or false",
     "text": "write text, in quotes if it looks like a number",
-    "a list": "write a list: [a, b], or a line for each entry: - a",
-    _MAPPING: "write it like {key: value}",
-}
+    "a list": "write a list: [a, b], or a line for each entry: - a", _MAPPING: "write it like {key: value}",
+}  # fmt: skip
 
 _PER_SECOND = re.compile(r"([0-9.]+)\s*([kMGT]?[bB])(?:it|yte)?(?:s?/s|ps)")
 """A bandwidth with a usual abbreviation that is not one of our units."""
@@ -151,9 +148,8 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         return mistake if len(path) > len(holder) else mistake.below(key)
     if kind == "union_tag_invalid":
         kinds = re.findall(r"'([^']*)'", str(context["expected_tags"]))
-        return ConfigError(
-            "unknown kind", suggestion(context["tag"], kinds), ("kind",), context["tag"], "unknown-value"
-        )
+        tag = context["tag"]
+        return ConfigError("unknown kind", suggestion(tag, kinds), ("kind",), tag, "unknown-value")
     if kind == "union_tag_not_found":
         return ConfigError("this key is missing", "add kind: ...", ("kind",), code="missing-key")
     if kind == "literal_error":

@@ -11,8 +11,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_valida
 
 from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.compute import Compute
-from fabricstudy.workload.job import Job, JobName
+from fabricstudy.workload.job import Compute, Job, JobName
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
 

@@ -1,5 +1,6 @@
 """The study as a whole."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal, Self
@@ -22,7 +23,7 @@ from .claims import Claim, KnownNames
 from .default_figures import default_figures
 from .figures import AnyFigure, Names
 from .schedules import Schedule
-from .sweep import Experiment, Sweep
+from .sweep import Axis, Experiment, Sweep
 
 MAX_POINTS = 1_000_000
 MAX_LISTED_PATHS = 3
@@ -68,10 +69,9 @@ class Study(Sweep):
         default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
     )
     check: Literal["resolution"] | None = Field(
-        None,
-        description="resolution: CAMINOS also simulates a random sample of the points with half the phit, and the "
-        "report shows how far the times differ",
-    )
+        None, description="resolution: CAMINOS also simulates a random sample of the points with half the phit, and "
+        "the report shows how far the times differ"
+    )  # fmt: skip
     link_loads: Names = Field(
         (), description="experiments whose links are rows of the table `link_loads`, one for each link and point"
     )
@@ -86,9 +86,8 @@ class Study(Sweep):
     @model_validator(mode="wrap")
     @classmethod
     def _keep_source(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
-        study = handler(data)
-        study._file = (info.context or {}).get("file")
-        study._extension_package = (info.context or {}).get("extensions", "")
+        study, context = handler(data), info.context or {}
+        study._file, study._extension_package = context.get("file"), context.get("extensions", "")
         return study
 
     @field_validator("study")
@@ -158,24 +157,26 @@ class Study(Sweep):
     @property
     def report_figures(self) -> tuple[AnyFigure, ...]:
         """The figures of the report: those of the study, or the default ones if it has no key `figures`."""
-        return (
-            self.figures
-            if "figures" in self.model_fields_set
-            else default_figures(self.all_experiments, self.offered is not None)
-        )
+        if "figures" in self.model_fields_set:
+            return self.figures
+        return default_figures(self.all_experiments, self.offered is not None)
 
     @property
     def axes(self) -> tuple[str, ...]:
         """The names of all axes; each is a column of the tables, empty for experiments without it."""
         return tuple(dict.fromkeys(name for experiment in self.all_experiments.values() for name in experiment.sweep))
 
+    def all_axes(self) -> Iterator[tuple[str, Axis]]:
+        """Yield each axis of each experiment and schedule, with its name."""
+        for part in (*self.all_experiments.values(), *self.schedules.values()):
+            yield from part.sweep.items()
+
     @property
     def meanings(self) -> dict[str, str]:
         """The paths that an axis sets, such as `machine.bandwidth`, for each axis whose name is not in its path."""
         paths_of: dict[str, list[str]] = {}
-        for part in (*self.all_experiments.values(), *self.schedules.values()):
-            for name, axis in part.sweep.items():
-                paths_of.setdefault(name, []).extend(path for change in axis.changes for path in change)
+        for name, axis in self.all_axes():
+            paths_of.setdefault(name, []).extend(path for change in axis.changes for path in change)
         return {
             name: join_words(list(dict.fromkeys(paths)))
             for name, paths in paths_of.items()

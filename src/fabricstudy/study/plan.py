@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
 from fabricstudy.core.errors import SHOWN, StudyError, combine_errors
 from fabricstudy.core.kinds import extension_scope
-from fabricstudy.core.model import ConfigError, Model, check_all
+from fabricstudy.core.model import ConfigError, Model, at_path, check_all
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, ids_of, silent
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings, Network
@@ -25,8 +25,7 @@ from fabricstudy.workload.offered import Offered
 from .checks import check_engine, check_point
 from .comparisons import check_comparisons
 from .dotted_paths import DottedPath, set_at_path
-from .drawn import drawn_runs
-from .figures import EcdfFigure, JobsFigure, Label, MachineFigure
+from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .messages import explain_errors
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
@@ -67,7 +66,7 @@ class Plan:
             row.run_id
             for figure in self.study.report_figures
             if isinstance(figure, JobsFigure | EcdfFigure) and figure.draws_jobs
-            for panel in drawn_runs(figure, self.run_rows).values()
+            for panel in drawn_rows(figure, self.run_rows).values()
             for row in panel
         }
 
@@ -84,6 +83,16 @@ def plan(study: Study) -> Plan:
     StudyError for points that cannot be, with the path of the axis value that causes the mistake, each mistake once; or
     at the first figure or claim that compares a point without a partner.
     """
+    try:
+        return _planned(study)
+    except StudyError as error:
+        # A mistake in a log is in the file of the log.
+        file = None if study.file is None else str(study.file)
+        located = [StudyError(**vars(part) | {"file": part.file or file, "others": ()}) for part in error.each()]
+        raise combine_errors(located) from None
+
+
+def _planned(study: Study) -> Plan:
     planner = _Planner(study)
     with extension_scope(study.extension_package):
         check_all([partial(planner.add, name, part) for name, part in study.all_experiments.items()])
@@ -105,9 +114,8 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
     links = 2 * sum(machine.cables for machine in machines)
     if links > MAX_LINK_ROWS:
         remedy = f"use at most {MAX_LINK_ROWS:,}: name an experiment of fewer points; equal points are simulated once"
-        file = None if study.file is None else str(study.file)
         problem = f"about {links:,} rows of links"
-        raise StudyError(problem, remedy, file, "link_loads", list(study.link_loads), "out-of-range")
+        raise StudyError(problem, remedy, None, "link_loads", list(study.link_loads), "out-of-range")
 
 
 def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
@@ -122,6 +130,29 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
         check_all([partial(add, name, schedule) for name, schedule in study.schedules.items()])
     _unify(planner.rows, axes_of_schedules(study.schedules))
     return planner
+
+
+R = TypeVar("R", PointRow, RunRow)
+
+
+def drawn_rows(figure: MachineFigure | JobsFigure | EcdfFigure, rows: Sequence[R]) -> dict[Label | None, list[R]]:
+    """Return the rows that a figure of machines or of jobs in time draws, of the least seed, by the label of the panel.
+
+    But for waits, a panel draws its first row.
+    """
+    # The class of a job is no label of its run.
+    where = {name: wanted for name, wanted in figure.where.items() if name != "class_nodes"}
+    part = figure.schedule or figure.experiment
+    of_part = [row for row in rows if (row.schedule if isinstance(row, RunRow) else row.experiment) == part]
+    selected = [
+        row for row in of_part if all(fulfils({**row.labels, "seed": row.seed}[name], where[name]) for name in where)
+    ]
+    least = min((row.seed for row in selected), default=None)
+    panels: dict[Label | None, list[R]] = {}
+    for row in (row for row in selected if row.seed == least):
+        panel = panels.setdefault(row.labels[figure.columns] if figure.columns else "", [])
+        panel += [row] * (figure.kind == "ecdf" or not panel)
+    return panels
 
 
 def _unify(rows: Sequence[PointRow | RunRow], axes: tuple[str, ...]) -> None:
@@ -147,15 +178,11 @@ def _section_of(model: Model) -> _Section:
 
 
 SECTIONS: dict[str, type[Model]] = {
-    "machine": Topology,
-    "routing": Routing,
-    "network": Network,
-    "engine": EngineSettings,
-}
+    "machine": Topology, "routing": Routing, "network": Network, "engine": EngineSettings,
+}  # fmt: skip
 """The parts of every point, besides its jobs or offered traffic."""
 
 _TYPES = SECTIONS | {"job": Job, "offered": Offered}
-
 
 _FIELDS = set(Point.model_fields)
 """Shared by all points: a set for each would need as much memory as the point."""
@@ -218,22 +245,17 @@ class _SectionCache:
         return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
 
     def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
-        key = (kind, repr(raw))
+        key, annotation = (kind, repr(raw)), _TYPES[kind]
         if key not in self._checked:
-            self._checked[key] = self._check(kind, raw, path)
+            with at_path(*path):
+                try:
+                    model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
+                except ValidationError as error:
+                    raise explain_errors(error, raw, annotation) from None
+                if isinstance(model, EngineSettings):
+                    check_engine(model)
+            self._checked[key] = _section_of(model)
         return self._checked[key]
-
-    def _check(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
-        annotation = _TYPES[kind]
-        try:
-            model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
-            if isinstance(model, EngineSettings):
-                check_engine(model)
-        except ValidationError as error:
-            raise explain_errors(error, raw, annotation).below(*path) from None
-        except ConfigError as error:
-            raise error.below(*path) from None
-        return _section_of(model)
 
     def silent(self, job: _Section) -> _Section:
         """Return the job on the same nodes that sends nothing."""
@@ -270,13 +292,10 @@ class _Planner:
             for *_, sections in self._expanded
         )
         for name, experiment, labels, sections in self._expanded:
-            self._add_rows(name, experiment, labels, self._with_channels(sections))
-
-    def _with_channels(self, sections: Sections) -> Sections:
-        """Set the virtual channels where the study does not."""
-        machine_id, network = self._machine_id(sections.machine), sections.network.model
-        model = self._channels.network(machine_id, sections.routing.model, network, sections.engine.model.kind)
-        return sections if model is network else sections._replace(network=_section_of(model))
+            machine_id, network = self._machine_id(sections.machine), sections.network.model
+            model = self._channels.network(machine_id, sections.routing.model, network, sections.engine.model.kind)
+            sections = sections if model is network else sections._replace(network=_section_of(model))
+            self._add_rows(name, experiment, labels, sections)
 
     def add_spot_check(self) -> None:
         """Plan the checks of samples on a second engine or with half the phit."""
@@ -409,13 +428,9 @@ class _Expansion:
                 location = ("set", path.text, *error.path[len(path.steps) :])
                 return self.error_at(error, location, error.value)
         location = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
-        return StudyError(error.problem, error.remedy, self._file, ".".join(location), error.value, error.code)
+        return StudyError(error.problem, error.remedy, None, ".".join(location), error.value, error.code)
 
     def error_at(self, error: ConfigError, keys: tuple[str, ...], value: object = None, labels: str = "") -> StudyError:
         """Return the error at the path `keys` of this experiment, for points with these labels."""
         path = ".".join((*self._prefix, *keys))
-        return StudyError(error.problem + labels, error.remedy, self._file, path, value, error.code)
-
-    @property
-    def _file(self) -> str | None:
-        return None if self._study.file is None else str(self._study.file)
+        return StudyError(error.problem + labels, error.remedy, None, path, value, error.code)

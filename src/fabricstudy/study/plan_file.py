@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -29,21 +29,14 @@ from .plan import SECTIONS, Plan
 from .schedules import RunRow, axes_of_schedules
 from .sweep import PointRow
 
-POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES = (
-    "plan.parquet",
-    "plan_workloads.parquet",
-    "plan_schedules.parquet",
-)
-
-M = TypeVar("M", bound=Model)
+PLAN_FILES = ("plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet")
+POINTS_FILE, WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES
 
 
 def write_plan(
-    plan: Plan,
-    folder: Path,
-    of_point: Callable[[PlannedPoint], Mapping[str, Any]],
+    plan: Plan, folder: Path, of_point: Callable[[PlannedPoint], Mapping[str, Any]],
     workloads: Sequence[Mapping[str, Any]] = (),
-) -> None:
+) -> None:  # fmt: skip
     """Write a plan into the folder ``results/<study>``.
 
     `of_point` returns further columns of a point, such as its batch; `workloads` have the id of each workload, a point
@@ -53,30 +46,22 @@ def write_plan(
     in_rows = {row.point_id for row in plan.rows}
     no_labels = dict.fromkeys(plan.axes)
     baselines = [
-        PointRow(
-            BASELINE_EXPERIMENT, no_labels, planned.point.seed, name, (), tuple(job.name for job in planned.point.jobs)
-        )
-        for name, planned in plan.points.items()
-        if name not in in_rows
+        PointRow(BASELINE_EXPERIMENT, no_labels, point.seed, name, (), tuple(job.name for job in point.jobs))
+        for name, point in ((name, planned.point) for name, planned in plan.points.items() if name not in in_rows)
     ]
     further = {name: of_point(planned) for name, planned in plan.points.items()}
     rows = []
     for row in [*plan.rows, *baselines]:
-        planned = plan.points[row.point_id]
-        cells = {
-            "experiment": row.experiment,
-            "seed": row.seed,
-            "point_id": row.point_id,
-            "machine_id": planned.machine_id,
-            **further[row.point_id],
+        point = plan.points[row.point_id].point
+        rows.append({
+            "experiment": row.experiment, "seed": row.seed, "point_id": row.point_id,
+            "machine_id": plan.points[row.point_id].machine_id, **further[row.point_id],
             **{f"axis.{name}": row.labels[name] for name in plan.axes},
-            "job_names": row.job_names,
-            "baseline_ids": row.baseline_ids,
-            **{f"point.{name}": write(getattr(planned.point, name)) for name in SECTIONS},
-            "point.jobs": [write(job) for job in planned.point.jobs],
-            "point.offered": None if planned.point.offered is None else write(planned.point.offered),
-        }
-        rows.append(cells)
+            "job_names": row.job_names, "baseline_ids": row.baseline_ids,
+            **{f"point.{name}": write(getattr(point, name)) for name in SECTIONS},
+            "point.jobs": [write(job) for job in point.jobs],
+            "point.offered": None if point.offered is None else write(point.offered),
+        })  # fmt: skip
     write_parquet(pa.Table.from_pylist(rows), folder / POINTS_FILE)
     write_parquet(pa.table({name: [row[name] for row in workloads] for name in _OF_WORKLOAD}), folder / WORKLOADS_FILE)
     write_parquet(pa.Table.from_pylist(_schedule_rows(plan)), folder / SCHEDULES_FILE)
@@ -97,17 +82,12 @@ def _schedule_rows(plan: Plan) -> list[dict[str, Any]]:
     rows = []
     for row in plan.run_rows:
         planned = plan.runs[f"{row.schedule} {row.run_id}"]
-        cells = {
-            "schedule": row.schedule,
-            "seed": row.seed,
-            "run_id": row.run_id,
-            "list_id": planned.list_id,
-            **{f"axis.{name}": row.labels[name] for name in plan.run_axes},
-            "keeps_jobs": planned.keeps_jobs,
+        rows.append({
+            "schedule": row.schedule, "seed": row.seed, "run_id": row.run_id, "list_id": planned.list_id,
+            **{f"axis.{name}": row.labels[name] for name in plan.run_axes}, "keeps_jobs": planned.keeps_jobs,
             "needs": json.dumps([[*key, asdict(needed)] for key, needed in planned.needs.items()]),
             "run": planned.run.model_dump_json(),
-        }
-        rows.append(cells)
+        })  # fmt: skip
     return rows
 
 
@@ -116,19 +96,21 @@ def read_plan(study: Study, folder: Path, batch: str | None = None, only: Sequen
 
     Raises FileNotFoundError if there is none.
     """
-    reader = _Reader(study)
     rows: list[PointRow] = []
     points: dict[str, PlannedPoint] = {}
     chosen = [*([("batch", "=", batch)] if batch else []), *([("point_id", "in", only)] if only else [])]
+    context = {**BASE_UNITS_CONTEXT, "files_in": str(study.folder.resolve())}
+    # Each distinct part is checked once: points share most of their parts.
+    part = cache(lambda model, text: model.model_validate(json.loads(text), context=context))
     with extension_scope(study.extension_package):
         for cells in read_parquet(folder / POINTS_FILE, chosen).to_pylist():
             name = cells["point_id"]
             if name not in points:
-                points[name] = PlannedPoint(name, cells["machine_id"], reader.point(cells))
+                points[name] = PlannedPoint(name, cells["machine_id"], _point(cells, part))
             if cells["experiment"] != BASELINE_EXPERIMENT:
                 ids, names = tuple(cells["baseline_ids"]), tuple(cells["job_names"])
                 rows.append(PointRow(cells["experiment"], _labels(cells, study.axes), cells["seed"], name, ids, names))
-        run_rows, runs = reader.runs(read_parquet(folder / SCHEDULES_FILE).to_pylist())
+        run_rows, runs = _runs(study, read_parquet(folder / SCHEDULES_FILE).to_pylist(), part)
     machines = {planned.machine_id: planned.point.machine for planned in points.values()}
     return Plan(study, rows, points, machines, study.axes, run_rows, runs, axes_of_schedules(study.schedules))
 
@@ -141,39 +123,27 @@ def _labels(cells: Mapping[str, Any], axes: Sequence[str]) -> dict[str, Any]:
         raise FabricstudyError(f"{problem}; start Snakemake again", "study-changed") from None
 
 
-class _Reader:
-    """Checks each distinct part of a plan once: points share most of their parts."""
+def _point(cells: Mapping[str, Any], part: Callable[[type[Model], str], Any]) -> Point:
+    """Return the point of a row."""
+    sections: dict[str, Any] = {name: part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
+    sections["jobs"] = tuple(part(Job, text) for text in cells["point.jobs"])
+    offered = cells["point.offered"]
+    sections["offered"] = None if offered is None else part(Offered, offered)
+    return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
 
-    def __init__(self, study: Study) -> None:
-        self._study, self._parts = study, dict[tuple[type[Model], str], Model]()
-        self._context = {**BASE_UNITS_CONTEXT, "files_in": str(study.folder.resolve())}
 
-    def _part(self, model: type[M], text: str) -> M:
-        part = self._parts.get((model, text))
-        if part is None:
-            part = self._parts[model, text] = model.model_validate(json.loads(text), context=self._context)
-        return part  # type: ignore[return-value]  # kept under its own type
-
-    def point(self, cells: Mapping[str, Any]) -> Point:
-        """Return the point of a row."""
-        sections: dict[str, Any] = {name: self._part(model, cells[f"point.{name}"]) for name, model in SECTIONS.items()}
-        sections["jobs"] = tuple(self._part(Job, text) for text in cells["point.jobs"])
-        written = cells["point.offered"]
-        sections["offered"] = None if written is None else self._part(Offered, written)
-        return Point.model_construct(set(Point.model_fields), **sections, seed=cells["seed"])
-
-    def runs(self, rows: Sequence[Mapping[str, Any]]) -> tuple[list[RunRow], dict[str, PlannedRun]]:
-        """Return rows and runs of schedules."""
-        axes = axes_of_schedules(self._study.schedules)
-        run_rows = [RunRow(row["schedule"], _labels(row, axes), row["seed"], row["run_id"]) for row in rows]
-        runs = {}
-        for row in rows:
-            needs = {
-                (number, nodes): RatioInputs(inputs["metric"], tuple(inputs["of"]), tuple(inputs["against"]))
-                for number, nodes, inputs in json.loads(row["needs"])
-            }
-            run = self._part(Run, row["run"])
-            runs[f"{row['schedule']} {row['run_id']}"] = PlannedRun(
-                row["schedule"], row["run_id"], row["list_id"], run, needs, self._study.folder, row["keeps_jobs"]
-            )
-        return run_rows, runs
+def _runs(
+    study: Study, rows: Sequence[Mapping[str, Any]], part: Callable[[type[Model], str], Any]
+) -> tuple[list[RunRow], dict[str, PlannedRun]]:
+    """Return rows and runs of schedules."""
+    axes = axes_of_schedules(study.schedules)
+    run_rows = [RunRow(row["schedule"], _labels(row, axes), row["seed"], row["run_id"]) for row in rows]
+    runs = {}
+    for row in rows:
+        needs = {
+            (number, nodes): RatioInputs(inputs["metric"], tuple(inputs["of"]), tuple(inputs["against"]))
+            for number, nodes, inputs in json.loads(row["needs"])
+        }
+        ids = (row["schedule"], row["run_id"], row["list_id"])
+        runs[f"{ids[0]} {ids[1]}"] = PlannedRun(*ids, part(Run, row["run"]), needs, study.folder, row["keeps_jobs"])
+    return run_rows, runs

@@ -28,8 +28,7 @@ class Schedule(SweepBase, RunBase):
     TAKEN: ClassVar[frozenset[str]] = RESERVED_BY_SCHEDULES
 
     keep_jobs: Literal["first", "all", "none"] = Field(
-        "first",
-        description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none",
+        "first", description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none"
     )
 
     @model_validator(mode="after")
@@ -72,10 +71,9 @@ class RunPlanner:
 
     def add(self, name: str, schedule: Schedule, labels: Mapping[str, Label], tree: dict[str, Any]) -> None:
         """Plan one combination of labels, with each seed. Raises ConfigError with the path below the run."""
+        context = {"folder": self._folder}
         try:
-            run = Run.model_validate(
-                {**tree, "seed": 0}, context={"folder": self._folder}, by_alias=True, by_name=False
-            )
+            run = Run.model_validate({**tree, "seed": 0}, context=context, by_alias=True, by_name=False)
         except ValidationError as error:
             raise explain_errors(error, tree, Run) from None
         if not run.trace.is_drawn and len(schedule.seeds) > 1:
@@ -90,7 +88,13 @@ class RunPlanner:
         if largest is not None and largest > most:
             problem = f"the largest job has {largest:,} nodes, and the largest partition {most:,}"
             raise ConfigError(problem, "use smaller jobs, or a larger partition", ("trace",), code="does-not-fit")
-        needs = self._needs(run, partitions)
+        measured = run.slowdown.measured
+        needs = {
+            (position, nodes): self._ratio_inputs(measured, application, nodes)
+            for position, application in enumerate(run.slowdown.kinds if measured else ())
+            for nodes in non_torus_sizes(partitions)
+            if measured
+        }
         row = {axis: labels.get(axis) for axis in self._axes}
         log = run.trace.digest(self._folder)
         if log:  # to report mistakes in it before anything runs
@@ -102,23 +106,11 @@ class RunPlanner:
             self.runs.setdefault(f"{name} {key}", PlannedRun(name, key, identity, seeded, needs, self._folder, keeps))
             self.rows.append(RunRow(name, row, seed, key))
 
-    def _needs(self, run: Run, partitions: Partitions | NodePool) -> dict[tuple[int, int], RatioInputs]:
-        measured = run.slowdown.measured
-        if measured is None:
-            return {}
-        return {
-            (number, nodes): self._ratio_inputs(measured, application, nodes)
-            for number, application in enumerate(run.slowdown.kinds)
-            for nodes in non_torus_sizes(partitions)
-        }
-
     def _ratio_inputs(self, measured: Measured, application: Application, nodes: int) -> RatioInputs:
         for experiment, metric in ((measured.experiment, measured.metric), (measured.beyond, "expected_load_ns")):
             if experiment is not None:
-                of, against = (
-                    self._side(measured, experiment, application, nodes, side)
-                    for side in (measured.of, measured.against)
-                )
+                sides = (measured.of, measured.against)
+                of, against = (self._side(measured, experiment, application, nodes, side) for side in sides)
                 if of and against:
                     return RatioInputs(metric, of, against)
         which = ", ".join(f"{axis} {label}" for axis, label in application.where.items())

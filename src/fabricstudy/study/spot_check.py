@@ -12,7 +12,7 @@ from math import ceil
 
 from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK
 from fabricstudy.engine.caminos import CaminosSettings, phit_bytes
-from fabricstudy.engine.point import PlannedPoint, Point, point_id
+from fabricstudy.engine.point import PlannedPoint, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 
@@ -88,10 +88,11 @@ def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]
     wanted = max(MIN_SAMPLE, ceil(SAMPLE_SHARE * len(twins)))
     cost = {name: engine_named(twin.point.engine.kind).predict_cpu_s(twin.point) for name, twin in twins.items()}
     by_cost = sorted(twins, key=lambda name: (cost[name], name))
-    possible = (name for name in by_cost if _is_supported(points[name].point))
-    lots = sorted(islice(possible, CHEAP * wanted), key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+
+    def is_supported(name: str) -> bool:
+        point = points[name].point
+        return engine_named(point.engine.kind).unsupported(point, point.machine.build()) is None
+
+    possible = islice(filter(is_supported, by_cost), CHEAP * wanted)
+    lots = sorted(possible, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
     return {name: twins[name] for name in lots[:wanted]}
-
-
-def _is_supported(point: Point) -> bool:
-    return engine_named(point.engine.kind).unsupported(point, point.machine.build()) is None

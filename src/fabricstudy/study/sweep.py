@@ -249,10 +249,7 @@ class SweepBase(Model):
     TAKEN: ClassVar[frozenset[str]]
     """Names of columns of tables, which are not allowed for axes."""
 
-    sweep: Annotated[
-        dict[AxisName, Annotated[Axis, OrList()]],
-        BeforeValidator(_axes_in_full),
-    ] = Field(
+    sweep: Annotated[dict[AxisName, Annotated[Axis, OrList()]], BeforeValidator(_axes_in_full)] = Field(
         default_factory=dict,
         description="the axes by name; each combination of their values is a point; `engine: [a, b]` is short for "
         "`engine: {of: engine, values: [a, b]}`",
@@ -327,12 +324,13 @@ class SweepBase(Model):
     @cached_property
     def changes(self) -> dict[str, list[list[tuple[DottedPath, Any]]]]:
         """The paths and values that each label of each axis sets."""
+
+        def parsed(name: str, axis: Axis, index: int, path: str) -> DottedPath:
+            return path_into(self.VARIES, path, ("sweep", name, *axis.path_location(index, path)))
+
         return {
             name: [
-                [
-                    (path_into(self.VARIES, path, ("sweep", name, *axis.path_location(index, path))), value)
-                    for path, value in change.items()
-                ]
+                [(parsed(name, axis, index, path), value) for path, value in change.items()]
                 for index, change in enumerate(axis.changes)
             ]
             for name, axis in self.sweep.items()

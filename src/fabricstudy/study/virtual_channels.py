@@ -28,7 +28,11 @@ class VirtualChannels:
         """Return the network of a point with its virtual channels, unless the study sets them or all routings agree."""
         if network.virtual_channels is not None or len(self._routings[machine]) < 2:
             return network
-        needed = self._needed_on(machine, engine)
+        if (machine, engine) not in self._needed:
+            built, adapter = self._machines[machine].build(), engine_named(engine)
+            of_routing = {each: adapter.virtual_channels(each, built) for each in self._routings[machine]}
+            self._needed[machine, engine] = of_routing  # None where they cannot be set
+        needed = self._needed[machine, engine]
         most = max((count for count in needed.values() if count is not None), default=None)
         if needed[routing] in (None, most):
             return network
@@ -39,11 +43,3 @@ class VirtualChannels:
     def of_point(self, point: Point) -> Point:
         network = self.network(machine_id(point.machine), point.routing, point.network, point.engine.kind)
         return point if network is point.network else point.model_copy(update={"network": network})
-
-    def _needed_on(self, machine: str, engine: str) -> dict[Routing, int | None]:
-        """Return the channels that each routing of the study needs on a machine; None where they cannot be set."""
-        if (machine, engine) not in self._needed:
-            built, adapter = self._machines[machine].build(), engine_named(engine)
-            routings = self._routings[machine]
-            self._needed[machine, engine] = {routing: adapter.virtual_channels(routing, built) for routing in routings}
-        return self._needed[machine, engine]

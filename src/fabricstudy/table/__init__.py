@@ -6,10 +6,3 @@ Out: a pandas frame for each table of `fabricstudy.core.columns` and each named 
 written as Parquet and CSV. Each row of the plan is a row of ``points``, with the status of the point. The study's axes
 are columns of each table, between ``experiment`` and ``seed``.
 """
-
-from fabricstudy.table.claims import judge
-from fabricstudy.table.collect import collect
-from fabricstudy.table.files import TableError, Tables, read_tables, write_tables
-from fabricstudy.table.select import Observations, observe
-
-__all__ = ["Observations", "TableError", "Tables", "collect", "judge", "observe", "read_tables", "write_tables"]

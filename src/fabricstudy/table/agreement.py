@@ -7,7 +7,7 @@ from itertools import combinations
 import pandas as pd
 
 from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK, names_of
-from fabricstudy.engine.point import canonical_json
+from fabricstudy.engine.point import Point, canonical_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.claims import Claim
@@ -33,7 +33,7 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     engines = sorted(busy[_NAME].unique())
     if len(engines) < 2:
         return jobs[:0].reindex(columns=list(dict.fromkeys([*jobs, *names_of("agreement")])))
-    twins = {point_id: _without_engine(plan, point_id) for point_id in of_point}
+    twins = {point_id: _without_engine(plan.points[point_id].point) for point_id in of_point}
     busy = busy.assign(**{_TWIN: busy["point_id"].map(twins)})
     return pd.concat([_pair(busy, *pair) for pair in combinations(engines, 2)], ignore_index=True)
 
@@ -87,8 +87,8 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     return pd.concat(judged, ignore_index=True) if judged else judge((), tables).assign(engine=[])
 
 
-def _without_engine(plan: Plan, point_id: str) -> str:
-    physics = plan.points[point_id].point.physics()
+def _without_engine(point: Point) -> str:
+    physics = point.physics()
     # Not all engines have this setting.
     network = {name: value for name, value in physics.get("network", {}).items() if name != "virtual_channels"}
     return canonical_json({**physics, "network": network, "engine": None})

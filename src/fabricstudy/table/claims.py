@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +13,8 @@ from scipy.stats import binom
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
-from fabricstudy.study.claims import (
-    AnyMeasure,
-    Claim,
-    Contrast,
-    Correlation,
-    Crossing,
-    Measure,
-    PairMeasure,
-    Part,
-    Quotient,
-    Rows,
-    Spread,
-    Trend,
-    Value,
-)
+from fabricstudy.study import claims as grammar
+from fabricstudy.study.claims import Correlation, Crossing, Measure, PairMeasure, Spread, Trend
 from fabricstudy.study.figures import Condition
 
 from .files import Tables
@@ -37,7 +24,7 @@ from .select import AGAINST, VALUE, analysis_rows, group_by, join, label_text, m
 _EMPTY: dict[type[Measure], str] = {
     Correlation: f"a rank correlation needs {MIN_ROWS} rows, and neither column may be constant"
 }
-SimpleMeasure = Value | Contrast | Trend | Crossing | Spread | Correlation
+SimpleMeasure = grammar.Value | grammar.Contrast | Trend | Crossing | Spread | Correlation
 
 _ROWS, _LAST = "(rows)", "(last)"
 _SLACK = 1e-9
@@ -69,13 +56,13 @@ class Measurement:
     """Last label, if some seeds do not reach a level."""
 
 
-def judge(claims: Iterable[Claim], tables: Tables) -> pd.DataFrame:
+def judge(claims: Iterable[grammar.Claim], tables: Tables) -> pd.DataFrame:
     """Judge the claims; return one row per part, and one row for a claim without parts."""
     rows = [row for claim in claims for row in _judge_claim(claim, tables)]
     return pd.DataFrame(rows, columns=names_of("claims"))
 
 
-def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
+def _judge_claim(claim: grammar.Claim, tables: Tables) -> list[dict[str, Any]]:
     head = {
         "claim": claim.id, "statement": claim.statement, "source": claim.source, "note": claim.note or None,
         "scope": claim.scope or None,
@@ -83,20 +70,14 @@ def _judge_claim(claim: Claim, tables: Tables) -> list[dict[str, Any]]:
     rows = [{**head, "part": number, **_judge_part(part, tables)} for number, part in enumerate(claim.parts)]
     if not rows:
         rows = [{**head, "part": 0, "points": 0, "seeds": 0, "verdict": NOT_RUN, "reason": claim.note}]
-    verdict = _claim_verdict({row["verdict"] for row in rows}, complete=not claim.scope)
+    verdicts = {row["verdict"] for row in rows}
+    verdict = next((worst for worst in (DIFFERS, UNDECIDED, REPRODUCED) if worst in verdicts), NOT_RUN)
+    if verdict == REPRODUCED and (claim.scope or NOT_RUN in verdicts):  # not all cases of the source are run
+        verdict = IN_PART
     return [{**row, "claim_verdict": verdict} for row in rows]
 
 
-def _claim_verdict(verdicts: Set[str], complete: bool) -> str:
-    """Return the verdict on a claim from those on its parts; `complete` if all cases of the source are run."""
-    if DIFFERS in verdicts or UNDECIDED in verdicts:
-        return DIFFERS if DIFFERS in verdicts else UNDECIDED
-    if REPRODUCED not in verdicts:
-        return NOT_RUN
-    return REPRODUCED if complete and NOT_RUN not in verdicts else IN_PART
-
-
-def _judge_part(part: Part, tables: Tables) -> dict[str, Any]:
+def _judge_part(part: grammar.Part, tables: Tables) -> dict[str, Any]:
     row: dict[str, Any] = {
         "part_statement": part.statement, "show": part.show, "source_low": part.source_range[0],
         "source_high": part.source_range[1], "accept_low": part.accepted[0], "accept_high": part.accepted[1],
@@ -135,7 +116,7 @@ def _compare_unreached(measured: Measurement, least: float | None, most: float |
     return REPRODUCED if least is None or least <= measured.low else UNDECIDED
 
 
-def measure(query: AnyMeasure, tables: Tables) -> Measurement:
+def measure(query: grammar.AnyMeasure, tables: Tables) -> Measurement:
     """Compute a measure. Raises NotMeasurable if a point has no number, or nothing is selected.
 
     The interval is the range over single seeds (for a spread over seeds, leaving out one at a time) of the group that
@@ -146,9 +127,9 @@ def measure(query: AnyMeasure, tables: Tables) -> Measurement:
     ----------
     .. [1] David and Nagaraja, Order Statistics, 3rd ed., Wiley 2003, section 7.1.
     """
-    if isinstance(query, Rows):
+    if isinstance(query, grammar.Rows):
         return _differing_rows(query, tables)
-    if isinstance(query, Quotient):
+    if isinstance(query, grammar.Quotient):
         return _measured([_Sample(query.of, tables), _Sample(query.against, tables)], np.divide)
     return _measured([_Sample(query, tables)], lambda number: number)
 
@@ -156,7 +137,7 @@ def measure(query: AnyMeasure, tables: Tables) -> Measurement:
 COMPUTED, TOO_FEW_SEEDS = "computed, not simulated", "too few seeds"
 
 
-def _differing_rows(query: Rows, tables: Tables) -> Measurement:
+def _differing_rows(query: grammar.Rows, tables: Tables) -> Measurement:
     """Count the rows that are only in the printed or only in the computed table."""
     if query.analysis not in tables.analyses:
         raise NotMeasurable("the table of the analysis is missing")
@@ -298,7 +279,7 @@ def _divided(pairs: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(**{VALUE: pairs[VALUE] / pairs[AGAINST]}).drop(columns=AGAINST)
 
 
-def _contrasts(query: Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _contrasts(query: grammar.Contrast, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ratios = _ratios(query, frame, keys)
     ratio = ratios[VALUE]
     forms = {"ratio": ratio, "change": ratio - 1, "reduction": 1 - ratio, "distance": (ratio - 1).abs()}
@@ -363,8 +344,8 @@ def _correlations(query: Correlation, frame: pd.DataFrame, keys: list[str]) -> p
 
 
 _VALUES: dict[type[Measure], Callable[..., pd.DataFrame]] = {
-    Value: lambda query, frame, keys: medians(frame, keys),
-    Contrast: _contrasts,
+    grammar.Value: lambda query, frame, keys: medians(frame, keys),
+    grammar.Contrast: _contrasts,
     Trend: _trends,
     Crossing: _crossings,
     Spread: _spreads,

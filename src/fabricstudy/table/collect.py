@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -12,14 +12,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from fabricstudy.core.columns import (
-    BASELINE_EXPERIMENT,
-    LINK_LOAD_TABLE,
-    MIN_DIFFERENCE,
-    SIZES_OF_MACHINE,
-    TABLES,
-    names_of,
-)
+from fabricstudy.core import columns
+from fabricstudy.core.columns import BASELINE_EXPERIMENT, LINK_LOAD_TABLE, SIZES_OF_MACHINE, TABLES, names_of
 from fabricstudy.core.parquet import read_parquet
 from fabricstudy.core.store import Record
 from fabricstudy.study.plan import Plan
@@ -70,8 +64,8 @@ def collect(
     frames = {
         "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, of_points),
-        "latency": _rows_of(plan, keys, "latency", of_points.latency_of, of_points.latency),
-        "links": _links(plan, keys, of_points),
+        "latency": _rows_of(plan, keys, "latency", of_points),
+        "links": _links(_rows_of(plan, keys, "links", of_points)),
         "machines": _machines(plan, keys, structures),
     }
     frames[LINK_LOAD_TABLE] = link_load_rows(plan, keys, links)
@@ -127,13 +121,16 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
     rows: list[int] = []
     of_plan = ColumnBuilder(_OF_PLAN)
     for index, row in enumerate(plan.rows):
-        for record_row in records.jobs_of(row.point_id):
+        for record_row in records.rows_of(records.jobs, row.point_id):
             planned_rows.append(index)
             rows.append(record_row)
             job = records.jobs["job"][record_row]
             baseline_id = row.baseline_ids[job] if job < len(row.baseline_ids) else None
+            # In a baseline run earlier jobs are idle and later ones are omitted, so its number is the same.
+            baseline = (r for r in records.rows_of(records.jobs, baseline_id) if records.jobs["job"][r] == job)
+            baseline_ns = next((records.jobs["runtime_ns"][r] for r in baseline), None)
             background = plan.points[row.point_id].point.jobs[job].background
-            facts = (background, row.job_names[job], _baseline_ns(baseline_id, job, records), baseline_id)
+            facts = (background, row.job_names[job], baseline_ns, baseline_id)
             of_plan.add(dict(zip(_OF_PLAN, facts, strict=True)))
     frames = [records.jobs.frame(rows), of_plan.frame(range(len(rows)))]
     jobs = _joined("jobs", keys, planned_rows, pd.concat(frames, axis=1))
@@ -152,31 +149,23 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
     )
 
 
-def _baseline_ns(baseline_id: str | None, job: int, records: PointRecords) -> float | None:
-    # In a baseline run earlier jobs are idle and later ones are omitted, so its number is the same.
-    jobs = records.jobs
-    return next((jobs["runtime_ns"][row] for row in records.jobs_of(baseline_id) if jobs["job"][row] == job), None)
-
-
 def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
     return of.astype(float) / against.astype(float).where(against > 0, np.nan)
 
 
-def _rows_of(
-    plan: Plan, keys: pd.DataFrame, table: str, rows_of: Callable[[str], range], facts: ColumnBuilder
-) -> pd.DataFrame:
+def _rows_of(plan: Plan, keys: pd.DataFrame, table: str, records: PointRecords) -> pd.DataFrame:
     """Return the rows of the points of a plan in a table with any number of rows per point."""
+    facts: ColumnBuilder = getattr(records, table)
     planned_rows: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
-        of_point = rows_of(row.point_id)
+        of_point = records.rows_of(facts, row.point_id)
         planned_rows += [index] * len(of_point)
         rows += of_point
     return _joined(table, keys, planned_rows, facts.frame(rows))
 
 
-def _links(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame:
-    links = _rows_of(plan, keys, "links", records.links_of, records.links)
+def _links(links: pd.DataFrame) -> pd.DataFrame:
     return links.assign(
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
         imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),
@@ -206,7 +195,7 @@ def _interference(jobs: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     slowdown = rows["slowdown"].astype(float)
     of_point: Any = slowdown.groupby([rows[key] for key in keys], dropna=False)
     low, high, median = (of_point.transform(name) for name in ("min", "max", "median"))
-    below = (median + (high - low) < 1 - MIN_DIFFERENCE).astype("boolean").where(median.notna())
+    below = (median + (high - low) < 1 - columns.MIN_DIFFERENCE).astype("boolean").where(median.notna())
     # Jobs with the same baseline run are the same job on the same nodes, with different neighbours.
     times = rows.groupby(["experiment", BASELINE_ID])["runtime_ns"]
     variation = (times.transform("max") - times.transform("min")) / times.transform("median")

@@ -64,18 +64,13 @@ class PointRecords:
     """
 
     def __init__(
-        self,
-        records: Iterable[Record],
-        point_ids: Iterable[str],
-        points: _Names,
-        jobs: _Names,
-        links: _Names,
+        self, records: Iterable[Record], point_ids: Iterable[str], points: _Names, jobs: _Names, links: _Names,
         latency: _Names = (),
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
         self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)
         self._row = dict.fromkeys(point_ids, 0)
-        self._job_start, self._link_start, self._latency_start = (array("q", [0]) for _ in range(3))
+        self._starts = {table: array("q", [0]) for table in (self.jobs, self.links, self.latency)}
         self._add({"status": "missing", "reason": "no record"})
         for record in records:
             row = self._row.get(record["point_id"])
@@ -93,28 +88,17 @@ class PointRecords:
                 self.links.add(links)
             if "latency" in record:
                 self.latency.add(record["latency"])
-        self._job_start.append(self.jobs.rows)
-        self._link_start.append(self.links.rows)
-        self._latency_start.append(self.latency.rows)
+        for table, starts in self._starts.items():
+            starts.append(table.rows)
 
     def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
         """Return a row for each of these points; those without a record have the status ``missing``."""
         return self.points.frame([self._row[point_id] for point_id in point_ids])
 
-    def jobs_of(self, point_id: str | None) -> range:
-        """Return the rows of a point's jobs in `jobs`; none unless it is done."""
-        row = self._row.get(point_id or "", 0)
-        return range(self._job_start[row], self._job_start[row + 1])
-
-    def links_of(self, point_id: str) -> range:
-        """Return the rows of a point's link classes in `links`; none unless it is done."""
-        row = self._row[point_id]
-        return range(self._link_start[row], self._link_start[row + 1])
-
-    def latency_of(self, point_id: str) -> range:
-        """Return the row of a point with offered traffic in `latency`, as a range; empty unless it is done."""
-        row = self._row[point_id]
-        return range(self._latency_start[row], self._latency_start[row + 1])
+    def rows_of(self, table: ColumnBuilder, point_id: str | None) -> range:
+        """Return the rows of a point in `jobs`, `links` or `latency`; none unless it is done."""
+        row, starts = self._row.get(point_id or "", 0), self._starts[table]
+        return range(starts[row], starts[row + 1])
 
 
 def _shares(record: Record, job: int) -> dict[str, float]:

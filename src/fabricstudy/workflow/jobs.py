@@ -46,7 +46,7 @@ class SimulateJob(BaseModel):
     time_min: int
 
     def memory_MB(self, attempt: int) -> int:
-        """Return the memory to request: that of a simulation, and ours, which grows with each attempt."""
+        """Return the memory to request: that of a simulation, and that of Python, which grows with each attempt."""
         return self.simulation_MB + attempt * OWN_MEMORY_MB
 
 

@@ -1,4 +1,4 @@
-"""Distributions of the block sizes of collective operations, as in MPI_Allgatherv, Scatterv, Gatherv and Alltoallv."""
+"""Block sizes of collective operations and their distributions, as in MPI_Allgatherv, Scatterv, Gatherv, Alltoallv."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.input_files import (
-    MAX_TRAFFIC_BYTES,
-    InputFileError,
-    folder_to_read,
-    numbered_lines,
-    position_text,
-    read,
-    whole,
-)
+from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import Family, Kind, register
 from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+
+from .pattern.base import MessagePattern
 
 MAX_SIZES = 65_536
 """Maximum numbers of a file of sizes, which are part of the point."""
@@ -103,7 +98,7 @@ class _Shuffled(BlockSizes):
 
 @register
 class UniformSizes(_Shuffled, _Spread):
-    """Sizes at equal distances from 1 - `spread` to 1 + `spread` of the mean, in random order."""
+    """Equally spaced sizes from 1 - `spread` to 1 + `spread` of the mean, in random order."""
 
     kind: Literal["uniform"] = "uniform"
 
@@ -138,10 +133,10 @@ class SizesFile(BlockSizes):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, value: Any, info: ValidationInfo) -> Any:
-        folder = folder_to_read(value, info, derived=("listed", "columns"))
+        folder = input_files.folder_to_read(value, info, derived=("listed", "columns"))
         if folder is None:
             return value
-        listed, columns = read(folder / value["file"], _listed, "invalid-data-file")[0]
+        listed, columns = input_files.read(folder / value["file"], _listed, "invalid-data-file")[0]
         return {**value, "listed": listed, "columns": columns}
 
     def check_ranks(self, ranks: int, pairs: bool) -> None:
@@ -164,7 +159,8 @@ class SizesFile(BlockSizes):
 
 def _listed(path: Path, data: bytes) -> tuple[tuple[int, ...], int]:
     """Return the numbers of a file, line after line, and the numbers per line: 1, or as many as there are lines."""
-    lines = [(place, line.replace(",", " ").split()) for place, line in numbered_lines(data) if line.strip()]
+    written = input_files.numbered_lines(data)
+    lines = [(place, line.replace(",", " ").split()) for place, line in written if line.strip()]
     columns = len(lines[0][1]) if lines else 0
     for place, words in lines:
         if len(words) != columns or columns not in (1, len(lines)):
@@ -179,3 +175,38 @@ def _listed(path: Path, data: bytes) -> tuple[tuple[int, ...], int]:
     if not any(sent):
         raise InputFileError("all sizes are 0", "list at least one positive size")
     return listed, columns
+
+
+class BlockPattern(MessagePattern):
+    """Base of patterns whose blocks have `message` bytes each, or sizes of this mean; empty ones are not sent."""
+
+    sizes_of_pairs: ClassVar[bool] = False
+    """There is a block for each pair of ranks, not for each rank."""
+
+    sizes: BlockSizes | None = Field(
+        None, description="distribution of the block sizes, whose mean is `message`; default: all equal"
+    )
+
+    def check_ranks(self, ranks: int) -> None:
+        super().check_ranks(ranks)
+        if self.sizes is None:
+            return
+        total = int(self.message_bytes) * ranks * (ranks - 1 if self.sizes_of_pairs else 1)
+        if total > MAX_TRAFFIC_BYTES:
+            remedy = f"use a smaller message: {MAX_TRAFFIC_BYTES:.3g} bytes at most in total"
+            raise ConfigError(f"the blocks have {total:.3g} bytes", remedy, ("message",), None, "out-of-range")
+        try:
+            self.sizes.check_ranks(ranks, self.sizes_of_pairs)
+        except ConfigError as error:
+            raise error.below("sizes") from None
+
+    def rank_blocks(self, ranks: int) -> Ints:
+        """Return the bytes of each rank's block, int64 [ranks]."""
+        if self.sizes is None:
+            return np.full(ranks, self.message_bytes, dtype=np.int64)
+        return rank_blocks(self.sizes, ranks, int(self.message_bytes))
+
+    def pair_blocks(self, ranks: int) -> Ints:
+        """Return the bytes of the block from each rank to each other rank, int64 [ranks, ranks]."""
+        assert self.sizes is not None
+        return pair_blocks(self.sizes, ranks, int(self.message_bytes))

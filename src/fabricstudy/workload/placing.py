@@ -11,16 +11,13 @@ from fabricstudy.core.arrays import Bools, Int32s, Integers
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.pattern.base import MessagePattern, Pattern
-from fabricstudy.workload.pattern.send_order import in_send_order
+from fabricstudy.workload.pattern.base import MessagePattern, Pattern, in_send_order
 
-from .allocation.request import NO_JOB, Grant, Request
-from .compute import computing
-from .job import HasJobs, Job
-from .mapping.slots import Slots
-from .mapping.tasks import Tasks
+from .allocation.base import NO_JOB, Grant, Request
+from .job import HasJobs, Job, computing
+from .mapping.tasks import Slots, Tasks
 from .messages import Messages, PlacedJob, WorkloadError
-from .pattern.job_placement import JobPlacement
+from .pattern.base import JobPlacement
 from .streams import Purpose, stream
 
 # About 8 GB while they are sorted; a study that asks for more is refused before the process runs out of memory.
@@ -60,7 +57,10 @@ def placements(
         if wanted is None or index in wanted:
             job = point.jobs[index]
             with _naming(index):
-                slots = Slots(machine, grant.nodes.astype(np.int32), _ranks_per_node(job, machine))
+                on_node, places = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
+                if on_node > places:
+                    raise WorkloadError(f"{on_node} ranks per node, but places for {places}; lower ranks_per_node")
+                slots = Slots(machine, grant.nodes.astype(np.int32), on_node)
                 _check_pattern(job.pattern, slots.ranks)
                 core, start = job.mapping.map_ranks_with_start(
                     slots, _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
@@ -123,13 +123,6 @@ def _grants(point: HasJobs, machine: Machine, jobs: Sequence[Job]) -> Iterator[t
             grant = job.allocation.allocate(Request(machine, holder, wanted, rng, common_rng))
         holder[grant.all_reserved] = index
         yield index, grant
-
-
-def _ranks_per_node(job: Job, machine: Machine) -> int:
-    ranks, places = job.ranks_on_node(machine.cores_per_node), machine.cores_per_node * job.ranks_per_core
-    if ranks > places:
-        raise WorkloadError(f"{ranks} ranks per node, but places for {places}; lower ranks_per_node")
-    return ranks
 
 
 def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:

@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from fabricstudy.core.kinds import register
-from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.allocation.request import Grant, Request
+from fabricstudy.workload.allocation.base import Allocation, Grant, Request
 
 
 @register

@@ -13,7 +13,7 @@ import pytest
 
 from fabricstudy.artifact.checksums import check
 from fabricstudy.artifact.completed_study import ArtifactError
-from fabricstudy.artifact.effort import JOB_START_S, effort
+from fabricstudy.artifact.documents import JOB_START_S, effort
 from fabricstudy.artifact.pack import pack
 from fabricstudy.core.checkout import Checkout, checkout
 

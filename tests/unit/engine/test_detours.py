@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.engine import engine_named
 from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.sst.wiring import wire
 
 from ...machines import DRAGONFLY, point_on

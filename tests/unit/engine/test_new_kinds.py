@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.kinds import Kind, register
-from fabricstudy.engine import Limits, engine_named, engines, make_batches
 from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.batch import make_batches
 from fabricstudy.engine.definitions import AnalysedMachine
 from fabricstudy.engine.point import PlannedPoint, Point
+from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.engine.settings import Limits
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig
@@ -24,8 +26,7 @@ from fabricstudy.machine.hypercube import HypercubeConfig
 from fabricstudy.machine.torus import TorusConfig
 from fabricstudy.routing.base import Routes, Routing
 from fabricstudy.routing.minimal import MinimalRoutes
-from fabricstudy.workload.pattern.base import MessagePattern, Pattern
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import MessagePattern, Pattern, Sends
 
 from ...machines import DRAGONFLY, FourRouters, point_on
 

@@ -15,12 +15,11 @@ import pytest
 from fabricstudy import cli
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.store import point_store
-from fabricstudy.engine.batch import make_batches, run_batch
+from fabricstudy.engine.batch import at_most, make_batches, run_batch, usable_cores
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.contract import EngineFailure, ParallelEngine
 from fabricstudy.engine.definitions import built
-from fabricstudy.engine.parallel import ParallelEngine, at_most, usable_cores
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
 from fabricstudy.engine.settings import Limits

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import fabricstudy.engine.process as running
-from fabricstudy.engine import lifetime
 from fabricstudy.engine.process import run_process
 
 GB = 10**9
@@ -69,7 +68,7 @@ class TestWithoutTheCallsOfLinux:
             monkeypatch.setattr(os, "pidfd_open", missing)
         else:
             monkeypatch.delattr(os, "pidfd_open")
-            monkeypatch.setattr(lifetime, "_prctl", None)
+            monkeypatch.setattr(running, "_prctl", None)
 
     pytestmark = pytest.mark.parametrize("older", ["EL8", "macOS"], indirect=True)
 

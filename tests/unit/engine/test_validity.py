@@ -303,7 +303,7 @@ def _interpreters(version: str) -> list[str]:
 
 
 def tokens(text: str) -> list[str]:
-    """Give the tokens of a module that decide what it does, as Python's own tokenizer finds them."""
+    """Return the tokens of a module that decide what it does, as Python's own tokenizer finds them."""
     found: list[str] = []
     statement: list[str] = []
     is_text = True
@@ -394,7 +394,7 @@ def machine_of(planned: PlannedPoint) -> AnalysedMachine:
 
 def done_by(planned: PlannedPoint, stores: Store) -> Record:
     engine = engine_named("caminos")
-    return simulate(planned, engine, "a version", None, stores, machine_of, Limits())
+    return simulate(planned, engine, Probe(engine.name, True, "a version"), stores, machine_of, Limits())
 
 
 def edit(planned: PlannedPoint, stores: Store, **facts: Any) -> None:
@@ -545,11 +545,11 @@ def test_without_the_program_a_record_is_believed_and_checked_but_not_made(
     record = stores.record(planned.point_id)
     assert validity(record, planned.point) is Validity.VALID
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}")
-    engine = engine_named("caminos")
-    kept = simulate(planned, engine, None, "it is not here", stores, machine_of, Limits())
+    engine, missing = engine_named("caminos"), Probe("caminos", False, reason="it is not here")
+    kept = simulate(planned, engine, missing, stores, machine_of, Limits())
     assert kept["status"] == "done" and kept["fingerprint"].endswith("-theirs")
     edit(*stored, fingerprint=f"{'0' * 12}-{with_mark(planned, 2, 'theirs')[13:]}", input="other")
-    skipped = simulate(planned, engine, None, "it is not here", stores, machine_of, Limits())
+    skipped = simulate(planned, engine, missing, stores, machine_of, Limits())
     assert (skipped["status"], skipped["reason"]) == ("skipped", "it is not here")
 
 

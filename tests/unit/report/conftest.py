@@ -109,7 +109,7 @@ def made() -> dict[tuple[str, int], Case]:
 
 @pytest.fixture
 def make(tmp_path: Path, made: dict[tuple[str, int], Case]) -> Callable[..., Case]:
-    """Give a function that makes a case; `lost` points have failed, and keys of the study may be replaced."""
+    """Return a function that makes a case; `lost` points have failed, and keys of the study may be replaced."""
 
     def make(lost: int = 0, **changes: Any) -> Case:
         file = tmp_path / "a study's $(touch file).yaml"

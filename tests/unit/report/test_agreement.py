@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.report.agreement import differences, ratios, slowdown_ratios, slowdowns, verdict_rows
+from fabricstudy.report.summaries import differences, ratios, slowdown_ratios, slowdowns, verdict_rows
 from fabricstudy.table.collect import collect
 
 from ..table.test_collect import ENGINES, STUDY, on_two_engines, planned, records, structures

@@ -283,7 +283,7 @@ def test_logarithmic_scales_have_labels_that_do_not_overlap(low: float, high: fl
 
 
 def with_hops(case: Case, hop_bytes: Mapping[str, Sequence[float]]) -> Case:
-    """Give jobs of each message other hops, one number for each of the first labels in the plan's order."""
+    """Return other hops for the jobs of each message, one number for each of the first labels in the plan's order."""
     jobs = case.tables.jobs.copy()
     for message, numbers in hop_bytes.items():
         own = jobs.index[jobs["message"] == message]

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fabricstudy.report.agreement import verdict_rows as grid
 from fabricstudy.report.findings import design_axes, effects, leading, metric_of, sentences, size_axes
+from fabricstudy.report.summaries import verdict_rows as grid
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import validate_study
 from fabricstudy.table.files import Tables

@@ -10,8 +10,7 @@ import pytest
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.report.layouts import Layout, lay_out
-from fabricstudy.report.layouts.base import WITHIN
+from fabricstudy.report.layouts import WITHIN, Layout, lay_out
 from fabricstudy.report.machine_picture import cables_of_lines, load_of_lines
 from fabricstudy.study.file import validate_machine
 

@@ -20,7 +20,7 @@ from fabricstudy.report import study_setup
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import RenderedFigure
 from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
-from fabricstudy.report.times import below_bounds, bounds
+from fabricstudy.report.summaries import below_bounds, bounds
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.files import write_tables

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.engine.caminos import phit_bytes
-from fabricstudy.report.spot_check import judged_unchecked, resolution_check_summary, spot_check_summary
+from fabricstudy.report.summaries import judged_unchecked, resolution_check_summary, spot_check_summary
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import Tables
 

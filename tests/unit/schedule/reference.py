@@ -63,7 +63,7 @@ Factor = Callable[[int, int], float]
 
 
 def cubed(number: float) -> float:
-    """Give the third power, rounded as often as a product is; scores so are equal or not as elsewhere."""
+    """Return the third power, rounded as often as a product is; scores so are equal or not as elsewhere."""
     return number * number * number
 
 
@@ -109,11 +109,11 @@ class Reference:
         return self.starts
 
     def request(self, job: int, partition: int) -> float:
-        """Give the time that a job asks for on a partition."""
+        """Return the time that a job asks for on a partition."""
         return self.jobs[job].request * (1.0 if self._fixed else self._factor(job, partition))
 
     def of_class(self, job: int) -> list[int]:
-        """Give the partitions of the least size that holds a job."""
+        """Return the partitions of the least size that holds a job."""
         nodes = self.jobs[job].nodes
         least = min(one.nodes for one in self.partitions if one.nodes >= nodes)
         return [number for number, one in enumerate(self.partitions) if one.nodes == least]
@@ -126,7 +126,7 @@ class Reference:
         return self._conflicts[partition]
 
     def free(self, of: Iterable[int] | None = None) -> list[int]:
-        """Give the partitions, or those of some, of which nobody holds anything."""
+        """Return the partitions, or those of some, of which nobody holds anything."""
         taken = frozenset().union(*(held.units for held in self._running.values()))
         among = range(len(self.partitions)) if of is None else of
         return [number for number in among if taken.isdisjoint(self.partitions[number].units)]
@@ -137,7 +137,7 @@ class Reference:
         return sum(not own.isdisjoint(self.partitions[other].units) for other in free)
 
     def in_order(self, now: float) -> list[int]:
-        """Give the waiting jobs in the order of the queue."""
+        """Return the waiting jobs in the order of the queue."""
         score: dict[str, Callable[[Job], float]] = {
             "fcfs": lambda job: 0.0,
             "wfp": lambda job: -cubed((now - job.submit) / job.request) * job.nodes,
@@ -160,12 +160,12 @@ class Reference:
         return Held(self.partitions[partition].units, partition, start, start + self.request(job, partition), end)
 
     def free_at(self, partition: int, now: float) -> float:
-        """Give when a partition becomes free, by the requests of those that run."""
+        """Return when a partition becomes free, by the requests of those that run."""
         own = self.partitions[partition].units
         return max([now, *(one.expected for one in self._running.values() if not own.isdisjoint(one.units))])
 
     def soonest(self, among: Iterable[int], now: float) -> tuple[float, int]:
-        """Give the partition that is free soonest, and when."""
+        """Return the partition that is free soonest, and when."""
         time, _, partition = min((self.free_at(one, now), self.conflicts(one), one) for one in among)
         return time, partition
 

@@ -9,7 +9,7 @@ import pytest
 
 from fabricstudy.machine.base import published_machine
 from fabricstudy.schedule.jobs import Jobs
-from fabricstudy.schedule.partition_list import PartitionList
+from fabricstudy.schedule.partition_list.base import PartitionList
 from fabricstudy.schedule.partitions import Partitions
 from fabricstudy.schedule.slowdown import Ratio, Slowdown, SlowdownFactors, non_torus_sizes, slowdown_factors
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fabricstudy.core.errors import StudyError
 from fabricstudy.schedule import Jobs, Trace
 from fabricstudy.schedule.trace import swf
-from fabricstudy.schedule.trace.swf_text import swf_text
+from fabricstudy.schedule.trace.swf import swf_text
 
 NODES = 100
 

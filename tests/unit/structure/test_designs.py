@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.analysis.families import (
+from fabricstudy.analysis.design import (
     DragonflyFamily,
     ExpressMeshFamily,
     FatTreeFamily,

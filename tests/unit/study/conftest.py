@@ -35,7 +35,7 @@ JARGON = ("pydantic", "Input should", "String should", "validation", "dragonfly.
 
 
 def the_error(path: Path) -> StudyError:
-    """Give the error that a file makes."""
+    """Return the error that a file makes."""
     with pytest.raises(StudyError) as caught:
         plan(load_study(path))
     return caught.value
@@ -52,7 +52,7 @@ def told(error: StudyError) -> list[tuple[str, str | None]]:
 
 
 def changed(changes: Changes) -> dict[str, Any]:
-    """Give the valid study with the values at dotted paths replaced; `...` removes the key."""
+    """Return the valid study with the values at dotted paths replaced; `...` removes the key."""
     data = copy.deepcopy(VALID)
     for path, value in changes.items():
         *above, last = path.split("/")
@@ -70,19 +70,19 @@ def changed(changes: Changes) -> dict[str, Any]:
 
 @pytest.fixture
 def study_of() -> Callable[..., Study]:
-    """Give a function that reads the valid study with changes."""
+    """Return a function that reads the valid study with changes."""
     return lambda **changes: validate_study(changed({key.replace("__", "/"): value for key, value in changes.items()}))
 
 
 @pytest.fixture
 def study_data() -> Callable[[Changes], dict[str, Any]]:
-    """Give a function that changes the valid study."""
+    """Return a function that changes the valid study."""
     return changed
 
 
 @pytest.fixture
 def write_study(tmp_path: Path) -> Callable[[Changes], Path]:
-    """Give a function that writes the valid study with changes into a file."""
+    """Return a function that writes the valid study with changes into a file."""
 
     def write(changes: Changes) -> Path:
         path = tmp_path / "a study.yaml"

@@ -68,6 +68,8 @@ ISO = {"kind": "isoperimetry"}
         ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mira"}, "allowed": [[1, 1, 1, 1, 2]]}}},
          "analyses.p.allowed.0", "does-not-fit"),
         ({"analyses": {"p": ISO}}, "analyses.p.shapes", "conflicting-keys"),
+        ({"analyses": {"p": ISO | {"family": {"dimensions": [2], "lengths": [4, 3]}}}}, "analyses.p.family.lengths",
+         "out-of-range"),
         ({"analyses": {"p": ISO | {"shapes": [[6, 5]], "exact": True}}}, "analyses.p.shapes.0", "out-of-range"),
         ({"analyses": {"p": ISO | {"shapes": [[5, 5]], "weights": [1]}}}, "analyses.p.shapes.0", "out-of-range"),
         ({"analyses": {"p": {"kind": "design", "families": {"F": "fat-tree"}, "ports": [9, 5]}}}, "analyses.p.ports",

@@ -20,7 +20,7 @@ FIGURE = {"id": "a", "kind": "line", "title": "a", "x": "alpha", "y": "runtime_n
 
 
 def explicit(*nodes: int) -> dict[str, Any]:
-    """Give a job on these nodes."""
+    """Return a job on these nodes."""
     return {"pattern": RING, "allocation": {"kind": "explicit", "nodes": list(nodes)}}
 
 

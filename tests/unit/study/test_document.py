@@ -36,7 +36,7 @@ def test_both_files_are_in_step_with_the_models(tmp_path: Path) -> None:
 
 
 def all_models(model: type[Model], seen: set[type[Model]]) -> Iterator[type[Model]]:
-    """Give a model and all below it."""
+    """Return a model and all below it."""
     if model not in seen:
         seen.add(model)
         yield model
@@ -76,5 +76,5 @@ def test_schema_refuses(change: dict[str, Any]) -> None:
 
 
 def as_json(data: Any) -> Any:
-    """Give what an editor sees: all keys are text."""
+    """Return what an editor sees: all keys are text."""
     return json.loads(json.dumps(data))

@@ -23,7 +23,7 @@ def planned(**changes: Any) -> Plan:
 
 
 def refused(data: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """Give code and path of all mistakes of a study."""
+    """Return code and path of all mistakes of a study."""
     with pytest.raises(StudyError) as caught:
         plan(validate_study(data))
     return [(one.code, one.path) for one in caught.value.each()]

@@ -61,7 +61,7 @@ def study_data(axes: dict[str, tuple[str, int]], other: bool = False, **more: An
 
 
 def ids(data: dict[str, Any]) -> list[str]:
-    """Give the ids of all rows."""
+    """Return the ids of all rows."""
     return [row.point_id for row in plan(validate_study(data)).rows]
 
 

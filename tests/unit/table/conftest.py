@@ -55,11 +55,11 @@ def _links(frame: pd.DataFrame, axes: list[str], links: Sequence[Row]) -> pd.Dat
 
 @cache
 def _empty(table: str, *axes: str) -> pd.DataFrame:
-    """Give a table without rows; a check of it takes as long as one of many rows."""
+    """Return a table without rows; a check of it takes as long as one of many rows."""
     return validated_table(table, pd.DataFrame(columns=[*names_of(table), *axes]), axes)
 
 
 @pytest.fixture
 def build() -> Callable[..., Tables]:
-    """Give the builder of tables."""
+    """Return the builder of tables."""
     return make_tables

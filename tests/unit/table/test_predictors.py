@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from scipy.stats import kendalltau, spearmanr
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.report.times import predictor_summary as grid
+from fabricstudy.report.summaries import predictor_summary as grid
 from fabricstudy.study.claims import AnyMeasure
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import Plan, plan

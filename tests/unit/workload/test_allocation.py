@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.allocation.request import NO_JOB, Request
+from fabricstudy.workload.allocation.base import NO_JOB, Request
 from fabricstudy.workload.allocation.spread import SpreadAllocation
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.workload.mapping.graph_bisection import WeightedGraph, _correct, bisect_graph
+from fabricstudy.workload.mapping.recursive_bisection import WeightedGraph, _correct, bisect_graph
 from fabricstudy.workload.mapping.tasks import TaskGraph
 
 

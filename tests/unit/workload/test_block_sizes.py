@@ -17,8 +17,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.workload.block_sizes import BlockSizes, pair_blocks, rank_blocks
 from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import Pattern, Sends
 
 from .test_collectives import knows, total_bytes
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import Pattern, Sends
 
 RANKS = [2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 31, 32]
 

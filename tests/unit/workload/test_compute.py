@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from fabricstudy.engine.point import point_id
 from fabricstudy.study.mix import Mix
-from fabricstudy.workload.compute import Compute, computing
-from fabricstudy.workload.job import Job
+from fabricstudy.workload.job import Compute, Job, computing
 from fabricstudy.workload.messages import Computing, PlacedJob, WorkloadError, repeat_background
 
 from ...machines import baseline_point, job_of, line

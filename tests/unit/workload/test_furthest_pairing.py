@@ -16,8 +16,8 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.pattern.base import JobPlacement
 from fabricstudy.workload.pattern.furthest_pairing import FurthestPairing, antipodes, furthest_pairs
-from fabricstudy.workload.pattern.job_placement import JobPlacement
 
 CONFIG = FurthestPairing.model_validate({"message": "1 kB"})
 

@@ -16,11 +16,10 @@ from scipy.sparse import coo_array
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
-from fabricstudy.workload.graph_file import group_tasks, read_graph
 from fabricstudy.workload.mapping import Mapping
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.task_graph import rank_messages
+from fabricstudy.workload.pattern.task_graph import group_tasks, rank_messages, read_graph
 
 
 def written(folder: Path, name: str, text: str) -> Path:

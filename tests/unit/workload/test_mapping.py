@@ -15,8 +15,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.workload.mapping.file import MappingFile, read_cores
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
-from fabricstudy.workload.mapping.slots import Slots
-from fabricstudy.workload.mapping.tasks import Tasks
+from fabricstudy.workload.mapping.tasks import Slots, Tasks
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, hop_bytes
 
 STENCIL = {"kind": "stencil", "message": "100 kB"}

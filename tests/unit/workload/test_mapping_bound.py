@@ -15,8 +15,7 @@ from fabricstudy.structure.bound import load_time_ns
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import bound
 from fabricstudy.workload.mapping.bound import mapping_bound, partners_bound
-from fabricstudy.workload.mapping.slots import Slots
-from fabricstudy.workload.mapping.tasks import Tasks
+from fabricstudy.workload.mapping.tasks import Slots, Tasks
 
 from .test_task_mapping import MACHINES, TORUS, bytes_times_hops, mapped, random_tasks, slots_on, stencil, tasks_with
 

@@ -19,9 +19,8 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.load import link_support
 from fabricstudy.structure.sharing import Sharing, link_sharing
-from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.allocation.base import NO_JOB, Allocation, Grant, Request
 from fabricstudy.workload.allocation.boxes import box_surface, convex_boxes, exact_boxes
-from fabricstudy.workload.allocation.request import NO_JOB, Grant, Request
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 
@@ -53,7 +52,7 @@ def machine_of(name: str) -> Machine:
 
 
 def allocate(machine: Machine, holder: np.ndarray, job: int, wanted: int, policy: dict[str, Any]) -> Grant:
-    """Give a job its nodes and note what it holds."""
+    """Allocate nodes to a job and record them."""
     config, rng = ALLOCATION.model_validate(policy), np.random.default_rng(0)
     grant = config.allocate(Request(machine, holder, wanted, rng, rng))
     assert len(grant.nodes) == wanted == len(set(grant.nodes.tolist()))

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.point import Point
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError
-from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.send_order import in_send_order
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import Pattern, Sends, in_send_order
 
 ELSEWHERE = {
     "hop-pairs",

@@ -9,9 +9,7 @@ import pytest
 
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.hops import hop_distances
-from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.job_placement import JobPlacement
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import JobPlacement, Pattern, Sends
 
 RING = {"kind": "torus", "shape": [4]}
 CUBE = {"kind": "torus", "shape": [8, 8, 8], "cores_per_node": 4}

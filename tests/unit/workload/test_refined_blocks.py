@@ -14,9 +14,8 @@ from pydantic import ValidationError
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.mapping.curve import morton
-from fabricstudy.workload.octree import Contacts, Octree
-from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.sends import Sends
+from fabricstudy.workload.pattern.base import Pattern, Sends
+from fabricstudy.workload.pattern.refined_blocks import Contacts, Octree
 
 from ...machines import place_jobs, point_on
 

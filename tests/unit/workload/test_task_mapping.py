@@ -23,11 +23,13 @@ from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, TaskGraph, Tasks
 from fabricstudy.workload.mapping.annealing import temperatures
 from fabricstudy.workload.mapping.curve import hilbert, morton
-from fabricstudy.workload.mapping.kernel_inputs import mapping_state, route_table, slot_topology
 from fabricstudy.workload.mapping.kernels import (
     anneal_link_load,
     mapping_link_loads,
+    mapping_state,
     nearest_routers_with_slots,
+    route_table,
+    slot_topology,
     swap_cost,
 )
 from fabricstudy.workload.mapping.kernels import mapping_hop_bytes as sum_of

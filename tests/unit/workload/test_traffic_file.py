@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
+from fabricstudy.core import input_files
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.job_traffic import traffic_by_job
-from fabricstudy.workload import matrix_file, message_file
-from fabricstudy.workload.matrix_file import read_matrix_market
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_parquet
-from fabricstudy.workload.pattern.base import Pattern
-from fabricstudy.workload.pattern.send_order import in_send_order
+from fabricstudy.workload.pattern import messages
+from fabricstudy.workload.pattern.base import Pattern, in_send_order
+from fabricstudy.workload.pattern.matrix import read_matrix_market
 
 from ...machines import DRAGONFLY, point_on
 
@@ -238,8 +238,8 @@ def test_an_archive_shorter_than_it_declares_takes_no_memory(tmp_path: Path, dec
 
 
 def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_file, "MAX_INPUT_BYTES", 1000)
-    monkeypatch.setattr(message_file, "MAX_ROWS", 10)
+    monkeypatch.setattr(input_files, "MAX_INPUT_BYTES", 1000)
+    monkeypatch.setattr(messages, "MAX_ROWS", 10)
     np.savez_compressed(tmp_path / "m.npz", np.zeros((20, 20)))
     pd.DataFrame({"phase": 0, "source": [0] * 20, "destination": 1, "bytes": 4}).to_parquet(
         tmp_path / "messages.parquet"

@@ -43,15 +43,12 @@ class Analysis(Engine):
     reading = __name__
 
     def probe(self) -> Probe:
-        """Return the version of this package."""
         return Probe(self.name, True, version=f"fabricstudy {version('fabricstudy')}")
 
     def program(self) -> str:
-        """Return the digest of this module's code."""
         return code_digest(__name__)
 
     def predict_cpu_s(self, point: Point) -> float:
-        """Predict the CPU seconds of a point from its messages."""
         nodes, cores = point.machine.nodes, point.machine.cores_per_node
         if point.offered is not None:
             return _START_CPU_S + _CPU_S_OF_A_MESSAGE * point.machine.routers**2

@@ -31,7 +31,6 @@ Singh: Load-balanced routing in interconnection networks. Thesis, Stanford Unive
 """
 
 from .adapter import Caminos
-from .clock import phit_bytes
-from .settings import CaminosSettings
+from .clock import CaminosSettings, phit_bytes
 
 __all__ = ["Caminos", "CaminosSettings", "phit_bytes"]

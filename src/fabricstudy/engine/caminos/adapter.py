@@ -17,17 +17,15 @@ from fabricstudy.workload.traffic.base import Destinations
 from ..bundled import RESULT, BundledEngine
 from ..contract import Unsupported
 from ..detours import check_routing
-from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .channels import channels, channels_of
-from .clock import clock
+from .clock import CaminosSettings, clock
 from .cost import work
 from .files import CONFIGURATION, write_files, write_offered
 from .result import read_offered_result, read_result
-from .settings import CaminosSettings
 
 ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)
 """Routings of the front end."""
@@ -39,10 +37,10 @@ class Caminos(BundledEngine):
 
     name = "caminos"
     title = "CAMINOS"
-    reading = read_result.__module__
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
+    read_result = staticmethod(read_result)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for other routings, bandwidths without a common grid, and long delays."""
@@ -64,39 +62,25 @@ class Caminos(BundledEngine):
         return point.engine if phit == default_phit else point.engine.model_copy(update={"inherited_phit_bytes": phit})
 
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
-        """Return the phit and the number of virtual channels."""
         return {"phit_bytes": clock(point, machine).phit_bytes, "virtual_channels": channels(point, machine)}
 
     def scale(self, point: Point, machine: Machine) -> dict[str, float]:
-        """Return the length of a cycle and the bytes of a phit, the units of the program's output."""
         units = clock(point, machine)
         return {"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
-        """Return the phit."""
         return clock(point, machine).phit_bytes
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        """Write configuration, machine and messages; return the command."""
         write_files(folder, point, machine, jobs)
         return self.command(CONFIGURATION, RESULT)
-
-    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read and validate the result."""
-        return read_result(folder, point, machine, jobs)
-
-    def offered_program(self) -> str | None:
-        """Return the identity of the front end, which also runs offered traffic."""
-        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
-        """Write configuration, machine and destinations; return the command."""
         write_offered(folder, point, machine, destinations, load)
         return self.command(CONFIGURATION, RESULT)
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        """Read the counts of a run of offered traffic."""
         self.check_exit(folder, exit_code)
         return read_offered_result(folder, point, machine)

@@ -29,10 +29,7 @@ _LEAST_QUEUE = (
 def channels(point: Point, machine: Machine) -> int:
     """Return the virtual channels of each link: those of the study, or else the default of the routing.
 
-    Raises
-    ------
-    Unsupported
-        If the study has fewer than deadlock freedom needs.
+    Raises `Unsupported` if the study has fewer than deadlock freedom needs.
     """
     stated, routing = point.network.virtual_channels, point.routing
     if stated is None:

@@ -1,11 +1,16 @@
-"""Units of CAMINOS: phits, cycles, divisors, delays."""
+"""Units of CAMINOS: phits, which a study may choose, cycles, divisors, delays."""
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.arrays import Ints
+from fabricstudy.core.kinds import register
+from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import NonMinimalRouting
 from fabricstudy.workload.messages import Computing
@@ -13,7 +18,7 @@ from fabricstudy.workload.messages import Computing
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
-from .settings import CaminosSettings
+from ..settings import EngineSettings
 
 GRID_ERROR = 0.01
 MAX_DIVISOR = 256
@@ -30,6 +35,21 @@ OFFERED_PHITS = 4
 With one phit the latency without load is higher by the time of most of a packet for each hop, with eight lower by an
 eighth, at twice the processor time. The saturation load does not depend on it.
 """
+
+
+@register
+class CaminosSettings(EngineSettings):
+    """CAMINOS; `phit` is the unit in which it moves data (default: one packet or a part of it)."""
+
+    kind: Literal["caminos"] = "caminos"
+    phit_bytes: Size | None = Field(
+        None,
+        alias="phit",
+        description="unit in which data moves; left out: one packet or a part of it; smaller is slower",
+    )
+    inherited_phit_bytes: SkipJsonSchema[Size | None] = Field(
+        None, alias="inherited_phit", description="phit of the point of which this is a baseline run; set when planned"
+    )
 
 
 @dataclass(frozen=True)
@@ -50,12 +70,7 @@ class Clock:
 
 
 def bandwidth_divisors(bandwidths_Bps: list[float]) -> tuple[int, ...]:
-    """Return the smallest integers in inverse proportion to the bandwidths, to 1 %.
-
-    Raises
-    ------
-    Unsupported
-        If there are none up to 256.
+    """Return the smallest integers in inverse proportion to the bandwidths, to 1 %, up to 256, or raise `Unsupported`.
 
     Examples
     --------
@@ -78,11 +93,8 @@ def bandwidth_divisors(bandwidths_Bps: list[float]) -> tuple[int, ...]:
 def clock(point: Point, machine: Machine) -> Clock:
     """Return the machine of a point in CAMINOS' units.
 
-    Raises
-    ------
-    Unsupported
-        If the bandwidths have no common grid, a delay is too long, a phit is larger than a packet or than all messages
-        of a job, or a buffer holds less than four packets.
+    Raises `Unsupported` if the bandwidths have no common grid, a delay is too long, a phit is larger than a packet or
+    than all messages of a job, or a buffer holds less than four packets.
     """
     phit = phit_bytes(point)
     _check_stated_phit(point)

@@ -17,8 +17,6 @@ from ..steady_state import SteadyRun
 from .clock import Clock, clock, phits_of
 from .files import offered_window
 
-"""Output file of the program."""
-
 
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
@@ -40,7 +38,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if not np.all((cycles >= 0) ^ background) or np.any(np.isinf(cycles)):
         raise EngineFailure(f"{RESULT} is not a result: it has finish cycles {cycles.tolist()}")
     sent, arrived = phits
-    whole_bytes, whole = _between_nodes(jobs, units.phit_bytes)
+    sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
+    whole_bytes = np.array([size.sum() for size in sizes])
+    whole = np.array([phits_of(size, units.phit_bytes).sum() for size in sizes])
     complete = np.all(np.where(background, arrived <= sent, (sent == whole) & (arrived == whole)))
     if not complete or not arrived.sum() <= ejected <= injected <= sent.sum():
         wanted = whole[~background].sum()
@@ -70,12 +70,6 @@ def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list
     return by_job
 
 
-def _between_nodes(jobs: list[PlacedJob], phit: int) -> tuple[Ints, Ints]:
-    """Return bytes and phits of the messages of each job between different nodes."""
-    sizes = [job.messages.size_bytes[job.is_inter_node] for job in jobs]
-    return np.array([size.sum() for size in sizes]), np.array([phits_of(size, phit).sum() for size in sizes])
-
-
 def _by_job(rows: Ints, link_phits: Array, jobs: list[PlacedJob]) -> Int32s:
     """Return packets [jobs, links], given rows of job, link and packets."""
     shape = (len(jobs), len(link_phits))
@@ -92,13 +86,7 @@ def _by_job(rows: Ints, link_phits: Array, jobs: list[PlacedJob]) -> Int32s:
 
 
 def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyRun:
-    """Read the result of a run of offered traffic.
-
-    Raises
-    ------
-    EngineFailure
-        If it is not one, or does not fit the machine.
-    """
+    """Read the result of a run of offered traffic; raise `EngineFailure` unless it fits the machine."""
     units, window = clock(point, machine), offered_window(point, machine)
     try:
         result = json.loads((folder / RESULT).read_bytes())

@@ -21,6 +21,5 @@ doi:10.1016/S0743-7315(02)00004-7.
 """
 
 from .adapter import Codes
-from .settings import CodesSettings
 
-__all__ = ["Codes", "CodesSettings"]
+__all__ = ["Codes"]

@@ -20,29 +20,16 @@ from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
-from ..outcome import EngineResult
 from ..point import Point
 from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
-from . import offered, ranks
+from . import files, offered, ranks
 from .caveats import CAVEATS
 from .cost import objects, work
-from .files import (
-    ALLOCATION,
-    CONFIGURATION,
-    JOBS,
-    OUTPUTS,
-    background_end_ns,
-    isolated_job_folder,
-    measured_by_job,
-    traced_jobs,
-    write_files,
-)  # fmt: skip
 from .models import codes_model, dragonfly, network_of
 from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
-from .settings import CodesSettings
 from .trace import MIN_DELAY_NS
 
 PROGRAM = "model-net-mpi-replay"
@@ -65,9 +52,9 @@ ONE_PROCESS, SEVERAL_PROCESSES = "--sync=1", "--sync=3"
 FIXED_OPTIONS = [
     ONE_PROCESS,
     "--workload_type=dumpi",
-    f"--workload_conf_file={JOBS}",
-    f"--alloc_file={ALLOCATION}",
-    f"--lp-io-dir={OUTPUTS}",
+    f"--workload_conf_file={files.JOBS}",
+    f"--alloc_file={files.ALLOCATION}",
+    f"--lp-io-dir={files.OUTPUTS}",
     # All messages are eager: the requests of rendezvous messages would count in the link loads.
     f"--eager_threshold={MESSAGE_BYTES_END}",
 ]
@@ -78,16 +65,16 @@ _END = re.compile(r"\babort|signal", re.IGNORECASE)
 _REMEDY = f"install CODES with ROSS and DUMPI by its guide (docs/engines/codes.md) and put {PROGRAM} on PATH"
 
 
-@adapter_of(CodesSettings)
+@adapter_of(files.CodesSettings)
 class Codes(ProgramEngine):
     """The engine CODES; see the package's docstring."""
 
     name = "codes"
     title = "CODES"
-    reading = read_result.__module__
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
+    read_result = staticmethod(read_result)
     cost_of_sharing = 1.8
     # The line on MPI's abort is less specific than that of its reason.
     signs_of_failure = (_REASON, _END)
@@ -103,12 +90,11 @@ class Codes(ProgramEngine):
         return Probe(self.name, True, version=f"CODES {_digest(program)} on ROSS {ross}")
 
     def program(self) -> str | None:
-        """Return a digest of the program and its libraries."""
         program = shutil.which(PROGRAM)
         return None if program is None else _digest(program)
 
     def predict_memory_bytes(self, point: Point) -> float:
-        """Predict the memory of a point, that of all processes together."""
+        # That of all processes together.
         alone, processes = super().predict_memory_bytes(point), point.engine.processes
         return alone if processes == 1 else alone + processes * (PROCESS_BYTES + _groups(point) * GROUP_BYTES)
 
@@ -127,7 +113,7 @@ class Codes(ProgramEngine):
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
         network = network_of(point, machine)
         jobs = [repeat_background(job, machine) for job in jobs]
-        traced = traced_jobs(machine, network, jobs)
+        traced = files.traced_jobs(machine, network, jobs)
         for number in {number for number, job in enumerate(jobs) if job.computing} - {job.number for job in traced}:
             raise WorkloadError(
                 f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; "
@@ -137,15 +123,16 @@ class Codes(ProgramEngine):
             raise WorkloadError(f"CODES needs messages of whole packets of {network.packet} B here; use another engine")
         if all(jobs[job.number].background for job in traced):
             return None
-        write_files(folder, point, machine, jobs)
-        duration_ns = background_end_ns(jobs)
+        files.write_files(folder, point, machine, jobs)
+        duration_ns = files.background_end_ns(jobs)
         end = [] if duration_ns is None else [f"--end={duration_ns:.0f}"]
         command = _replay(point, *end)
-        isolated, _ = measured_by_job(point, network, jobs, traced)
+        isolated, _ = files.measured_by_job(point, network, jobs, traced)
         if not isolated:
             return command
         text = shlex.join(command)
-        return ["sh", "-c", " && ".join([text, *(f"(cd {isolated_job_folder(job)} && {text})" for job in isolated)])]
+        alone = (f"(cd {files.isolated_job_folder(job)} && {text})" for job in isolated)
+        return ["sh", "-c", " && ".join([text, *alone])]
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Start each run of the program by ``mpirun``, with ROSS' optimistic synchronisation."""
@@ -159,27 +146,19 @@ class Codes(ProgramEngine):
         replaced = shlex.join([*start, program[0], *options])
         return [*command[:-1], command[-1].replace(shlex.join(program), replaced)]
 
-    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply the test of success and read times and links."""
-        return read_result(folder, point, machine, [repeat_background(job, machine) for job in jobs])
-
     def expected_routing(self, point: Point) -> Routing:
-        """Return the routing; on dragonflies Valiant avoids the groups of both ends."""
         return through_other_groups(point.routing) if codes_model(point) is dragonfly.MODEL else point.routing
 
     def offered_program(self) -> str | None:
-        """Return a digest of the replay and, where it is installed, the synthetic program."""
         programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
         return "".join(map(_digest, programs)) or None
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
-        """Write configuration and wiring; return the command of all runs."""
         return write_offered(folder, point, machine, destinations, load, _replay(point))
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        """Read latencies and received messages of all runs."""
         self.check_exit(folder, exit_code)
         return read_offered_result(folder, point, machine)
 
@@ -217,7 +196,7 @@ def _check_sharing(point: Point) -> None:
             "engine.processes out"
         )
     listed = model is not None and model.job_links == "hops" and sum(not job.pattern.silent for job in point.jobs) > 1
-    if listed and isinstance(point.engine, CodesSettings) and point.engine.job_links:
+    if listed and isinstance(point.engine, files.CodesSettings) and point.engine.job_links:
         raise Unsupported(
             "on several processes CODES lists hops twice after a rollback; set engine.job_links: false, or leave "
             "engine.processes out"
@@ -226,7 +205,7 @@ def _check_sharing(point: Point) -> None:
 
 def _replay(point: Point, *options: str) -> list[str]:
     """Return the command of a replay."""
-    return [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *options, *_seeds(point), "--", CONFIGURATION]
+    return [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *options, *_seeds(point), "--", files.CONFIGURATION]
 
 
 def _seeds(point: Point) -> list[str]:

@@ -23,10 +23,6 @@ def _over_long_links(point: Point) -> bool:
     return any((dimension.gap or 0) > 1 for dimension in grid) and isinstance(point.routing, DimensionOrder)
 
 
-def _draws_global_links(point: Point) -> bool:
-    return isinstance(point.machine, AriesConfig) or has_parallel_global_links(point)
-
-
 _WITHOUT_HOST_LATENCY = (express_mesh.MODEL, fat_tree.MODEL, slim_fly.MODEL)
 
 CAVEATS: tuple[Caveat, ...] = (
@@ -90,7 +86,7 @@ CAVEATS: tuple[Caveat, ...] = (
     ),
     Caveat(
         "Between two groups with several cables packets draw one of them, even if another one makes a shorter path.",
-        _draws_global_links,
+        lambda point: isinstance(point.machine, AriesConfig) or has_parallel_global_links(point),
         other_paths=True,
     ),
     Caveat(

@@ -7,10 +7,10 @@ from fabricstudy.routing.minimal import Minimal
 from ..cost_model import WorkCounts, messages_of, network_traffic
 from ..job_traffic import traffic_by_job
 from ..point import Point
+from .files import CodesSettings
 from .models import codes_model, express_mesh
 from .offered import offered_work
 from .packet import MIN_EVENTS_PER_OBJECT, events_per_object
-from .settings import CodesSettings
 
 
 def work(point: Point) -> WorkCounts:

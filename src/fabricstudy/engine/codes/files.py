@@ -1,20 +1,24 @@
-"""The files that CODES reads: configuration, wiring or tables, jobs, allocation, traces."""
+"""Keys of CODES, and the files that it reads: configuration, wiring or tables, jobs, allocation, traces."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
-from fabricstudy.core.arrays import Integers
+from fabricstudy.core.arrays import Integers, number_within
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Flag
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages, PlacedJob
 
 from ..point import Point
+from ..settings import EngineSettings
 from .models import codes_model, network_of
-from .network import CodesNetwork, HopList
+from .network import CodesNetwork
 from .packet import events_per_object
-from .settings import CodesSettings
 from .trace import traces
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
@@ -29,11 +33,24 @@ LARGEST_COPY_NS = 2000.0
 """Maximum time of the copy of a piece of a message, over that of the smallest message of the run."""
 
 HOPS = "hops"
+"""Folder of the list of hops."""
 
 MAX_LISTED_PACKETS = 2_000_000
 """A list of hops needs about 0.2 kB of disk space each during the simulation, so 1.5 GB at most."""
 
 EVENT_BYTES = 736
+
+
+@register
+class CodesSettings(EngineSettings):
+    """CODES on ROSS: packet-level models of several topologies; see docs/engines/codes.md."""
+
+    kind: Literal["codes"] = "codes"
+    job_links: Flag = Field(
+        True,
+        description="tell the links that each of several jobs uses, where CODES can: on a dragonfly from a list of all "
+        "hops, elsewhere, if routes are fixed, from simulating each job alone as well (takes about as long again)",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +107,9 @@ def _places(machine: Machine, network: CodesNetwork, jobs: list[PlacedJob]) -> l
     Places of a repetition belong to its nodes in turn.
     """
     node = np.concatenate([job.node_of_rank for job in jobs])
-    order = np.argsort(node, kind="stable")
-    seat = np.empty(len(node), dtype=np.int64)
-    seat[order] = np.arange(len(node)) - np.searchsorted(node[order], node[order])
-    per_node = ranks_per_node(machine, jobs)
     repetition, terminal = np.divmod(node, network.terminals)
-    place = repetition * network.terminals * per_node + seat * network.terminals + terminal
+    seat = repetition * ranks_per_node(machine, jobs) + number_within(node)
+    place = seat * network.terminals + terminal
     return np.split(place, np.cumsum([job.ranks for job in jobs])[:-1])
 
 
@@ -160,21 +174,22 @@ def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
 
 def measured_by_job(
     point: Point, network: CodesNetwork, jobs: list[PlacedJob], traced: list[TracedJob]
-) -> tuple[list[TracedJob], HopList | None]:
-    """Return the jobs that are also run alone, and the list of all hops, if the links of each job are found by these.
+) -> tuple[list[TracedJob], bool]:
+    """Return the jobs that are also run alone, and whether all hops are listed, if this finds the links of each job.
 
     They are if the study asks for them, several jobs communicate, none in the background, and no two share a node.
     """
     asked = isinstance(point.engine, CodesSettings) and point.engine.job_links
     if not asked or len(traced) < 2 or background_end_ns(jobs) is not None:
-        return [], None
+        return [], False
     nodes = np.concatenate([np.unique(jobs[job.number].node_of_rank) for job in traced])
     if len(np.unique(nodes)) < len(nodes):
-        return [], None
-    if network.hops is None:
-        return traced if network.fixed_routes and network.traffic is not None else [], None
+        return [], False
+    model = codes_model(point)
+    if model is None or model.job_links != "hops":
+        return traced if network.fixed_routes and network.traffic is not None else [], False
     packets = sum(int((-(-job.messages.size_bytes // network.packet)).sum()) for job in traced)
-    return [], network.hops if packets <= MAX_LISTED_PACKETS else None
+    return [], packets <= MAX_LISTED_PACKETS
 
 
 def isolated_job_folder(job: TracedJob) -> str:
@@ -183,12 +198,7 @@ def isolated_job_folder(job: TracedJob) -> str:
 
 
 def configuration(
-    network: CodesNetwork,
-    ranks: int,
-    traced: list[TracedJob],
-    events: int,
-    hops: HopList | None = None,
-    injected: int = 16,
+    network: CodesNetwork, ranks: int, traced: list[TracedJob], events: int, hops: bool = False, injected: int = 16
 ) -> str:
     """Return CODES' configuration, as text."""
     smallest = min(int(job.messages.size_bytes.min()) for job in traced)
@@ -208,8 +218,8 @@ def configuration(
         # Subtracts the software cost, except for the copy of bytes beyond the smallest message.
         "self_msg_overhead": -(SOFTWARE_NS + COPY_NS_PER_BYTE * smallest),
     } | network.parameters
-    if hops is not None:
-        parameters[hops.key] = HOPS
+    if hops:
+        parameters["save_router_timing_trace_path"] = HOPS
     objects = {"nw-lp": network.terminals * ranks, network.terminal: network.terminals} | network.others
     return "\n".join(
         [

@@ -23,32 +23,14 @@ class PortCounters:
 
     file: str
     """Name in the folder of CODES' outputs."""
-    router: Callable[[Integers], Integers]
-    """Returns the machine's number of a router, given the rows, int array [rows, columns]."""
+    router: int
+    """Column of the machine's number of a router."""
     columns: int
     """Numbers in a row before those of the ports."""
     link_of_port: Integers
     """Directed link from each port, or `UNLINKED`, [routers, ports]."""
     bits: int = 63
     """Bits of a number in the output; larger numbers appear modulo a power of two."""
-
-
-@dataclass(frozen=True)
-class HopList:
-    """A model's optional output of the hops of all packets, as CSV; the last four fields are columns."""
-
-    key: str
-    """Key of the configuration that enables it; its value is a folder."""
-    file: str
-    """Name in that folder."""
-    columns: int
-    """Number of columns."""
-    router: int
-    port: int
-    source: int
-    """Node that sent the packet."""
-    packet: int
-    """Bytes of the packet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +56,6 @@ class CodesNetwork:
     """Output of the bytes on links, if any."""
     fixed_routes: bool = False
     """Whether all packets between two nodes follow one path, whatever the traffic."""
-    hops: HopList | None = None
-    """Output of the hops of all packets, if any."""
     whole_packets: bool = False
     """Whether messages must be multiples of the packet."""
 
@@ -93,7 +73,7 @@ class CodesModel:
     packet_bytes: Callable[[Point], int] = lambda point: int(point.network.packet_bytes)
     """Returns the size of packets, if it differs from that of the study."""
     job_links: Literal["hops", "alone"] | None = "alone"
-    """How the links of each job are found: by a list of all hops, or by running each job alone."""
+    """How the links of each job are found: by the list of all hops of the dragonfly, or by running each job alone."""
     one_process: frozenset[type[Routing]] = frozenset()
     """Routings under which several processes give other times than one."""
 

@@ -25,12 +25,7 @@ MIN_EVENTS_PER_OBJECT, SPARE_EVENTS = 48, 1.5
 def events_per_object(point: Point, at_once_bytes: float, packet: int) -> int:
     """Return the events to allocate for each simulated object; CODES aborts when none is free.
 
-    Parameters
-    ----------
-    at_once_bytes : float
-        Maximum of bytes that a node injects at once; see `CodesModel.burst_bytes`.
-    packet : int
-        Bytes of a packet.
+    `at_once_bytes` are those that a node injects at once (see `CodesModel.burst_bytes`), `packet` those of a packet.
     """
     burst = max((load.burst_bytes for load in traffic_classes(point)), default=0)
     return max(MIN_EVENTS_PER_OBJECT, ceil(SPARE_EVENTS * min(at_once_bytes, burst) / packet))

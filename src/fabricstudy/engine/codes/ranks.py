@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fabricstudy.core.files import remove
-from fabricstudy.engine.lifetime import end_with_parent
+from fabricstudy.engine.process import end_with_parent
 
 FOLDER = "ranks"
 FIRST_LINE = "ROSS Version"

@@ -7,17 +7,22 @@ import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats, Int32s
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.messages import PlacedJob, repeat_background
 
 from ..contract import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .files import HOPS, OUTPUTS, TracedJob, background_end_ns, isolated_job_folder, measured_by_job, traced_jobs
 from .models import network_of
-from .network import UNLINKED, HopList, PortCounters
+from .network import UNLINKED, PortCounters
 
 RANKS, COLUMNS = "mpi-replay-stats", 13
 """Output with a row for each rank, and its columns."""
+HOP_LIST = "router-timing-gid=0.txt"
+
+HOP_COLUMNS = 21
+# Columns of the list of hops; the third is the node that sent the packet.
+ROUTER, PORT, SOURCE, PACKET_BYTES = 0, 2, 18, 6
 
 _APPLICATION = re.compile(r"^\tApp (\d+): ([0-9.]+|-?nan|-?inf)$", re.MULTILINE)
 # The first number is the rank in the job; the one after "Rank" counts the places of all nodes.
@@ -36,14 +41,11 @@ LONGER, TOO_LONG = 4.0, 1.01
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
     """Read the outputs of a run with exit code 0.
 
-    Raises
-    ------
-    EngineFailure
-        If messages or packets are unmatched, ranks did not finish, or bytes are not those of the messages.
-    BackgroundMismatch
-        If the background was too short or too long.
+    Raises `EngineFailure` if messages or packets are unmatched, ranks did not finish, or bytes are not those of the
+    messages, and `BackgroundMismatch` if the background was too short or too long.
     """
     network = network_of(point, machine)
+    jobs = [repeat_background(job, machine) for job in jobs]
     traced = traced_jobs(machine, network, jobs)
     runtime_ns, rank_mean_ns = idle_times_ns(jobs)
     if all(jobs[job.number].background for job in traced):
@@ -58,10 +60,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     _check_output((folder / "stderr").read_text(errors="replace"), truncated=duration_ns is not None)
     if duration_ns is not None:
         _check_background(runs[0], traced, jobs, duration_ns)
-    for job, time_ns in zip(traced, _checked_times(folder, runs[0], traced, jobs), strict=True):
-        runtime_ns[job.number] = time_ns
-    for job, ended_ns in zip(traced, _ended_ns(runs[0], traced), strict=True):
-        rank_mean_ns[job.number] = mean_of_senders_ns(jobs[job.number], ended_ns)
+    times_ns = _checked_times(folder, runs[0], traced, jobs)
+    for job, time_ns, ended_ns in zip(traced, times_ns, _ended_ns(runs[0], traced), strict=True):
+        runtime_ns[job.number], rank_mean_ns[job.number] = time_ns, mean_of_senders_ns(jobs[job.number], ended_ns)
     traffic, sent_bytes = network.traffic, sum(job.bytes_sent for job in jobs)
     link_bytes = None if traffic is None else read_link_bytes(folder / OUTPUTS, traffic, machine, sent_bytes)
     packet = _uniform_packet_bytes(traced, network.packet)
@@ -75,8 +76,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
             alone_bytes[job.number] = read_link_bytes(run_folder / OUTPUTS, network.traffic, machine, sent_bytes)
         _check_sum(alone_bytes, link_bytes, "the traffic of the jobs alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
-    elif hops is not None:
-        packets = _listed_hops(folder / HOPS, hops, network.traffic, machine, jobs, link_bytes)
+    elif hops and network.traffic is not None:
+        packets = _listed_hops(folder / HOPS / HOP_LIST, network.traffic, machine, jobs, link_bytes)
         link_packets = packets.sum(axis=0, dtype=np.int64)
     return EngineResult(tuple(runtime_ns), link_bytes, packets, link_packets, job_rank_mean_ns=tuple(rank_mean_ns))
 
@@ -94,27 +95,21 @@ def _check_sum(job_bytes: Array, link_bytes: Floats | None, what: str) -> None:
 
 
 def _listed_hops(
-    folder: Path,
-    hops: HopList,
-    traffic: PortCounters | None,
-    machine: Machine,
-    jobs: list[PlacedJob],
-    link_bytes: Floats | None,
+    path: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob], link_bytes: Floats | None
 ) -> Int32s:
     """Return the packets of each job on each link, from the list of all hops."""
     from pyarrow import csv
 
-    assert traffic is not None
-    names = [str(number) for number in range(hops.columns)]
-    wanted = [names[number] for number in (hops.router, hops.port, hops.source, hops.packet)]
+    names = [str(number) for number in range(HOP_COLUMNS)]
+    wanted = [names[number] for number in (ROUTER, PORT, SOURCE, PACKET_BYTES)]
     # The first line has the names of the columns, with a mark before the first.
     reading, columns = csv.ReadOptions(column_names=names, skip_rows=1), csv.ConvertOptions(include_columns=wanted)
     try:
-        table = csv.read_csv(folder / hops.file, reading, convert_options=columns)
+        table = csv.read_csv(path, reading, convert_options=columns)
         router, port, source, size = (table[name].to_numpy().astype(np.int64) for name in wanted)
         link = traffic.link_of_port[router, port]
     except (OSError, ValueError, IndexError) as error:
-        raise EngineFailure(f"{hops.file} is no list of hops ({type(error).__name__})") from None
+        raise EngineFailure(f"{path.name} is no list of hops ({type(error).__name__})") from None
     job_of_node = np.full(machine.nodes, -1)
     for number, job in enumerate(jobs):
         job_of_node[job.node_of_rank] = number
@@ -122,7 +117,7 @@ def _listed_hops(
     shape, count = (len(jobs), machine.links), len(jobs) * machine.links
     cell = job_of_node[source[on_link]] * machine.links + link[on_link]
     if cell.min(initial=0) < 0:
-        raise EngineFailure(f"{hops.file} has a packet that no job sent")
+        raise EngineFailure(f"{path.name} has a packet that no job sent")
     job_bytes = np.bincount(cell, weights=size[on_link], minlength=count).reshape(shape)
     _check_sum(job_bytes, link_bytes, "the list of hops")
     return np.bincount(cell, minlength=count).reshape(shape).astype(np.int32)
@@ -146,12 +141,8 @@ def _checked_times(folder: Path, out: str, traced: list[TracedJob], jobs: list[P
 def _check_background(out: str, traced: list[TracedJob], jobs: list[PlacedJob], duration_ns: float) -> None:
     """Check that the run ended with the last foreground job, and no sending rank of a background job before.
 
-    Raises
-    ------
-    BackgroundMismatch
-        If it ended before, or so much later that link loads are those of another time.
-    EngineFailure
-        If a background job ended although its messages last long enough.
+    Raises `BackgroundMismatch` if it ended before, or so much later that link loads are those of another time, and
+    `EngineFailure` if a background job ended although its messages last long enough.
     """
     ends = [(int(job), int(rank), float(time_ns)) for rank, job, time_ns in _FINISHED.findall(out)]
     foreground_ranks = sum(len(job.place_of_rank) for job in traced if not jobs[job.number].background)
@@ -192,17 +183,13 @@ def _check_output(text: str, truncated: bool) -> None:
 def numbers(path: Path, columns: int | None = None) -> Floats:
     """Return the rows of numbers of an output."""
     try:
-        text = path.read_text()
+        numbers = np.loadtxt(path, ndmin=2)
     except OSError as error:
         raise EngineFailure(f"CODES did not write {path.name} ({type(error).__name__})") from None
-    rows = [line.split() for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    width = len(rows[0]) if rows else 0
-    try:
-        numbers = np.array(rows, dtype=np.float64).reshape(-1, width)
     except ValueError:
         raise EngineFailure(f"{path.name} is not a table of numbers") from None
-    if columns is not None and width != columns:
-        raise EngineFailure(f"{path.name} has {width} columns, not {columns}")
+    if columns is not None and numbers.shape[1] != columns:
+        raise EngineFailure(f"{path.name} has {numbers.shape[1]} columns, not {columns}")
     return numbers
 
 
@@ -227,9 +214,8 @@ def read_link_bytes(outputs: Path, traffic: PortCounters, machine: Machine, sent
     routers, ports = traffic.link_of_port.shape
     if rows.shape != (routers, traffic.columns + ports):
         raise EngineFailure(f"{traffic.file} is of another machine: {rows.shape[0]} rows of {rows.shape[1]} numbers")
-    router = traffic.router(rows.astype(np.int64))
     counted = rows[:, traffic.columns :] % 2.0**traffic.bits
-    link = traffic.link_of_port[router]
+    link = traffic.link_of_port[rows[:, traffic.router].astype(np.int64)]
     link_bytes = np.zeros(machine.links)
     np.add.at(link_bytes, link[link != UNLINKED], counted[link != UNLINKED])
     return link_bytes

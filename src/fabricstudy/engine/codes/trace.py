@@ -48,21 +48,10 @@ def traces(
 
     In each phase a rank posts its receives, then its sends in their order, and waits for all of them. The sends of a
     phase are 101 ns apart: CODES adds a random time of up to 1 ns to each, so messages posted at the same time could
-    leave in another order.
+    leave in another order. Up to `under_way` sends of a rank are pending at the same time; left out: all of a phase.
 
-    Parameters
-    ----------
-    messages : Messages
-        Their sizes fit in 31 bits.
-    under_way : int, optional
-        Sends of a rank that are pending at the same time, in the order of posting; left out: all of a phase.
-    computing : Computing, optional
-        Computation of the ranks, in whole ns.
-
-    Raises
-    ------
-    WorkloadError
-        If a rank would compute during a phase of which it cannot post all sends at once.
+    Sizes of messages fit in 31 bits, and ranks compute for whole ns. Raises `WorkloadError` if a rank would compute
+    during a phase of which it cannot post all sends at once.
     """
     calls, rank, phase = _transfers(messages)
     starts = np.flatnonzero(np.diff(rank, prepend=-1) | np.diff(phase, prepend=-1))

@@ -21,6 +21,5 @@ framework. Journal of Parallel and Distributed Computing 130, 2019, doi:10.1016/
 """
 
 from .adapter import Flow
-from .settings import FlowSettings
 
-__all__ = ["Flow", "FlowSettings"]
+__all__ = ["Flow"]

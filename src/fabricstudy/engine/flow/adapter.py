@@ -16,14 +16,12 @@ from ..bundled import MACHINE, MESSAGES, RESULT, BundledEngine
 from ..contract import Unsupported
 from ..detours import check_routing
 from ..job_traffic import traffic_classes
-from ..outcome import EngineResult
 from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
 from .cost import work
-from .files import SETTINGS, write_files
+from .files import SETTINGS, FlowSettings, write_files
 from .result import read_result
-from .settings import FlowSettings
 
 MIN_PACKETS = 4
 """Shortest messages, in packets, whose times were compared with those of packet simulations."""
@@ -38,9 +36,9 @@ class Flow(BundledEngine):
 
     name = "flow"
     title = "the flow engine"
-    reading = read_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
+    read_result = staticmethod(read_result)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for other routings, several jobs, and short messages."""
@@ -65,10 +63,5 @@ class Flow(BundledEngine):
             )
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        """Write settings, machine and messages; return the command."""
         write_files(folder, point, machine, jobs)
         return self.command(SETTINGS, MACHINE, MESSAGES, RESULT)
-
-    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Read and validate the result."""
-        return read_result(folder, machine, jobs)

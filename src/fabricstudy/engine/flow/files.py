@@ -1,7 +1,12 @@
-"""Input files of the program: settings, machine, messages."""
+"""Keys of the flow engine, and input files of the program: settings, machine, messages."""
 
 from pathlib import Path
+from typing import ClassVar, Literal
 
+from pydantic import Field
+
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.workload.messages import PlacedJob
@@ -15,7 +20,7 @@ from ..caminos.clock import Clock
 from ..caminos.files import write_machine, write_messages
 from ..detours import via
 from ..point import Point
-from .settings import FlowSettings
+from ..settings import EngineSettings
 
 SETTINGS = "flow.settings"
 
@@ -24,6 +29,24 @@ _BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
 
 MAX_WINDOW_BYTES = 64_000
 """Buffers above 64 to 100 kB do not change the times of CAMINOS."""
+
+
+@register
+class FlowSettings(EngineSettings):
+    """Messages as flows that share the links max-min fairly: for screening, with a spot check by CAMINOS.
+
+    No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
+    """
+
+    checked_by: ClassVar[str | None] = "caminos"
+
+    kind: Literal["flow"] = "flow"
+    batching: Number = Field(
+        0.02,
+        ge=0,
+        le=0.2,
+        description="events within this part of a message's mean time under way count as one; 0 is exact and slow",
+    )
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:

@@ -11,14 +11,13 @@ from fabricstudy.workload.messages import PlacedJob
 from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult
-
-"""Output file of the program."""
+from ..point import Point
 
 SUM_TOLERANCE = 1e-6
 """Relative tolerance of sums of bytes."""
 
 
-def read_result(folder: Path, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
     names = ("job_finish_ns", "job_sent_bytes", "job_arrived_bytes", "link_bytes")
     try:

@@ -4,8 +4,8 @@ What a point becomes:
 
 * **Machine**: `wiring` selects Merlin's topology element, and the ports of its routers for cables and nodes. Machines
   and routings without such an element use anytopo, with routes computed here.
-* **Jobs**: `traces` writes the message list of all engines as traces for Ember's SIRIUSTrace, one per rank; `motifs`
-  selects Ember's own motif instead if the study asks for it.
+* **Jobs**: `traces` writes the message list of all engines as traces for Ember's SIRIUSTrace, one per rank, or selects
+  Ember's own motif if the study asks for it.
 * **Run file**: `system` writes all of this, with bandwidths, latencies, buffers and the costs of MPI, as JSON for
   ``engines/sst/model.py``, which is independent of the topology.
 * **Result**: `result` applies the success test and reads job times from Ember's motif logs; `links` reads bytes,
@@ -17,6 +17,5 @@ Rodrigues et al.: The structural simulation toolkit. SIGMETRICS Performance Eval
 """
 
 from .adapter import Sst
-from .settings import SstSettings
 
-__all__ = ["Sst", "SstSettings"]
+__all__ = ["Sst"]

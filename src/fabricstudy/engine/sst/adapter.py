@@ -12,24 +12,21 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, repeat_background
 from fabricstudy.workload.traffic.base import Destinations
 
-from ..contract import Probe, Unsupported
+from ..contract import Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
-from ..outcome import EngineResult, idle_times_ns
 from ..point import Point
 from ..program_engine import ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .cost import work
-from .motifs import check_native
 from .offered import check_offered, read_offered_result, write_offered
-from .program import MODEL, SstNotFound, find, model_digest, program_digest, program_path
+from .program import MODEL, find, model_digest, program_digest, program_path
 from .result import read_result
-from .settings import SstSettings
-from .system import RUN, check_ugal, flit_bytes, has_no_foreground_traffic, settings_of, write_run
-from .traces import MAX_MESSAGE_BYTES
-from .wiring import dragonfly, wire
+from .system import RUN, SstSettings, check_ugal, flit_bytes, has_no_foreground_traffic, settings_of, write_run
+from .traces import MAX_MESSAGE_BYTES, check_native
+from .wiring import native, wire
 
 
 @adapter_of(SstSettings)
@@ -38,27 +35,15 @@ class Sst(ProgramEngine):
 
     name = "sst"
     title = "SST"
-    reading = read_result.__module__
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
+    probe = staticmethod(find)
+    program = staticmethod(program_digest)
+    sources = staticmethod(model_digest)
+    read_result = staticmethod(read_result)
     cost_of_sharing = 1.2
     signs_of_failure = (re.compile("FATAL|Error|ERROR"),)
-
-    def probe(self) -> Probe:
-        """Look for the program in SST_CORE_HOME, or on PATH."""
-        try:
-            return Probe(self.name, True, version=find())
-        except SstNotFound as missing:
-            return Probe(self.name, False, reason=str(missing))
-
-    def program(self) -> str | None:
-        """Return the digest of the program."""
-        return program_digest()
-
-    def sources(self) -> str:
-        """Return the digest of the model script."""
-        return model_digest()
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for machine, routing, bandwidths, messages or motifs that SST cannot simulate."""
@@ -71,7 +56,7 @@ class Sst(ProgramEngine):
             )
         flit = flit_bytes(point)
         check_network(point, ceil(int(point.network.packet_bytes) / flit) * flit)
-        if isinstance(point.routing, Ugal) and wiring.component == dragonfly.COMPONENT:
+        if isinstance(point.routing, Ugal) and wiring.component == native.DRAGONFLY:
             check_ugal(point)
         fastest = max((link.bandwidth_Bps for link in machine.classes), default=machine.host.bandwidth_Bps)
         if not wiring.class_of_group and machine.host.bandwidth_Bps > fastest:
@@ -93,39 +78,24 @@ class Sst(ProgramEngine):
         return _command()
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
-        """Add SST's option for threads; the model is built on one MPI rank, so MPI is no alternative."""
+        # The model is built on one MPI rank, so MPI is no alternative.
         program, *rest = command
         return [program, f"--num-threads={point.engine.processes}", *rest]
 
-    def read_finished(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-        """Apply SST's test of success, and read job times and link statistics."""
-        if has_no_foreground_traffic(jobs):
-            runtime_ns, rank_mean_ns = idle_times_ns(jobs)
-            return EngineResult(tuple(runtime_ns), job_rank_mean_ns=tuple(rank_mean_ns))
-        return read_result(folder, point, machine, jobs)
-
     def stored_bytes(self, point: Point, machine: Machine) -> float:
-        """Return the flit."""
         return flit_bytes(point)
 
     def expected_routing(self, point: Point) -> Routing:
-        """Return the routing; on native dragonflies Valiant avoids the groups of both ends."""
         native = isinstance(point.machine, DragonflyConfig | PercsConfig)
         return through_other_groups(point.routing) if native else point.routing
-
-    def offered_program(self) -> str | None:
-        """Return the identity of SST, which also runs offered traffic."""
-        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
-        """Write the run file; return the command."""
         write_offered(folder, point, machine, destinations, load)
         return _command()
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
-        """Apply SST's test of success, and read latencies and statistics."""
         self.check_exit(folder, exit_code)
         return read_offered_result(folder, point, machine)
 

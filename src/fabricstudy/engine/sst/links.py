@@ -85,13 +85,10 @@ def port_sums(path: Path) -> dict[str, Ports]:
 
 
 def packets_of_jobs(point: Point, machine: Machine, jobs: Sequence[PlacedJob], counted: LinkCounts) -> Int32s | None:
-    """Return the packets of each job's messages on each link, without those of its barrier, where they are certain.
+    """Return the packets of each job's messages on each link, int32 [jobs, links], without those of its barrier.
 
-    Returns
-    -------
-    int32 array [jobs, links] or None
-        None where fewer than two jobs communicate, one is in the background, a message or the barrier has more than
-        one route, or packets and bytes by the routes differ from SST's counts.
+    They are certain unless fewer than two jobs communicate, one is in the background, a message or the barrier has more
+    than one route, or packets and bytes by the routes differ from SST's counts; then None.
     """
     busy = communicating(list(jobs))
     if len(busy) < 2 or any(job.background for _, job in busy):

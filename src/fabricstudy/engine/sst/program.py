@@ -3,13 +3,13 @@
 import os
 import re
 import shutil
-from functools import cache
 from pathlib import Path
 
 from fabricstudy.core import bundled_files
 from fabricstudy.core.source import file_digest
 
 from ..content import content_digest, output_of
+from ..contract import Probe
 
 MODEL = bundled_files.HOME / "engines" / "sst" / "model.py"
 """The script that SST runs."""
@@ -23,10 +23,6 @@ _REMEDY = (
 )
 
 
-class SstNotFound(Exception):
-    """SST cannot be run, for the reason in the message."""
-
-
 def program_path() -> Path | None:
     """Return the path of the program: that of ``SST_CORE_HOME``, or the first on PATH."""
     home = os.environ.get(SST_HOME)
@@ -37,26 +33,25 @@ def program_path() -> Path | None:
     return Path(on_path) if on_path else None
 
 
-def find() -> str:
-    """Return SST's version; raise `SstNotFound` if anything is missing."""
+def find() -> Probe:
+    """Look for SST, the model script, and the elements of the model."""
     program = program_path()
     if program is None:
         home = os.environ.get(SST_HOME)
         problem = f"${SST_HOME} is {home}, and has no bin/sst" if home else "there is no program sst"
-        raise SstNotFound(f"{problem}; {_REMEDY}")
+        return Probe("sst", False, reason=f"{problem}; {_REMEDY}")
     if not MODEL.is_file():
-        raise SstNotFound(f"{MODEL} is missing; install the project again")
+        return Probe("sst", False, reason=f"{MODEL} is missing; install the project again")
     version = output_of(program, "--version")
     if version is None:
-        raise SstNotFound(f"{program} --version failed; {_REMEDY}")
-    lacking = [name for name in ELEMENTS if _library(program, name) is None]
+        return Probe("sst", False, reason=f"{program} --version failed; {_REMEDY}")
+    lacking = ", ".join(name for name in ELEMENTS if _library(program, name) is None)
     if lacking:
-        raise SstNotFound(
-            f"{program} has no element library {', '.join(lacking)}; install sst-elements with {', '.join(ELEMENTS)}"
-        )
+        remedy = f"install sst-elements with {', '.join(ELEMENTS)}"
+        return Probe("sst", False, reason=f"{program} has no element library {lacking}; {remedy}")
     # "SST-Core Version (14.1.0)", or "(-dev)" for a development build.
     number = re.search(r"\((.*?)\)", version)
-    return f"SST {number[1] if number else version.strip()}"
+    return Probe("sst", True, version=f"SST {number[1] if number else version.strip()}")
 
 
 def _library(program: Path, name: str) -> Path | None:
@@ -78,7 +73,6 @@ def program_digest() -> str | None:
     return content_digest([program, *(file for file in simulators if file.is_file()), *libraries])
 
 
-@cache
 def model_digest() -> str:
     """Return the digest of the model script; comments and docstrings do not count."""
     return file_digest(MODEL) if MODEL.is_file() else "none"

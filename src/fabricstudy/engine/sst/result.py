@@ -20,7 +20,7 @@ from ..contract import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
 from .links import packets_of_jobs, read_links
-from .system import STATISTICS, communicating, log_name
+from .system import STATISTICS, communicating, has_no_foreground_traffic, log_name
 from .traces import rank_layout
 
 MAX_SIMULATED_S = 1e6
@@ -50,17 +50,15 @@ class MotifEnd:
 
 
 def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
-    """Read the result of a run with exit code 0.
+    """Read the result of a run with exit code 0, or of jobs for which none was needed.
 
-    Raises
-    ------
-    EngineFailure
-        If it did not finish, or its output is not of these jobs and this machine.
-    BackgroundMismatch
-        If a background job may have ended before the others.
+    Raises `EngineFailure` if the run did not finish, or its output is not of these jobs and this machine, and
+    `BackgroundMismatch` if a background job may have ended before the others.
     """
-    check_output((folder / "stdout").read_text(errors="replace"), (folder / "stderr").read_text(errors="replace"))
     runtime_ns, rank_mean_ns = idle_times_ns(jobs)
+    if has_no_foreground_traffic(jobs):
+        return EngineResult(tuple(runtime_ns), job_rank_mean_ns=tuple(rank_mean_ns))
+    check_output((folder / "stdout").read_text(errors="replace"), (folder / "stderr").read_text(errors="replace"))
     end_ns = 0.0
     for number, job in communicating(jobs):
         if not job.background:
@@ -112,10 +110,7 @@ def check_output(stdout: str, stderr: str) -> None:
 def motif_log(path: Path) -> list[MotifEnd]:
     """Read a motif log: job, rank, number and name of the motif, start and end with their units.
 
-    Raises
-    ------
-    EngineFailure
-        If it is missing, or another file.
+    Raises `EngineFailure` if it is missing, or another file.
     """
     try:
         log = []
@@ -131,10 +126,7 @@ def motif_log(path: Path) -> list[MotifEnd]:
 def rank_finish_ns(log: list[MotifEnd], job: int, ranks: int) -> Floats:
     """Return the finish times (ns) of a job's ranks, before Fini and from the first start after Init.
 
-    Raises
-    ------
-    EngineFailure
-        If not every rank has finished.
+    Raises `EngineFailure` if not every rank has finished.
     """
     expected = set(range(ranks))
     finished = {line.rank for line in log if line.motif == MPI_FINI and line.job == job}

@@ -1,20 +1,23 @@
-"""The run file: a point in the format of ``engines/sst/model.py``."""
+"""Keys of SST, and the run file: a point in the format of ``engines/sst/model.py``."""
 
 import json
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
+from fabricstudy.core.kinds import register
+from fabricstudy.core.model import Number
+from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 from ..contract import Unsupported
 from ..point import Point
-from .motifs import map_file, native_motif
-from .settings import SstSettings
-from .traces import rank_layout, write_traces
+from ..settings import EngineSettings
+from .traces import map_file, native_motif, rank_layout, write_traces
 from .wiring import wire
 from .wiring.base import Wiring, cable_ends, link_of_cable
 
@@ -43,6 +46,26 @@ NO_COSTS: dict[str, Any] = {
 
 NO_NIC_COSTS: dict[str, Any] = {"nic2host_lat": "1ps", "rxMatchDelay_ns": 0, "txDelay_ns": 0, "hostReadDelay_ns": 0}
 """A free network interface."""
+
+
+@register
+class SstSettings(EngineSettings):
+    """SST: Merlin's routers, Firefly's network interfaces and MPI, and Ember's motifs."""
+
+    kind: Literal["sst"] = "sst"
+    motifs: Literal["messages", "native"] = Field(
+        "messages",
+        description="what the jobs do: the message list that every engine gets, or Ember's own Alltoall and Halo3D",
+    )
+    mpi: Literal["none", "default"] = Field(
+        "none", description="costs of network interface and MPI: none, as in the other engines, or SST's defaults"
+    )
+    crossbar: Number = Field(
+        1.5, ge=1, le=1000, description="bandwidth of a router's crossbar over that of the fastest links"
+    )
+    flit_bytes: Size | None = Field(
+        None, alias="flit", description="unit in which data moves; left out: a quarter of a packet; smaller is slower"
+    )
 
 
 def write_run(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:

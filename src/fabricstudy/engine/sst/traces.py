@@ -1,4 +1,6 @@
-"""A job's messages as traces that Ember's motif SIRIUSTrace reads: one binary file a rank.
+"""A job in SST: its messages as traces of Ember's motif SIRIUSTrace, or a native motif of Ember.
+
+A trace is one binary file a rank.
 
 In each phase a rank posts its receives, sends one message after the other, and waits for its receives. Sends are
 blocking; the non-blocking ones of SIRIUSTrace do not work in SST (2026). A rank computes where a call starts later than
@@ -11,8 +13,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.core.arrays import Int32s, Ints
+from fabricstudy.core.arrays import Int32s, Ints, number_within
+from fabricstudy.workload.job import Job
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.pattern.all_to_all import AllToAll
+from fabricstudy.workload.pattern.stencil import Stencil
+
+from ..contract import Unsupported
+from ..point import Point
 
 MAX_MESSAGE_BYTES = 2**32 - 1
 
@@ -58,22 +66,16 @@ def rank_layout(job: PlacedJob) -> RankLayout:
     [2, 0, 3, 1]
     """
     nodes, node, ranks = np.unique(job.node_of_rank, return_inverse=True, return_counts=True)
-    order = np.argsort(node, kind="stable")
-    core = np.empty(job.ranks, dtype=np.int64)
-    core[order] = np.arange(job.ranks) - np.repeat(np.cumsum(ranks) - ranks, ranks)
     cores = int(ranks.max(initial=1))
-    return RankLayout(nodes.astype(np.int64), cores, node * cores + core)
+    return RankLayout(nodes.astype(np.int64), cores, node * cores + number_within(node))
 
 
 def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
     """Write one trace per rank, in an existing folder: ``<prefix>.<rank>``, by SST's numbers.
 
     A rank computes before the first call of a phase, and before it waits for the messages of the phase; in whole ns.
-
-    Raises
-    ------
-    WorkloadError
-        If a message is too long, or a rank computes while it sends messages of its last phase, without waiting for any.
+    Raises `WorkloadError` if a message is too long, or a rank computes while it sends messages of its last phase,
+    without waiting for any.
     """
     messages = job.messages
     longest = int(messages.size_bytes.max(initial=0))
@@ -127,13 +129,7 @@ def _start_s(pause_ns: float) -> float:
     return (pause_ns + 0.5) * 1e-9 if pause_ns else 0.0
 
 
-def _calls(
-    kind: np.dtype[np.void],
-    call: int,
-    size: Ints,
-    peer: Ints,
-    tag: Int32s,
-) -> npt.NDArray[np.void]:
+def _calls(kind: np.dtype[np.void], call: int, size: Ints, peer: Ints, tag: Int32s) -> npt.NDArray[np.void]:
     rows = np.zeros(len(size), dtype=kind)
     rows["call"], rows["type"], rows["world"] = call, _CHARACTERS, _WORLD
     rows["count"], rows["peer"], rows["tag"] = size, peer, tag
@@ -161,3 +157,46 @@ def _wait(requests: npt.NDArray[np.uint64], start_s: float) -> bytes:
     row = np.zeros((), dtype=_WAIT_CALL)
     row["call"], row["start"], row["count"] = _WAIT, start_s, len(requests)
     return row.tobytes() + np.ascontiguousarray(requests).tobytes() + np.zeros((), dtype=_WAIT_END).tobytes()
+
+
+def check_native(point: Point) -> None:
+    """Raise `Unsupported` for patterns without motif, background jobs, and jobs that compute."""
+    for job in point.jobs:
+        if not job.pattern.silent:
+            native_motif(job, job.rank_count(point.machine.nodes, point.machine.cores_per_node))
+    if any(job.background for job in point.jobs):
+        raise Unsupported("Ember's own motifs cannot be repeated in the background; leave engine.motifs out")
+    if any(job.compute is not None for job in point.jobs):
+        raise Unsupported("Ember's own motifs do not compute; leave engine.motifs out, or compute")
+
+
+def native_motif(job: Job, ranks: int) -> str:
+    """Return the motif of a job's pattern; raise `Unsupported` if there is none.
+
+    Ember's Alltoall sends to one rank after the other, in whatever order the study asks for; its Halo3D finishes one
+    dimension before the next.
+
+    Examples
+    --------
+    >>> motif = native_motif(Job.model_validate({"share": 1, "pattern": {"kind": "stencil", "message": "10 kB"}}), 24)
+    >>> motif.startswith("Halo3D pex=2 pey=3 pez=4 nx=1 ny=1 nz=1 fields_per_cell=10000 datatype_width=1")
+    True
+    """
+    pattern = job.pattern
+    if isinstance(pattern, AllToAll) and pattern.sizes is None:
+        return f"Alltoall bytes={int(pattern.message_bytes)} iterations={pattern.iterations} compute=0"
+    if isinstance(pattern, Stencil) and not pattern.periodic and len(pattern.grid(ranks)) <= 3:
+        # Ember's first dimension varies fastest, as the last one of the pattern does.
+        z, y, x = (1, 1, 1, *pattern.grid(ranks))[-3:]
+        return (
+            f"Halo3D pex={x} pey={y} pez={z} nx=1 ny=1 nz=1 fields_per_cell={int(pattern.message_bytes)} "
+            f"datatype_width=1 computetime=0 iterations={pattern.iterations} doreduce=0"
+        )
+    what = f"{pattern.kind} with these settings" if isinstance(pattern, Stencil | AllToAll) else pattern.kind
+    raise Unsupported(f"Ember has no motif for {what}; leave engine.motifs out to run it from the message list")
+
+
+def map_file(number: int, seats: RankLayout) -> str:
+    """Return SST's rank of each task of job `number`, in the format of Ember's CustomMap."""
+    tasks = "\n".join(map(str, seats.sst_rank_of_rank.tolist()))
+    return f"[JOB {number} START]\n{tasks}\n[JOB {number} END]\n"

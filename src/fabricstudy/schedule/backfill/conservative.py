@@ -1,11 +1,10 @@
 """Backfilling with a reservation for every job."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.kinds import register
 
-from ..state import CONSERVATIVE, ScheduleState
+from ..state import CONSERVATIVE
 from .base import Backfill
 
 
@@ -21,10 +20,4 @@ class Conservative(Backfill):
     follows_order: ClassVar[bool] = False
     rule: ClassVar[int] = CONSERVATIVE
     on_nodes: ClassVar[bool] = True
-
     kind: Literal["conservative"] = "conservative"
-
-    def schedule(self, state: ScheduleState, score: Any) -> tuple[Floats, Ints]:
-        from ..kernel import run_conservative
-
-        return run_conservative(state)

@@ -19,5 +19,4 @@ class Drain(Backfill):
 
     rule: ClassVar[int] = DRAIN
     needs_above: ClassVar[bool] = True
-
     kind: Literal["drain"] = "drain"

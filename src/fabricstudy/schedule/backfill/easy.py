@@ -20,5 +20,4 @@ class Easy(Backfill):
 
     rule: ClassVar[int] = EASY
     on_nodes: ClassVar[bool] = True
-
     kind: Literal["easy"] = "easy"

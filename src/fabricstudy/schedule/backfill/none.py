@@ -14,5 +14,4 @@ class NoBackfill(Backfill):
 
     rule: ClassVar[int] = NONE
     on_nodes: ClassVar[bool] = True
-
     kind: Literal["none"] = "none"

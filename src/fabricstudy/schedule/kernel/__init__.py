@@ -11,20 +11,25 @@ import numpy as np
 from fabricstudy.core.arrays import Array
 
 from ..state import CONSERVATIVE, DRAIN, EASY, ScheduleState
+from .choice import any_free
 from .compiled import FIRST, LAST, RUNNING, SPANS, compiled_score, jit_cached, jit_inner
 from .conservative import ROOM, end_due_jobs, reserve_slots, start_due_jobs
 from .drain import pass_drain
-from .easy import pass_easy, pass_none
-from .node_conservative import empty_profile, end_due_node_jobs, reserve_node_slots, start_due_node_jobs
-from .nodes import pass_nodes, room_for_pass
+from .easy import pass_easy, start_in_order
+from .nodes import empty_profile, end_due_node_jobs, pass_nodes, reserve_node_slots, room_for_pass, start_due_node_jobs
 from .queue import enqueue_arrivals
 from .running import end_next_job
 from .utilisation import grow_tables, record, record_nodes, tables
 
-__all__ = ["compiled_score", "next_instant", "run_conservative", "run_in_order", "run_nodes"]
+__all__ = ["compiled_score", "next_instant", "run_nodes", "run_partitions"]
 
 Done = tuple[Array, Array]
-DoneOnNodes = tuple[Array, Array, Array]
+"""Instants, and from each on the counts of `UtilisationSeries`: float64 [instants], int64 [instants, 6]."""
+
+
+def run_partitions(state: ScheduleState, score: Any, rule: int) -> Done:
+    """Schedule by a backfilling rule; write the starts and ends of jobs into `state`."""
+    return run_conservative(state) if rule == CONSERVATIVE else run_in_order(state, score, rule)
 
 
 @jit_inner
@@ -50,8 +55,8 @@ def run_in_order(state: ScheduleState, score: Any, rule: int) -> Done:
             pass_drain(state, now, score)
         elif rule == EASY:
             pass_easy(state, now, score)
-        else:
-            pass_none(state, now, score)
+        elif any_free(state):
+            start_in_order(state, now, score)
         times, counts = grow_tables(times, counts, size)
         record(state, now, times, counts, size)
         size += 1
@@ -78,8 +83,8 @@ def run_conservative(state: ScheduleState) -> Done:
 
 
 @jit_cached
-def run_nodes(state: ScheduleState, score: Any, nodes: int, rule: int, counts_only: bool) -> DoneOnNodes:
-    """Schedule on nodes without a topology."""
+def run_nodes(state: ScheduleState, score: Any, nodes: int, rule: int, counts_only: bool) -> tuple[Array, Array, Array]:
+    """Schedule on nodes without a topology; return also the spans: job, first and last node, int64 [spans, 3]."""
     times, counts = tables(state)
     holder, masks = np.full(nodes, -1), np.zeros((2, nodes), np.bool_)
     spans, profile = np.empty((nodes, 3), np.int64), empty_profile(state)

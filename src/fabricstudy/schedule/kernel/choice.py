@@ -73,13 +73,8 @@ def choose(state: ScheduleState, job: int, now: float, before: float, below: boo
 @jit_inner
 def is_better_reservation(state: ScheduleState, new_s: float, new: int, best_s: float, best: int) -> bool:
     """Return whether a partition is a better reservation: sooner, lower rank, fewer conflicts, first of the list."""
-    if new_s != best_s:
-        return new_s < best_s
-    if state.parts[new].rank != state.parts[best].rank:
-        return state.parts[new].rank < state.parts[best].rank
-    if state.parts[new].degree != state.parts[best].degree:
-        return state.parts[new].degree < state.parts[best].degree
-    return new < best
+    first, second = state.parts[new], state.parts[best]
+    return (new_s, first.rank, first.degree, new) < (best_s, second.rank, second.degree, best)
 
 
 @jit_inner

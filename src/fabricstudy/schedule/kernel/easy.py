@@ -30,13 +30,6 @@ def start_in_order(state: ScheduleState, now: float, score: Any) -> int:
 
 
 @jit_inner
-def pass_none(state: ScheduleState, now: float, score: Any) -> None:
-    """Start jobs until one has to wait."""
-    if any_free(state):
-        start_in_order(state, now, score)
-
-
-@jit_inner
 def pass_easy(state: ScheduleState, now: float, score: Any) -> None:
     """Start jobs until one must wait, reserve a partition for it, and start later jobs that do not delay it."""
     position = start_in_order(state, now, score)

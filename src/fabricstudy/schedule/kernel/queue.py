@@ -17,29 +17,22 @@ def move_entry(state: ScheduleState, source: int, target: int) -> None:
 
 
 @jit_inner
-def insert(state: ScheduleState, job: int) -> None:
-    """Insert a job into the queue: at its position if the order never changes, else at the end."""
-    position = state.counter[LAST]
-    state.counter[LAST] += 1
-    if not state.changes:
-        while (
-            position > state.counter[FIRST]
-            and state.jobs[job].queue_rank < state.jobs[state.queue_job[position - 1]].queue_rank
-        ):
-            move_entry(state, position - 1, position)
-            position -= 1
-    state.queue_job[position] = job
-    state.queue_submit_s[position] = state.jobs[job].submit_s
-    state.queue_request_s[position] = state.jobs[job].request_s
-    state.queue_nodes[position] = state.jobs[job].nodes
-    state.groups[state.jobs[job].group].waiting += 1
-
-
-@jit_inner
 def enqueue_arrivals(state: ScheduleState, now: float, arrived: int) -> int:
-    """Queue the jobs submitted by now; return the number of jobs submitted so far."""
+    """Queue the jobs submitted by now, and return the number of jobs submitted so far.
+
+    A job is inserted at its position if the order never changes, else at the end.
+    """
     while arrived < len(state.jobs) and state.jobs[arrived].submit_s <= now:
-        insert(state, arrived)
+        job, position = state.jobs[arrived], state.counter[LAST]
+        state.counter[LAST] += 1
+        if not state.changes:
+            first = state.counter[FIRST]
+            while position > first and job.queue_rank < state.jobs[state.queue_job[position - 1]].queue_rank:
+                move_entry(state, position - 1, position)
+                position -= 1
+        state.queue_job[position], state.queue_submit_s[position] = arrived, job.submit_s
+        state.queue_request_s[position], state.queue_nodes[position] = job.request_s, job.nodes
+        state.groups[job.group].waiting += 1
         arrived += 1
     return arrived
 

@@ -8,7 +8,7 @@ from fabricstudy.core.arrays import Array
 
 from ..state import ScheduleState
 from .compiled import FIRST, LAST, jit_allocating, jit_inner
-from .nodes import count_free_nodes, smallest_request_nodes
+from .nodes import count_free_nodes
 
 
 @jit_allocating
@@ -59,26 +59,11 @@ def causes(state: ScheduleState) -> tuple[int, int]:
 
 
 @jit_inner
-def note(
-    state: ScheduleState,
-    now: float,
-    times: Array,
-    counts: Array,
-    row: int,
-    busy: int,
-    idle: int,
-    cables: int,
-    held: int,
-) -> None:
+def note(state: ScheduleState, counts: Array, row: int, busy: int, idle: int, cables: int, held: int) -> None:
     """Record the counts of an instant; idle midplanes without a cause are empty if no job waits, else scattered."""
     queue = state.counter[LAST] - state.counter[FIRST]
-    times[row] = now
-    counts[row, 0] = busy
-    counts[row, 1] = 0 if queue else idle
-    counts[row, 2] = cables
-    counts[row, 3] = held
-    counts[row, 4] = idle - cables - held if queue else 0
-    counts[row, 5] = queue
+    empty, scattered = (0, idle - cables - held) if queue else (idle, 0)
+    counts[row] = busy, empty, cables, held, scattered, queue
 
 
 @jit_inner
@@ -89,7 +74,8 @@ def record(state: ScheduleState, now: float, times: Array, counts: Array, row: i
         busy += popcount(state.used[word])
     if busy < state.midplanes and state.counter[FIRST] < state.counter[LAST]:
         cables, held = causes(state)
-    note(state, now, times, counts, row, busy, state.midplanes - busy, cables, held)
+    times[row] = now
+    note(state, counts, row, busy, state.midplanes - busy, cables, held)
 
 
 @jit_inner
@@ -97,6 +83,9 @@ def record_nodes(
     state: ScheduleState, now: float, times: Array, counts: Array, row: int, holder: Array, no_nodes: Array
 ) -> None:
     """Record the use of the nodes from now on; idle ones are held if there are enough for some waiting job."""
-    idle = count_free_nodes(holder, no_nodes)
-    held = idle if smallest_request_nodes(state) <= idle else 0
-    note(state, now, times, counts, row, len(holder) - idle, idle, 0, held)
+    idle, least = count_free_nodes(holder, no_nodes), np.inf
+    for position in range(state.counter[FIRST], state.counter[LAST]):
+        least = min(least, state.queue_nodes[position])
+    held = idle if least <= idle else 0
+    times[row] = now
+    note(state, counts, row, len(holder) - idle, idle, 0, held)

@@ -17,7 +17,6 @@ class Wfp(Order):
     """
 
     changes: ClassVar[bool] = True
-
     kind: Literal["wfp"] = "wfp"
 
     @staticmethod

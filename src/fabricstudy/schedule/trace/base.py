@@ -64,14 +64,9 @@ class Trace(Kind):
         return None
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
-        """Return the jobs.
+        """Return the jobs for a machine of `machine_nodes`, `block_nodes` for each building block of its partitions.
 
-        Parameters
-        ----------
-        machine_nodes, block_nodes : int
-            Nodes of the machine, and of a building block of its partitions.
-        seed : int
-            The same seed gives the same sizes and arrivals at any load.
+        The same seed gives the same sizes and arrivals at any load.
 
         Raises StudyError if it cannot be read, has no job, or cannot reach its load.
         """

@@ -8,9 +8,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
-from .boxes import convex_boxes
-from .grid import Box, BoxSide, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
-from .request import Grant, Request
+from .base import Grant, Request
+from .boxes import Box, BoxSide, convex_boxes, dimensions_of, shape_of
 
 
 @register
@@ -23,17 +22,17 @@ class BuildingBlocks(Box):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        check_sides(self.block, machine, "block")
+        self.check_sides(machine, "block")
         lines = dimensions_of(machine)
         if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
             problem = f"the block does not divide {shape_of(machine)}"
             remedy = "use a divisor of each dimension's length"
             raise ConfigError(problem, remedy, ("block",), list(self.block), "does-not-fit")
-        boxes = convex_boxes(routers_needed(machine, nodes), lines, self.block)
-        return nodes_of_box(machine, boxes[0]) if boxes else nodes
+        boxes = convex_boxes(self.routers_needed(machine, nodes), lines, self.block)
+        return self.nodes_of_box(machine, boxes[0]) if boxes else nodes
 
     def allocate(self, request: Request) -> Grant:
         """Allocate the smallest free convex cuboid of blocks that holds the job, the preferred ones first."""
-        routers = routers_needed(request.machine, request.wanted)
+        routers = self.routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, self.block, self.prefer)
-        return first_free_cuboid(request, boxes, f"cuboid of blocks with {routers} routers or more", self.block)
+        return self.first_free(request, boxes, f"cuboid of blocks with {routers} routers or more", self.block)

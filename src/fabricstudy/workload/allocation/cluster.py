@@ -9,8 +9,7 @@ import numpy as np
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
-from .base import Allocation
-from .request import Grant, Request
+from .base import Allocation, Grant, Request
 
 
 @register

@@ -8,9 +8,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 from fabricstudy.machine.base import Topology
 
-from .boxes import convex_boxes
-from .grid import Box, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed
-from .request import Grant, Request
+from .base import Grant, Request
+from .boxes import Box, convex_boxes, dimensions_of
 
 
 @register
@@ -32,12 +31,12 @@ class ConvexBlock(Box):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        routers = routers_needed(machine, nodes)
+        routers = self.routers_needed(machine, nodes)
         if routers > machine.routers:
             return nodes
-        return nodes_of_box(machine, convex_boxes(routers, dimensions_of(machine))[0])
+        return self.nodes_of_box(machine, convex_boxes(routers, dimensions_of(machine))[0])
 
     def allocate(self, request: Request) -> Grant:
-        routers = routers_needed(request.machine, request.wanted)
+        routers = self.routers_needed(request.machine, request.wanted)
         boxes = convex_boxes(routers, request.machine.dimensions, prefer=self.prefer, spare=self.spare)
-        return first_free_cuboid(request, boxes, f"convex block of at least {routers} routers")
+        return self.first_free(request, boxes, f"convex block of at least {routers} routers")

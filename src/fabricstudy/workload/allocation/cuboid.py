@@ -9,9 +9,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
-from .boxes import exact_boxes
-from .grid import Box, BoxSide, check_sides, dimensions_of, first_free_cuboid, nodes_of_box, routers_needed, shape_of
-from .request import Grant, Request
+from .base import Grant, Request
+from .boxes import Box, BoxSide, dimensions_of, exact_boxes, shape_of
 
 
 @register
@@ -26,24 +25,24 @@ class Cuboid(Box):
     )
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        routers = routers_needed(machine, nodes)
+        routers = self.routers_needed(machine, nodes)
         if self.shape is None:
             boxes = exact_boxes(routers, dimensions_of(machine))
             if not boxes:
                 problem = f"no cuboid of exactly {routers} routers fits in {shape_of(machine)}"
                 remedy = "change the job's size, set a shape, or use convex-block"
                 raise ConfigError(problem, remedy, code="does-not-fit")
-            return nodes_of_box(machine, boxes[0])
-        check_sides(self.shape, machine, "shape")
+            return self.nodes_of_box(machine, boxes[0])
+        self.check_sides(machine, "shape")
         if math.prod(self.shape) < routers:
             problem = f"the cuboid has {math.prod(self.shape)} routers, but the job's {nodes} nodes need {routers}"
             raise ConfigError(problem, "use a larger cuboid", ("shape",), list(self.shape), "does-not-fit")
-        return nodes_of_box(machine, self.shape)
+        return self.nodes_of_box(machine, self.shape)
 
     def allocate(self, request: Request) -> Grant:
         """Allocate the cuboid of the given shape, else one of exactly the routers needed, the preferred ones first."""
-        routers = routers_needed(request.machine, request.wanted)
+        routers = self.routers_needed(request.machine, request.wanted)
         if self.shape:
-            return first_free_cuboid(request, [self.shape], f"cuboid of {' x '.join(map(str, self.shape))} routers")
+            return self.first_free(request, [self.shape], f"cuboid of {' x '.join(map(str, self.shape))} routers")
         boxes = exact_boxes(routers, request.machine.dimensions, self.prefer)
-        return first_free_cuboid(request, boxes, f"cuboid of exactly {routers} routers")
+        return self.first_free(request, boxes, f"cuboid of exactly {routers} routers")

@@ -13,8 +13,7 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
-from .base import Allocation
-from .request import Grant, Request
+from .base import Allocation, Grant, Request
 
 
 @register

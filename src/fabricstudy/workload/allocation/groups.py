@@ -4,28 +4,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Integers
 from fabricstudy.core.model import ConfigError
-from fabricstudy.machine.base import Topology
 
-from ..messages import WorkloadError
-from .request import NO_JOB, Grant, Request
-
-
-def allocate_whole_groups(request: Request) -> Grant:
-    """Allocate and reserve the first groups without jobs that together are large enough.
-
-    Raises WorkloadError if all of them are too small.
-    """
-    sizes, used = sizes_and_taken(request)
-    free = np.flatnonzero((used == 0) & (sizes > 0))
-    groups = int(np.searchsorted(np.cumsum(sizes[free]), request.wanted)) + 1
-    if groups > len(free):
-        raise WorkloadError(f"{len(free)} groups are free, but {request.wanted} nodes need more; make the jobs smaller")
-    return reserved_groups(request, free[:groups])
-
-
-def whole_nodes(machine: Topology, nodes: int) -> int:
-    """Round `nodes` up to entire groups."""
-    return -(-nodes // machine.group_nodes) * machine.group_nodes
+from .base import NO_JOB, Grant, Request
 
 
 def check_fits(nodes: int, most: int, part: str, value: str) -> None:

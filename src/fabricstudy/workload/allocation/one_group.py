@@ -8,9 +8,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
-from .base import Allocation
+from .base import Allocation, Grant, Request
 from .groups import check_fits, reserved_groups, sizes_and_taken
-from .request import Grant, Request
 
 
 @register
@@ -21,7 +20,6 @@ class OneGroup(Allocation):
     """
 
     needs: ClassVar[str | None] = "groups"
-
     kind: Literal["one-group"] = "one-group"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:

@@ -6,8 +6,7 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from .base import Allocation
-from .request import Grant, Request
+from .base import Allocation, Grant, Request
 
 
 @register

@@ -7,13 +7,12 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from ..shapes import index_within
-from .base import Allocation
-from .request import Grant, Request
+from .base import Allocation, Grant, Request
 
 
 @register
 class SpreadAllocation(Allocation):
-    """Free nodes round robin over the groups, first routers first."""
+    """Free nodes of all groups in turn, lowest router numbers first."""
 
     kind: Literal["spread"] = "spread"
 

@@ -9,8 +9,7 @@ from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 
-from .base import Allocation
-from .request import Grant, Request
+from .base import Allocation, Grant, Request
 
 
 @register

@@ -11,10 +11,10 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
 
-from ..allocation import groups
 from ..messages import WorkloadError
-from .base import Allocation
-from .request import NO_JOB, Grant, Request
+from .base import NO_JOB, Allocation, Grant, Request
+from .groups import check_fits, group_of_node
+from .whole_groups import WholeGroups
 
 
 @register
@@ -27,7 +27,6 @@ class TreePartition(Allocation):
     """
 
     needs: ClassVar[str | None] = "pods"
-
     kind: Literal["tree-partition"] = "tree-partition"
     rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
         "auto", description="the rule to apply"
@@ -37,11 +36,11 @@ class TreePartition(Allocation):
         assert isinstance(machine, FatTreeConfig)  # the policy needs pods
         leaf = machine.half_radix
         if self.rule == "one-leaf":
-            groups.check_fits(nodes, leaf, "leaf", self.rule)
+            check_fits(nodes, leaf, "leaf", self.rule)
         if self.rule == "whole-leaves":
-            groups.check_fits(nodes, machine.group_nodes, "pod", self.rule)
+            check_fits(nodes, machine.group_nodes, "pod", self.rule)
             return -(-nodes // leaf) * leaf
-        return groups.whole_nodes(machine, nodes) if self.rule == "whole-pods" else nodes
+        return WholeGroups().reserved_nodes(machine, nodes) if self.rule == "whole-pods" else nodes
 
     def allocate(self, request: Request) -> Grant:
         rules = ("one-leaf", "whole-leaves", "shared-pods") if self.rule == "auto" else (self.rule,)
@@ -63,7 +62,7 @@ def _one_leaf(request: Request) -> Grant | None:
 
 def _whole_leaves(request: Request) -> Grant | None:
     """(ii) The first empty leaves of the pod with the fewest empty leaves that are enough; the job reserves them."""
-    machine, leaf, pod = request.machine, request.machine.node_router, groups.group_of_node(request)
+    machine, leaf, pod = request.machine, request.machine.node_router, group_of_node(request)
     used = np.bincount(leaf[~request.free], minlength=machine.routers)
     on_empty_leaf = (used == 0)[leaf]
     best = _best_fit(np.bincount(pod[on_empty_leaf]), request.wanted)
@@ -80,7 +79,7 @@ def _shared_pods(request: Request) -> Grant | None:
     A job satisfies them if all its nodes are on one leaf, or on leaves of one pod that no other job uses. Nodes left
     free may later be allocated to jobs that satisfy (i) or (ii).
     """
-    leaf, pod = request.machine.node_router, groups.group_of_node(request)
+    leaf, pod = request.machine.node_router, group_of_node(request)
     open_pods = np.ones(int(pod.max()) + 1, dtype=np.bool_)
     for job in np.unique(request.holder[request.holder != NO_JOB]):
         nodes = request.holder == job
@@ -108,5 +107,5 @@ _RULES: dict[str, Callable[[Request], Grant | None]] = {
     "one-leaf": _one_leaf,
     "whole-leaves": _whole_leaves,
     "shared-pods": _shared_pods,
-    "whole-pods": groups.allocate_whole_groups,
+    "whole-pods": WholeGroups().allocate,
 }

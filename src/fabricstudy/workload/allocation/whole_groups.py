@@ -2,12 +2,14 @@
 
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
-from .base import Allocation
-from .groups import allocate_whole_groups, whole_nodes
-from .request import Grant, Request
+from ..messages import WorkloadError
+from .base import Allocation, Grant, Request
+from .groups import reserved_groups, sizes_and_taken
 
 
 @register
@@ -19,11 +21,17 @@ class WholeGroups(Allocation):
     """
 
     needs: ClassVar[str | None] = "groups"
-
     kind: Literal["whole-groups"] = "whole-groups"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
-        return whole_nodes(machine, nodes)
+        return -(-nodes // machine.group_nodes) * machine.group_nodes
 
     def allocate(self, request: Request) -> Grant:
-        return allocate_whole_groups(request)
+        """Allocate and reserve the first groups without jobs that together are large enough."""
+        sizes, used = sizes_and_taken(request)
+        free = np.flatnonzero((used == 0) & (sizes > 0))
+        groups = int(np.searchsorted(np.cumsum(sizes[free]), request.wanted)) + 1
+        if groups > len(free):
+            problem = f"{len(free)} groups are free, but {request.wanted} nodes need more"
+            raise WorkloadError(f"{problem}; make the jobs smaller")
+        return reserved_groups(request, free[:groups])

@@ -5,7 +5,6 @@ Out: the core of each rank, a permutation of the job's cores.
 """
 
 from .base import Mapping
-from .slots import Slots
-from .tasks import TaskGraph, Tasks
+from .tasks import Slots, TaskGraph, Tasks
 
 __all__ = ["Mapping", "Slots", "TaskGraph", "Tasks"]

@@ -11,8 +11,7 @@ from fabricstudy.core.model import Whole
 
 from .base import Mapping, Refinement
 from .random import RandomMapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 CPU_S_OF_A_MOVE, CPU_S_OF_A_LOAD_MOVE = 1e-7, 1.5e-6
 """Per partner of the rank."""
@@ -27,7 +26,7 @@ SAMPLED_SWAPS = 4000
 
 @register
 class AnnealingMapping(Refinement):
-    """Simulated annealing by swaps of two ranks; never worse than its start.
+    """Simulated annealing by swaps of two ranks; never worse than the initial mapping.
 
     Seven of ten swaps are with a rank on or next to a partner's node, the others with any rank; the temperature falls
     geometrically (Kirkpatrick, Gelatt and Vecchi, Science 220, 1983; for mapping Bhanot et al., IBM J. Research and
@@ -45,8 +44,7 @@ class AnnealingMapping(Refinement):
 
     def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import mapping_state, route_table
-        from .kernels import anneal, anneal_link_load, near_changes
+        from .kernels import anneal, anneal_link_load, mapping_state, near_changes, route_table
 
         state, moves = mapping_state(slots, tasks.graph, seat), self.moves_per_task * slots.ranks
         draw_seed, seed = (int(seed) for seed in rng.integers(2**31, size=2))

@@ -1,5 +1,7 @@
 """Base classes of mappings."""
 
+from __future__ import annotations
+
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -12,8 +14,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ..pattern.base import Pattern
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 MAX_CPU_S = 600.0
 """Mappings predicted to take longer are refused when the study is planned."""
@@ -66,9 +67,9 @@ class Mapping(Kind):
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Return the core of each rank, a permutation of the job's cores, integers [ranks].
 
-        Raises WorkloadError if the mapping is not applicable.
+        A mapping overrides this or `map_ranks_with_start`. Raises WorkloadError if it is not applicable.
         """
-        raise NotImplementedError
+        return self.map_ranks_with_start(slots, tasks, rng).core
 
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         """Return the result of `map_ranks`, and the selected start if the mapping tries several."""
@@ -115,12 +116,9 @@ class Refinement(Mapping):
             self.start.check_fit(machine, pattern, ranks)
 
     def warm_up(self) -> None:
-        from .kernel_inputs import compile_kernels
+        from .kernels import compile_kernels
 
         compile_kernels()
-
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
-        return self.map_ranks_with_start(slots, tasks, rng).core
 
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         core, start = self.start.map_ranks_with_start(slots, tasks, rng)

@@ -5,7 +5,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole, at_path
 from fabricstudy.machine.base import Topology
@@ -18,15 +17,14 @@ from .exchange import ExchangeMapping
 from .greedy import GreedyMapping
 from .linear import LinearMapping
 from .orb import OrbMapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 ANNEALED = 2
 
 
 @register
 class BestMapping(Mapping):
-    """The fewest bytes times hops of several starts, all refined by exchange, and the best two also by annealing.
+    """The lowest hop-bytes of several initial mappings, all refined by exchange, the best two also by annealing.
 
     The effort is limited by swaps, not by time, so that the result is the same on each host. The default of `starts` is
     `greedy` twice, with 64 starts each, `linear`, and for patterns with coordinates `orb` and `curve`. Optional
@@ -35,7 +33,6 @@ class BestMapping(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-
     kind: Literal["best"] = "best"
     starts: tuple[Mapping, ...] | None = Field(
         None,
@@ -61,13 +58,9 @@ class BestMapping(Mapping):
     def warm_up(self) -> None:
         self._annealing.warm_up()
 
-    def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
-        return self.map_ranks_with_start(slots, tasks, rng).core
-
     def map_ranks_with_start(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> MappingResult:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import slot_topology
-        from .kernels import mapping_hop_bytes
+        from .kernels import mapping_hop_bytes, slot_topology
 
         graph, topology, exchange = tasks.graph, slot_topology(slots), ExchangeMapping()
         starts = self._starts(tasks.places is not None)

@@ -11,20 +11,18 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 
 @register
 class CurveMapping(Mapping):
-    """Ranks and nodes along the same space-filling curve: the r-th rank of one on the r-th core of the other.
+    """Ranks and cores are ordered along the same space-filling curve, and matched in this order.
 
     Off a grid the nodes are in the order of their routers' numbers. The pattern must have coordinates. Hilbert's curve
     after Skilling (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.
     """
 
     needs_places: ClassVar[bool] = True
-
     kind: Literal["curve"] = "curve"
     curve: Literal["better", "hilbert", "morton"] = Field(
         "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"

@@ -11,8 +11,7 @@ from fabricstudy.core.model import Whole
 
 from .base import Mapping, Refinement
 from .greedy import GreedyMapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 1.5e-6
 """For hop-bytes near and all, and for link loads; each per partner of the rank."""
@@ -20,7 +19,7 @@ CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 1.5e-6
 
 @register
 class ExchangeMapping(Refinement):
-    """Local search: swaps of two ranks as long as they gain.
+    """Local search: swaps of two ranks until no swap improves the objective.
 
     With `neighbourhood: near` a rank is swapped with the best rank on or next to its partners' nodes; with `all` with
     the best of all ranks, which takes 50 times as long and gains little (Bokhari: On the mapping problem, IEEE
@@ -44,8 +43,7 @@ class ExchangeMapping(Refinement):
 
     def refine(self, seat: Ints, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> None:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import mapping_state, route_table
-        from .kernels import anneal_link_load, exchange_all, exchange_near
+        from .kernels import anneal_link_load, exchange_all, exchange_near, mapping_state, route_table
 
         state = mapping_state(slots, tasks.graph, seat)
         if self.objective == "link-load":

@@ -14,8 +14,7 @@ from fabricstudy.core.model import ConfigError, NoPhysics, Whole
 
 from ..messages import WorkloadError
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 
 @register

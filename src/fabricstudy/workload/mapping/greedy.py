@@ -10,15 +10,14 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 GREEDY_CPU_S_PER_PARTNER = 2e-6
 
 
 @register
 class GreedyMapping(Mapping):
-    """Places the rank most connected to placed ones on the nearby free node that adds the fewest bytes times hops.
+    """Places the rank with the most traffic to placed ranks on the nearby free node that adds the fewest hop-bytes.
 
     After Hoefler and Snir (Generic topology mapping strategies, ICS 2011). The result depends on the start: the best of
     `starts` is selected, which begin in turn with the rank with the least traffic on the first node, with a random rank
@@ -26,7 +25,6 @@ class GreedyMapping(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-
     kind: Literal["greedy"] = "greedy"
     starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
 
@@ -34,14 +32,13 @@ class GreedyMapping(Mapping):
         return GREEDY_CPU_S_PER_PARTNER * self.starts * ranks * (1 + degree)
 
     def warm_up(self) -> None:
-        from .kernel_inputs import compile_kernels
+        from .kernels import compile_kernels
 
         compile_kernels()
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         # Imported here because numba loads slowly.
-        from .kernel_inputs import slot_topology
-        from .kernels import grow, mapping_hop_bytes
+        from .kernels import grow, mapping_hop_bytes, slot_topology
 
         graph, topology = tasks.graph, slot_topology(slots)
         best, least = np.arange(slots.ranks), np.inf

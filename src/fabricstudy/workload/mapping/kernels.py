@@ -1,4 +1,4 @@
-"""The hot loops of the mappings, compiled by numba on first use and cached next to this file.
+"""The hot loops of the mappings, compiled by numba on first use and cached next to this file, and their inputs.
 
 Each core of the job is a *seat*, and each seat has a task. All loops change `seat` (seat of each task) and `task`
 (task of each seat) in place, by swaps alone, so both stay permutations. Sums of bytes times hops are of whole numbers
@@ -6,14 +6,21 @@ below 2**53, so no rounding accumulates.
 """
 
 import heapq
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from fabricstudy.core.arrays import Floats, Int16s, Int32s, Ints
+from fabricstudy.machine.dimension import Dimension
+from fabricstudy.machine.distances import adjacency
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.machine.hops import hop_distances
+from fabricstudy.routing.grid import dimension_order_steps, link_tables
 
-from .tasks import TaskGraph
+from ..messages import WorkloadError
+from .tasks import Slots, TaskGraph
 
 
 class SlotTopology(NamedTuple):
@@ -515,3 +522,61 @@ def anneal_link_load(state: MappingState, routes: RouteTable, moves: int, hot: f
             temperature *= cooling
             best = save_if_better(cost, best, seat, best_seat)
     restore(best_seat, state)
+
+
+def slot_topology(slots: Slots) -> SlotTopology:
+    """Return the routers of the seats, and their surroundings."""
+    machine, router = slots.machine, slots.router_of_core
+    links, table = adjacency(machine), hop_distances(machine)
+    seats = np.argsort(router, kind="stable")
+    seats_first = np.searchsorted(router[seats], np.arange(machine.routers + 1)).astype(np.int64)
+    near = nearest_routers_with_slots(links.first, links.head, seats_first)
+    distances = table.place, table.place[router], table.table, table.first, table.length
+    return SlotTopology(*distances, router, seats_first, seats, links.first, links.head, *near)
+
+
+def mapping_state(slots: Slots, graph: TaskGraph, seat: Ints) -> MappingState:
+    """Return the state of a mapping, whose loops change `seat` in place."""
+    return MappingState(graph, slot_topology(slots), seat, np.argsort(seat))
+
+
+def route_table(machine: Machine, tie: str) -> RouteTable:
+    """Return the dimension-order routes on a grid, with parallel cables merged into one link.
+
+    Raises WorkloadError if the machine has no dimensions.
+    """
+    if machine.coordinates is None or not machine.dimensions:
+        raise WorkloadError(f"link loads need a machine with dimensions, not {machine.kind}; use objective: hop-bytes")
+    steps = [dimension_order_steps(dimension, tie) for dimension in machine.dimensions]
+    to = [
+        [ways[way % len(ways)].to.ravel() if way < len(ways) else np.full(ways[0].to.size, -1) for ways in steps]
+        for way in (0, 1)
+    ]
+    share = [[ways[way % len(ways)].share.ravel() for ways in steps] for way in (0, 1)]
+    links = link_tables(machine)
+    first = np.concatenate([[0], np.cumsum([table.size for table in links])[:-1]]).astype(np.int64)
+    return RouteTable(
+        to=np.array([np.concatenate(way) for way in to], dtype=np.int64),
+        share=np.array([np.concatenate(way) for way in share]),
+        link_first=first,
+        link=np.concatenate([table.ravel() for table in links]),
+        head=machine.link_head,
+        scale=1.0 / np.repeat(machine.cable_count, 2),
+    )
+
+
+@cache
+def compile_kernels() -> None:
+    """Run all loops once on two ranks, so that numba compiles or loads them."""
+    ends, link = np.arange(2, dtype=np.int32), LinkClass("x", 1.0, 1.0)
+    cable, place = (ends[:1], ends[1:], ends[:1], ends[1:]), ends[:, None]
+    machine = Machine("line", ends, *cable, (link,), link, routers=2, coordinates=place, dimensions=(Dimension(2),))
+    slots, graph = Slots(machine, np.arange(2, dtype=np.int32), 1), TaskGraph.of_edges(ends[:1], ends[1:], ends[1:], 2)
+    state, tie = mapping_state(slots, graph, np.arange(2)), np.zeros(2)
+    seat = grow(state.graph, state.topology, 0, 0, tie, tie)
+    mapping_hop_bytes(state.graph, state.topology, seat)
+    exchange_near(state, np.arange(2))
+    exchange_all(state, np.arange(2))
+    near_changes(state, 2, 1)
+    anneal(state, 2, 1.0, 0.1, 1)
+    anneal_link_load(state, route_table(machine, "split"), 2, 0.0, 0.0, 1)

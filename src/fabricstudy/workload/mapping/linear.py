@@ -8,8 +8,7 @@ from fabricstudy.core.arrays import Integers
 from fabricstudy.core.kinds import register
 
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 
 @register

@@ -8,8 +8,7 @@ from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 
 @register
@@ -23,7 +22,6 @@ class OrbMapping(Mapping):
     """
 
     needs_places: ClassVar[bool] = True
-
     kind: Literal["orb"] = "orb"
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:

@@ -15,8 +15,7 @@ from ..messages import WorkloadError
 from ..pattern.base import Pattern
 from ..shapes import index_within
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 SEATS = "T"
 

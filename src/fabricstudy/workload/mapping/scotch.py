@@ -19,8 +19,7 @@ from fabricstudy.machine.hops import hop_distances
 from ..messages import WorkloadError
 from . import scotch_process
 from .base import Mapping
-from .slots import Slots
-from .tasks import Tasks
+from .tasks import Slots, Tasks
 
 SCOTCH_PACKAGE = "scotchpy64"
 SCOTCH_SCRIPT = Path(scotch_process.__file__)
@@ -37,7 +36,6 @@ class ScotchMapping(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-
     kind: Literal["scotch"] = "scotch"
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:

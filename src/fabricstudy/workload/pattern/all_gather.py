@@ -9,9 +9,8 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 
-from .base import TrafficEstimate
-from .blocks import BlockPattern
-from .sends import Sends, concatenate_phases, one_phase, repeat, without_empty
+from ..block_sizes import BlockPattern
+from .base import Sends, TrafficEstimate, concatenate_phases, one_phase, repeat, without_empty
 
 
 @register

@@ -48,7 +48,6 @@ class AllReduce(Collective):
     )
 
     def chosen(self, ranks: int) -> str:
-        """Return the algorithm used."""
         if self.algorithm == "mpich":
             short = self.message_bytes <= MPICH_ALL_REDUCE_BYTES or self.message_bytes < power_below(ranks)
             return "recursive-doubling" if short else "rabenseifner"
@@ -56,9 +55,6 @@ class AllReduce(Collective):
             short = self.message_bytes < OPEN_MPI_ALL_REDUCE_BYTES or self.message_bytes <= ranks
             return "recursive-doubling" if short else "ring"
         return self.algorithm
-
-    def is_near(self, ranks: int) -> bool:
-        return self.chosen(ranks) == "ring" and self.numbering == "natural"
 
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)

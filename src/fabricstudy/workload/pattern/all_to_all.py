@@ -9,9 +9,8 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import TrafficEstimate
-from .blocks import BlockPattern
-from .sends import Sends, all_to_all_along, repeat, without_empty
+from ..block_sizes import BlockPattern
+from .base import Sends, TrafficEstimate, all_to_all_along, repeat, without_empty
 
 
 @register
@@ -27,7 +26,6 @@ class AllToAll(BlockPattern):
     """
 
     sizes_of_pairs: ClassVar[bool] = True
-
     kind: Literal["all-to-all"] = "all-to-all"
     algorithm: Literal["linear", "pairwise", "scattered"] = Field(
         "linear", description="linear (all at once), pairwise (one partner per phase) or scattered (`window` per phase)"

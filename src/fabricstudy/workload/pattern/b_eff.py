@@ -8,8 +8,7 @@ from pydantic import Field
 from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.kinds import register
 
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, concatenate_phases, one_phase
+from .base import MessagePattern, Sends, TrafficEstimate, concatenate_phases, one_phase
 
 
 @register

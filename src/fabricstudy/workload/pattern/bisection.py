@@ -7,9 +7,7 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from ..messages import WorkloadError
-from .base import MessagePattern
-from .job_placement import JobPlacement
-from .sends import Sends, both_ways
+from .base import JobPlacement, MessagePattern, Sends, both_ways
 
 
 @register
@@ -17,7 +15,6 @@ class Bisection(MessagePattern):
     """Every rank in one half of the machine's best cut exchanges with every rank in the other half."""
 
     follows_placement: ClassVar[bool] = True
-
     kind: Literal["bisection"] = "bisection"
 
     def traffic_messages(self, ranks: int) -> float:

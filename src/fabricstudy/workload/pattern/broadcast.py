@@ -32,7 +32,6 @@ class Broadcast(Collective):
     )
 
     def chosen(self, ranks: int) -> str:
-        """Return the algorithm used."""
         if self.algorithm != "mpich":
             return self.algorithm
         if self.message_bytes < MPICH_SHORT_BYTES or ranks < MPICH_FEW_RANKS:

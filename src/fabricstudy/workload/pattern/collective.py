@@ -23,8 +23,7 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, repeat, without_empty
+from .base import MessagePattern, Sends, TrafficEstimate, repeat, without_empty
 
 Step = tuple[Ints, Ints, Ints]
 """Sources, destinations and bytes of the messages of one phase, int64 [messages]."""
@@ -140,6 +139,13 @@ class Collective(MessagePattern):
     def parts(self, ranks: int) -> list[CollectivePart]:
         """Return the consecutive steps; ranks are counted from the root."""
         raise NotImplementedError
+
+    def chosen(self, ranks: int) -> str:
+        """Return the algorithm used; empty for an operation with a single one."""
+        return str(getattr(self, "algorithm", ""))
+
+    def is_near(self, ranks: int) -> bool:
+        return self.chosen(ranks) == "ring" and self.numbering == "natural"
 
     def check_ranks(self, ranks: int) -> None:
         if self.root >= ranks:

@@ -9,9 +9,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from ..messages import WorkloadError
-from .base import MessagePattern
-from .job_placement import JobPlacement
-from .sends import Sends, one_phase
+from .base import JobPlacement, MessagePattern, Sends, one_phase
 
 
 @register
@@ -19,7 +17,6 @@ class FurthestPairing(MessagePattern):
     """Each rank exchanges with one partner on a node as far away as possible; on rings of even length, half-way."""
 
     follows_placement: ClassVar[bool] = True
-
     kind: Literal["furthest-pairing"] = "furthest-pairing"
 
     def traffic_messages(self, ranks: int) -> float:

@@ -8,7 +8,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
-from .blocks import BlockPattern
+from ..block_sizes import BlockPattern
 from .collective import Collective, CollectivePart, reverse_steps, scattered
 
 

@@ -11,9 +11,7 @@ from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
-from .base import MessagePattern, TrafficEstimate
-from .job_placement import JobPlacement
-from .sends import Sends, both_ways, request_and_reply
+from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, both_ways, request_and_reply
 
 
 @register
@@ -26,7 +24,6 @@ class HopPairs(MessagePattern):
     """
 
     follows_placement: ClassVar[bool] = True
-
     kind: Literal["hop-pairs"] = "hop-pairs"
     dimension: str = Field("z", min_length=1, max_length=1, description="link class of the dimension, such as z")
     hops: Whole = Field(ge=1, description="hops between the ranks of a pair; on a ring at most half its length")

@@ -6,16 +6,14 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from .base import Pattern, TrafficEstimate
-from .sends import Sends
+from .base import Pattern, Sends, TrafficEstimate
 
 
 @register
 class Idle(Pattern):
-    """The job holds its nodes and sends nothing."""
+    """The job occupies its nodes and sends nothing."""
 
     kind: Literal["idle"] = "idle"
-
     silent: ClassVar[bool] = True
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:

@@ -1,20 +1,239 @@
-"""The traffic of a communication matrix file."""
+"""The traffic of a communication matrix file: bytes from each rank to each other rank.
 
+* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996), numeric, not a pattern.
+* CSV (``.csv``): the full matrix, one line per sender; or rows below the header ``source,destination,bytes``.
+* numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
+"""
+
+import io
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.arrays import Integers
+from fabricstudy.core import input_files
+from fabricstudy.core.arrays import Floats, Integers, Ints
+from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
 
-from ..matrix_file import MatrixFile, read_matrix
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, one_phase
-from .traffic_file import TrafficFile
+from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase
+
+ENTRY_COLUMNS = ["source", "destination", "bytes"]
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixFile:
+    """The nonzero entries of a matrix of `ranks` rows, sorted by source and destination."""
+
+    ranks: int
+    source: Ints
+    destination: Ints
+    size_bytes: Ints
+    """Distinct ranks, and bytes of at least 1; int64 [pairs] each."""
+
+
+def read_matrix(path: Path, data: bytes) -> MatrixFile:
+    """Parse a matrix in the format of the file's suffix; bytes are rounded, and the diagonal is ignored.
+
+    Raises InputFileError, with line and column of the file or of the matrix.
+    """
+    matrix = input_files.reader_for_suffix(_READERS, path)(data)
+    if matrix.dtype.kind == "c":
+        raise InputFileError("the entries are complex numbers", "write numbers of bytes")
+    matrix = matrix.astype(np.float64)
+    rows, columns = matrix.shape
+    if rows != columns or not 2 <= rows <= MAX_RANKS:
+        raise InputFileError(f"the matrix is {rows} x {columns}", f"use a square one of 2 to {MAX_RANKS:,} ranks")
+    check_entries(matrix, "not a number of bytes")
+    matrix.sum_duplicates()
+    sent = (matrix.row != matrix.col) & (matrix.data > 0)
+    order = np.lexsort((matrix.col[sent], matrix.row[sent]))
+    total = float(matrix.data[sent].sum())
+    if total > MAX_TRAFFIC_BYTES:
+        raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
+    size_bytes = np.maximum(1, np.rint(matrix.data[sent][order])).astype(np.int64)
+    if len(size_bytes) == 0:
+        raise InputFileError("no entries", "use a matrix with bytes off its diagonal")
+    source, destination = (end[sent][order].astype(np.int64) for end in (matrix.row, matrix.col))
+    return MatrixFile(rows, source, destination, size_bytes)
+
+
+def check_entries(matrix: Any, problem: str) -> None:
+    """Raise InputFileError, with row and column, for an entry below 0 or above the limit of traffic."""
+    wrong = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= MAX_TRAFFIC_BYTES)))
+    if len(wrong):
+        position = f"row {matrix.row[wrong[0]] + 1}, column {matrix.col[wrong[0]] + 1} of the matrix"
+        raise InputFileError(
+            problem, f"write one from 0 to {MAX_TRAFFIC_BYTES}", position, matrix.data[wrong[0]].item()
+        )
+
+
+def read_matrix_market(data: bytes) -> Any:
+    """Return a matrix as `scipy.sparse.coo_array`; entries of a pattern are 1. Raises InputFileError, with the line.
+
+    `scipy.io.mmread` crashes the process on some damaged files.
+    """
+    from scipy.sparse import coo_array
+
+    lines = input_files.numbered_lines(data)
+    head = next(lines)[1].lower().split()
+    known = (("%%matrixmarket",), ("matrix",), ("coordinate", "array"), ("real", "integer", "pattern"), _SYMMETRIES)
+    if len(head) != len(known) or any(word not in words for word, words in zip(head, known, strict=True)):
+        raise InputFileError("not the header of a numeric Matrix Market file", _WRITE, position_text(1), " ".join(head))
+    listed, pattern, symmetry = head[2] == "coordinate", head[3] == "pattern", head[4]
+    filled = [(line, text) for line, text in lines if text.strip() and not text.startswith("%")]
+    line, sizes = filled[0] if filled else (1, "")
+    counts = [whole(word, 0, 2**62, (line,)) for word in sizes.split()]
+    if len(counts) != 2 + listed or (pattern and not listed):
+        raise InputFileError("not the numbers of rows, columns and entries", _WRITE, position_text(line), sizes)
+    rows, columns = counts[:2]
+    if max(rows, columns) > MAX_RANKS:
+        raise InputFileError("the matrix is too large", f"use at most {MAX_RANKS:,} rows", position_text(line), sizes)
+    row, column = (None, None) if listed else _indices(rows, columns, symmetry, len(filled))
+    entries = counts[2] if row is None else len(row)
+    if len(filled) - 1 != entries:
+        problem = f"{entries} entries are declared and {len(filled) - 1} follow"
+        raise InputFileError(problem, _WRITE, position_text(line), sizes)
+    table = _table(filled[1:], 3 - pattern if listed else 1, (rows, columns) if listed else ())
+    values = np.ones(entries) if pattern else table[:, -1]
+    if row is None or column is None:
+        row, column = table[:, :2].T.astype(np.int64) - 1
+    if symmetry != "general":
+        off = row != column
+        mirrored = -values[off] if symmetry == "skew-symmetric" else values[off]
+        values = np.concatenate([values, mirrored])
+        row, column = np.concatenate([row, column[off]]), np.concatenate([column, row[off]])
+    return coo_array((values, (row, column)), shape=(rows, columns))
+
+
+def _indices(rows: int, columns: int, symmetry: str, lines: int) -> tuple[Ints, Ints]:
+    """Row and column of the numbers of an array, column by column; below the diagonal if it is symmetric."""
+    if rows * columns > 2 * lines + rows:  # a symmetric one has half of its entries
+        raise InputFileError(f"shorter than a matrix of {rows} x {columns}", _WRITE, position_text(1))
+    column, row = (indices.ravel() for indices in np.indices((columns, rows)))
+    listed = row >= column + {"general": -rows - columns, "symmetric": 0, "skew-symmetric": 1}[symmetry]
+    return row[listed], column[listed]
+
+
+def _table(lines: Sequence[tuple[int, str]], width: int, sizes: tuple[int, ...]) -> Floats:
+    """Parse lines of numbers, of which the first are indices in a matrix of these sizes."""
+    if lines:
+        with suppress(ValueError):
+            table = np.loadtxt([text for _, text in lines], dtype=np.float64, comments=None, ndmin=2)
+            indices = table[:, : len(sizes)]
+            fits = (indices == np.rint(indices)) & (indices >= 1) & (indices <= np.array(sizes))
+            if table.shape == (len(lines), width) and np.isfinite(table).all() and fits.all():
+                return table
+    table = np.empty((len(lines), width))
+    for index, (line, text) in enumerate(lines):
+        words = text.split()
+        if len(words) != width:
+            raise InputFileError(f"{len(words)} numbers instead of {width}", _WRITE, position_text(line), text)
+        ends = [float(whole(word, 1, size, (line,))) for word, size in zip(words, sizes, strict=False)]
+        rest, limit = words[len(sizes) :], MAX_TRAFFIC_BYTES
+        table[index] = ends + [input_files.finite_number(word, -limit, limit, (line,)) for word in rest]
+    return table
+
+
+def _read_matrix(data: bytes) -> Any:
+    if b" pattern " in data.split(b"\n", 1)[0].lower():
+        raise InputFileError("the entries have no numbers", "write a matrix of real or integer", position_text(1))
+    return read_matrix_market(data)
+
+
+def _read_csv(data: bytes) -> Any:
+    from scipy.sparse import coo_array
+
+    rows = list(input_files.numbered_csv_rows(data))
+    if not rows:
+        raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(ENTRY_COLUMNS)} and rows")
+    if rows[0][1] == ENTRY_COLUMNS:
+        source, destination, size_bytes = read_entries(rows[1:], ENTRY_COLUMNS)
+        ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
+        return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
+    columns = [str(rank) for rank in range(len(rows[0][1]))]
+    return coo_array(np.array([_numbers(line, row, columns) for line, row in rows]))
+
+
+def read_entries(rows: Iterable[tuple[int, list[str]]], head: list[str]) -> tuple[Ints, Ints, Floats]:
+    """Return source, destination and number of each row; raises InputFileError with line and column."""
+    entries = np.array([_numbers(line, row, head, ranks=2) for line, row in rows]).reshape(-1, 3)
+    return entries[:, 0].astype(np.int64), entries[:, 1].astype(np.int64), entries[:, 2]
+
+
+def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> list[float]:
+    """Parse the cells of a line, of which the first `ranks` are ranks."""
+    input_files.check_width(line, row, names)
+    cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
+    ends = [float(whole(cell, 0, MAX_RANKS - 1, where)) for cell, where in cells[:ranks]]
+    return ends + [input_files.finite_number(cell, 0, MAX_TRAFFIC_BYTES, where) for cell, where in cells[ranks:]]
+
+
+def _read_npz(data: bytes) -> Any:
+    from scipy.sparse import coo_array, load_npz
+
+    try:
+        _check_archive(data)
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            names = list(file)
+            if "format" in names:
+                sparse = load_npz(io.BytesIO(data))
+                if hasattr(sparse, "check_format"):
+                    sparse.check_format(full_check=True)
+                matrix: Any = coo_array(sparse)
+                for indices, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+                    if len(indices) and not 0 <= indices.min() <= indices.max() < size:
+                        raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
+                return matrix
+            arrays = [file[name] for name in names]
+    except _DAMAGED as error:
+        raise InputFileError(f"not a numpy file: {error}", _SAVE) from None
+    if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
+        contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
+        problem = f"not a single numeric matrix but {contents or 'nothing'}"
+        raise InputFileError(problem, "save one array of two dimensions")
+    return coo_array(arrays[0])
+
+
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_WRITE = "write it with scipy.io.mmwrite"
+_SAVE = "write it with numpy.savez or scipy.sparse.save_npz"
+_DAMAGED = (
+    ValueError, OSError, KeyError, TypeError, EOFError, IndexError, AttributeError, RuntimeError, zipfile.BadZipFile,
+    zlib.error, struct.error,
+)  # fmt: skip
+"""Exceptions of damaged files; NotImplementedError is a RuntimeError."""
+
+
+def _check_archive(data: bytes) -> None:
+    """Raise InputFileError for arrays that unpack to too much, or declare more data than they have."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts, most = archive.infolist(), input_files.MAX_INPUT_BYTES
+        if sum(part.file_size for part in parts) > most:
+            raise InputFileError(f"more than {most:,} bytes when unpacked", "use a smaller matrix")
+        for part in parts:
+            with archive.open(part) as file:
+                version = np.lib.format.read_magic(file)
+                first = version == (1, 0)
+                read_header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+                shape, _, dtype = read_header(file)
+                left = part.file_size - file.tell()
+            if math.prod(shape) * dtype.itemsize > left:
+                raise InputFileError(f"shorter than the shape in its header: {shape}", _SAVE, part.filename)
+
+
+_READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}
 
 
 @register

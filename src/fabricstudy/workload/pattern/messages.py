@@ -1,18 +1,118 @@
-"""The messages listed in a file."""
+"""The messages listed in a file, CSV (``.csv``) or Parquet (``.parquet``).
 
+The columns are phase, source, destination and bytes. Rows of a rank within a phase are in send order.
+"""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
+from fabricstudy.core import input_files
+from fabricstudy.core.arrays import Ints
+from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from ..message_file import read_messages
-from .base import Pattern, TrafficEstimate
-from .sends import Sends, repeat
-from .traffic_file import TrafficFile
+from .base import Pattern, Sends, TrafficEstimate, TrafficFile, repeat
+
+Positions = Callable[[int], str]
+"""Returns the line or row of a message in its file."""
+
+MESSAGE_COLUMNS = ("phase", "source", "destination", "bytes")
+_LARGEST = {"phase": 2**31 - 2, "source": MAX_RANKS - 1, "destination": MAX_RANKS - 1, "bytes": MAX_TRAFFIC_BYTES}
+
+MAX_ROWS = 50_000_000
+"""Maximum number of messages in a Parquet file, where equal rows take almost no space."""
+
+
+@dataclass(frozen=True, eq=False)
+class MessageFile:
+    """Messages: phases and ranks from 0, bytes of at least 1, int64 [messages] each; never from a rank to itself."""
+
+    phase: Ints
+    source: Ints
+    destination: Ints
+    size_bytes: Ints
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of the job: one more than the largest number."""
+        return 1 + int(max(self.source.max(), self.destination.max()))
+
+    @property
+    def phases(self) -> int:
+        """Number of phases, including empty ones before the last."""
+        return 1 + int(self.phase.max())
+
+
+def read_messages(path: Path, data: bytes) -> MessageFile:
+    """Parse messages in the format of the file's suffix; raises InputFileError, with line and column."""
+    rows, position = input_files.reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
+    if not len(rows):
+        raise InputFileError("no messages", "write one line per message")
+    for column, name in enumerate(MESSAGE_COLUMNS):
+        wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
+        if len(wrong):
+            remedy = f"write {int(name == 'bytes')} to {_LARGEST[name]}"
+            raise InputFileError("out of range", remedy, f"{position(wrong[0])} ({name})", int(rows[wrong[0], column]))
+    loops = np.flatnonzero(rows[:, 1] == rows[:, 2])
+    if len(loops):
+        value = int(rows[loops[0], 1])
+        raise InputFileError("a rank sends to itself", "remove the line", f"{position(loops[0])} (destination)", value)
+    total = float(rows[:, 3].sum(dtype=np.float64))
+    if total > MAX_TRAFFIC_BYTES:
+        raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
+    return MessageFile(*(np.ascontiguousarray(column) for column in rows.T))
+
+
+def _read_csv(data: bytes) -> tuple[Ints, Positions]:
+    rows = input_files.numbered_csv_rows(data)
+    line, head = next(rows, (1, []))
+    input_files.check_columns(line, head, MESSAGE_COLUMNS)
+    _check_columns(head, position_text(line))
+    columns = [(name, head.index(name) + 1) for name in MESSAGE_COLUMNS]
+    messages, lines = [], []
+    for line, row in rows:
+        input_files.check_width(line, row, head)
+        lines.append(line)
+        cells = [(row[column - 1], (line, column, name)) for name, column in columns]
+        messages.append([whole(cell, -(2**62), 2**62 + 1, where) for cell, where in cells])
+    return np.array(messages, dtype=np.int64).reshape(-1, 4), lambda index: f"line {lines[index]}"
+
+
+def _check_columns(names: list[str], where: str) -> None:
+    missing = [name for name in MESSAGE_COLUMNS if name not in names]
+    if missing:
+        raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(MESSAGE_COLUMNS)}", where)
+
+
+def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        names = file.schema_arrow.names
+        _check_columns(names, "")
+        if file.metadata.num_rows > MAX_ROWS:
+            raise InputFileError("too many messages", f"use at most {MAX_ROWS:,}", "", file.metadata.num_rows)
+        table = file.read([name for name in (*MESSAGE_COLUMNS, "job") if name in names])
+        if "job" in names and len(table["job"].unique()) > 1:
+            raise InputFileError("messages of several jobs", "use those of one", "column job")
+        for name in MESSAGE_COLUMNS:
+            if not pa.types.is_integer(table[name].type) or table[name].null_count:
+                contents = f"{table[name].type} with {table[name].null_count} missing"
+                raise InputFileError("not all integers", "use integers", f"column {name}", contents)
+        columns = [table[name].cast(pa.int64()).to_numpy() for name in MESSAGE_COLUMNS]
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise InputFileError(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
+    return np.stack(columns, axis=1), lambda index: f"row {index + 1}"
 
 
 @register

@@ -8,8 +8,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, both_ways, request_and_reply
+from .base import MessagePattern, Sends, TrafficEstimate, both_ways, request_and_reply
 
 
 @register

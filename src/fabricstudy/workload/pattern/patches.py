@@ -11,8 +11,7 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, between_ranks, concatenate_phases
+from .base import MessagePattern, Sends, TrafficEstimate, between_ranks, concatenate_phases
 
 
 class PatchGrid(MessagePattern):
@@ -68,7 +67,7 @@ class PatchGrid(MessagePattern):
 
 @register
 class Patches(PatchGrid):
-    """NAMD-like traffic: a periodic grid of patches, and computes for each patch and each pair of near patches.
+    """NAMD-like traffic: a periodic grid of patches, and compute objects per patch and per pair of near patches.
 
     Each patch sends its atoms once to every rank with one of its computes (proxies); forces return in the next
     phase. Patches and computes are distributed evenly over the ranks, each compute near its first patch, so every

@@ -10,8 +10,7 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
 
 from ..shapes import balanced_shape
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, all_to_all_along, concatenate_phases
+from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, concatenate_phases
 
 
 @register

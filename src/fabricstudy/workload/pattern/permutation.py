@@ -6,8 +6,7 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from .base import MessagePattern
-from .sends import Sends, one_phase
+from .base import MessagePattern, Sends, one_phase
 
 
 @register

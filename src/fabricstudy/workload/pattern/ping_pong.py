@@ -7,9 +7,7 @@ import numpy as np
 from fabricstudy.core.kinds import register
 
 from ..messages import WorkloadError
-from .base import MessagePattern, TrafficEstimate
-from .job_placement import JobPlacement
-from .sends import Sends, repeat
+from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, repeat
 
 
 @register
@@ -20,7 +18,6 @@ class PingPong(MessagePattern):
     """
 
     follows_placement: ClassVar[bool] = True
-
     kind: Literal["ping-pong"] = "ping-pong"
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:

@@ -10,9 +10,8 @@ from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
 from ..mapping.orb import across, pairing
-from .job_placement import JobPlacement
+from .base import JobPlacement, Sends
 from .patches import PatchGrid
-from .sends import Sends
 
 _FULL = 2**30
 """More hops than any."""
@@ -31,7 +30,6 @@ class PlacedPatches(PatchGrid):
     """
 
     follows_placement: ClassVar[bool] = True
-
     kind: Literal["placed-patches"] = "placed-patches"
     place: Literal["evenly", "orb"] = Field(
         "orb", description="placement of patches: evenly in rank order, or in boxes of the machine by their grid"

@@ -39,7 +39,6 @@ class ReduceScatter(Collective):
     )
 
     def chosen(self, ranks: int) -> str:
-        """Return the algorithm used."""
         size_bytes = int(self.message_bytes)
         if self.algorithm == "mpich":
             return "recursive-halving" if size_bytes < MPICH_REDUCE_SCATTER_BYTES else "pairwise"
@@ -48,9 +47,6 @@ class ReduceScatter(Collective):
             short = size_bytes <= OPEN_MPI_SHORT_BYTES or (size_bytes <= OPEN_MPI_LONG_BYTES and is_power)
             return "recursive-halving" if short or ranks >= 0.0012 * size_bytes + 8 else "ring"
         return self.algorithm
-
-    def is_near(self, ranks: int) -> bool:
-        return self.chosen(ranks) == "ring" and self.numbering == "natural"
 
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)

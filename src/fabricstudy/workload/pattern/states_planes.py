@@ -9,8 +9,7 @@ from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, all_to_all_along, between_ranks, concatenate_phases
+from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, between_ranks, concatenate_phases
 
 
 @register
@@ -23,7 +22,6 @@ class StatesPlanes(MessagePattern):
     """
 
     has_places: ClassVar[bool] = True
-
     kind: Literal["states-planes"] = "states-planes"
     states: Whole = Field(ge=1, le=100_000, description="number of states")
     planes: Whole = Field(ge=1, le=100_000, description="planes of each state")

@@ -6,9 +6,8 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 
-from .base import TrafficEstimate
-from .rank_grid import RankGrid
-from .sends import Sends, all_to_all_along, concatenate_phases
+from .base import Sends, TrafficEstimate, all_to_all_along, concatenate_phases
+from .stencil import RankGrid
 
 
 @register

@@ -1,22 +1,225 @@
-"""The traffic listed in a graph file."""
+"""The traffic listed in a graph file.
 
-from typing import Any, ClassVar, Literal
+* METIS (``.graph``, ``.metis``; manual of METIS 5.1.0, section 4.1.1): undirected; an edge of weight w means
+  w units in each direction. Optional vertex weights are the work of each task.
+* Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996): a square matrix; the absolute value of
+  entry (i, j) is the units from task i to task j, or one unit in a pattern matrix.
+* CSV (``.csv``): rows below the header ``source,destination,weight``, tasks numbered from 0.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.arrays import Floats
-from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
+from fabricstudy.core import input_files
+from fabricstudy.core.arrays import Floats, Ints, Numbers
+from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, to_unit
 
-from ..graph_file import GraphFile, group_tasks, parse_graph
+from ..mapping.tasks import TaskGraph
 from ..messages import Messages
-from .base import MessagePattern, TrafficEstimate
-from .sends import Sends, one_phase
-from .traffic_file import TrafficFile
+from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase, pair_sums
+from .matrix import check_entries, read_entries, read_matrix_market
+
+MIN_WEIGHT_SUM = 1e-18
+"""Minimum sum of the weights of a graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphFile:
+    """The traffic of a graph file, in units."""
+
+    source: Ints
+    destination: Ints
+    """Distinct tasks, from 0; int64 [edges] each."""
+    units: Floats
+    """Units sent, above 0; float64 [edges]."""
+    work: Ints
+    """Weight of each task, by default 1; int64 [tasks]."""
+    loops: int
+    """Number of ignored entries of a task with itself."""
+
+    @property
+    def tasks(self) -> int:
+        return len(self.work)
+
+
+class _Read(NamedTuple):
+    source: Ints
+    destination: Ints
+    units: Floats
+    work: Ints | None
+
+
+def read_graph(path: Path) -> tuple[GraphFile, str]:
+    """Return a graph and the SHA-256 of its file; raises ConfigError with the path ``file``."""
+    return input_files.read(path, parse_graph, "invalid-data-file")
+
+
+def parse_graph(path: Path, data: bytes) -> GraphFile:
+    """Parse a graph in the format of the file's suffix; raises InputFileError, with the line."""
+    source, destination, units, work = input_files.reader_for_suffix(_READERS, path)(data)
+    if work is None:
+        work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
+    if len(work) < 2:
+        raise InputFileError("the graph has fewer than two vertices", "use a graph with edges")
+    loops = source == destination
+    valid = ~loops & (units > 0)
+    total = float(units[valid].sum())
+    if not MIN_WEIGHT_SUM <= total <= MAX_TRAFFIC_BYTES:
+        problem = "no edge with a weight joins two vertices" if not total else "the sum of the weights is out of range"
+        remedy = f"use edges with a sum of weights from {MIN_WEIGHT_SUM:g} to {MAX_TRAFFIC_BYTES:g}"
+        raise InputFileError(problem, remedy, "", total)
+    return GraphFile(source[valid], destination[valid], units[valid], work, int(np.count_nonzero(loops)))
+
+
+def _read_metis(data: bytes) -> _Read:
+    written = input_files.numbered_lines(data)
+    lines = [(line, text.split()) for line, text in written if not text.lstrip().startswith("%")]
+    while lines and not lines[-1][1]:
+        lines.pop()
+    if not lines:
+        raise InputFileError("the file is empty", "begin it with the numbers of vertices and edges")
+    line, head = lines[0]
+    vertices, edges, of_edges, weights, skipped = _metis_head(head, position_text(line))
+    rows = lines[1:]
+    if len(rows) > vertices or (skipped and len(rows) < vertices):
+        problem = f"{vertices} vertices in the header, but {len(rows)} lines follow"
+        raise InputFileError(problem, "fix the header", position_text(line))
+    # Vertices without edges have empty lines, possibly at the end.
+    work = np.ones(vertices, dtype=np.int64)
+    tails: list[int] = []
+    heads: list[int] = []
+    units: list[float] = []
+    for vertex, (line, row) in enumerate(rows):
+        if len(row) < skipped:
+            raise InputFileError("a vertex without weight or size", "add it, or fix the header", position_text(line))
+        if weights:
+            work[vertex] = whole(row[skipped - weights], 0, 2**31 - 1, (line,))
+        rest = row[skipped:]
+        if len(rest) % (1 + of_edges):
+            raise InputFileError("a neighbour without weight", "add it, or fix the header", position_text(line))
+        for index in range(0, len(rest), 1 + of_edges):
+            tails.append(vertex)
+            heads.append(whole(rest[index], 1, vertices, (line,)) - 1)
+            units.append(input_files.finite_number(rest[index + 1], 0, MAX_TRAFFIC_BYTES, (line,)) if of_edges else 1.0)
+    if len(tails) != 2 * edges:
+        problem = f"{edges} edges in the header, but {len(tails)} ends of edges follow"
+        remedy = "fix the header; list each edge in the lines of both its ends"
+        raise InputFileError(problem, remedy, position_text(lines[0][0]))
+    graph = _Read(np.array(tails, dtype=np.int64), np.array(heads, dtype=np.int64), np.array(units, dtype=float), work)
+    _check_both_ends(graph, [line for line, _ in rows])
+    return graph
+
+
+def _metis_head(head: list[str], where: str) -> tuple[int, int, int, int, int]:
+    """Numbers of vertices, edges, weights per edge (0 or 1), weights per vertex, and columns before the edges."""
+    if not 2 <= len(head) <= 4:
+        raise InputFileError(f"a header of {len(head)} numbers", "write vertices, edges and, optionally, fmt", where)
+    vertices, edges = whole(head[0], 0, MAX_RANKS, where), whole(head[1], 0, 2**40, where)
+    form = f"{whole(head[2], 0, 111, where) if len(head) > 2 else 0:03}"
+    if set(form) - {"0", "1"}:
+        raise InputFileError("not a fmt of METIS", "write three digits of 0 and 1", where, head[2])
+    weights = whole(head[3], 0, 1000, where) if len(head) > 3 else int(form[1])
+    return vertices, edges, int(form[2]), weights, int(form[0]) + weights
+
+
+def _check_both_ends(read: _Read, lines: list[int]) -> None:
+    """Raise InputFileError for an edge with another weight, or none, in the line of its other end."""
+    here = np.lexsort((read.units, read.destination, read.source))
+    there = np.lexsort((read.units, read.source, read.destination))
+    differ = (read.source[here] != read.destination[there]) | (read.destination[here] != read.source[there])
+    differ |= read.units[here] != read.units[there]
+    if differ.any():
+        first = here[np.argmax(differ)]
+        tail, head = int(read.source[first]), int(read.destination[first])
+        problem = f"the lines of the vertices {tail + 1} and {head + 1} differ in their edge"
+        remedy = "write each edge, with one weight, in the lines of both its ends"
+        raise InputFileError(problem, remedy, position_text(lines[tail]))
+
+
+def _read_matrix_market(data: bytes) -> _Read:
+    matrix = read_matrix_market(data)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InputFileError(f"the matrix is {matrix.shape[0]} x {matrix.shape[1]}", "use a square matrix")
+    matrix.data = np.abs(matrix.data).astype(np.float64)
+    check_entries(matrix, "invalid weight")
+    source, destination = (end.astype(np.int64) for end in (matrix.row, matrix.col))
+    return _Read(source, destination, matrix.data, np.ones(matrix.shape[0], dtype=np.int64))
+
+
+_HEAD = ["source", "destination", "weight"]
+
+
+def _read_csv(data: bytes) -> _Read:
+    rows = input_files.numbered_csv_rows(data)
+    line, head = next(rows, (1, []))
+    if head != _HEAD:
+        problem = "the first line is not source,destination,weight"
+        raise InputFileError(problem, "add this header", position_text(line))
+    return _Read(*read_entries(rows, head), None)
+
+
+_READERS: dict[str, Callable[[bytes], _Read]] = {
+    ".graph": _read_metis,
+    ".metis": _read_metis,
+    ".mtx": _read_matrix_market,
+    ".csv": _read_csv,
+}
+
+
+def nearest_power_of_ten(total: float, near: float) -> float:
+    """Return the power of ten that scales `total` closest to `near`, so that decimals become integers.
+
+    Examples
+    --------
+    >>> nearest_power_of_ten(0.25, 100), nearest_power_of_ten(2.5e5, 100)
+    (1000.0, 0.001)
+    """
+    return float(10.0 ** round(math.log10(near / total)))
+
+
+def group_tasks(graph: GraphFile, ranks: int, how: str) -> Ints:
+    """Return the rank of each task, for at least as many tasks as ranks.
+
+    `how` is ``blocks``, of consecutive tasks, or ``metis``: k-way by work and traffic (Karypis and Kumar 1998), with
+    balanced work.
+
+    Raises ConfigError if there are more ranks than tasks.
+    """
+    if ranks > graph.tasks:
+        problem = f"the graph has {graph.tasks} vertices for {ranks} ranks"
+        raise ConfigError(problem, "use fewer ranks, or a larger graph", ("file",), None, "invalid-data-file")
+    if how == "blocks" or ranks == graph.tasks:
+        return np.arange(graph.tasks) * ranks // graph.tasks
+    import pymetis
+
+    edges = TaskGraph.of_edges(graph.source, graph.destination, graph.units, graph.tasks)
+    weight = _in_32_bits(edges.size_bytes)
+    work = graph.work if graph.work.sum() < 2**30 else _in_32_bits(graph.work)
+    adjacency = pymetis.CSRAdjacency(edges.first, edges.partner)
+    options = pymetis.Options(seed=0)
+    partition = pymetis.part_graph(ranks, adjacency, vweights=work, eweights=weight, options=options)
+    part = np.asarray(partition.vertex_part, dtype=np.int64)
+    # An empty group receives a task of the largest.
+    for empty in np.setdiff1d(np.arange(ranks), part):
+        part[np.flatnonzero(part == np.argmax(np.bincount(part, minlength=ranks)))[-1]] = empty
+    return part
+
+
+def _in_32_bits(weights: Numbers) -> Ints:
+    """Weights for METIS: integers from 1, with a sum of 32 bits."""
+    rounded: Floats = np.rint(weights * nearest_power_of_ten(float(weights.sum()), 3e8))
+    return np.maximum(1, rounded).astype(np.int64)
+
 
 PARTNERS_OF_A_GROUP = 3.0
 """Relative to a vertex: a cell of a 3D mesh touches 6 others by faces and 20 by edges and corners."""
@@ -88,13 +291,6 @@ def _check_bytes(size_bytes: Floats, written: str) -> None:
 def rank_messages(graph: GraphFile, ranks: int, how: str, unit_bytes: float) -> Messages:
     """Sum up the traffic between each two ranks, in one phase; every message has at least one byte."""
     rank = group_tasks(graph, ranks, how)
-    source, destination = rank[graph.source], rank[graph.destination]
-    apart = source != destination
-    pairs, pair_of_edge = np.unique(source[apart] * ranks + destination[apart], return_inverse=True)
-    units = np.bincount(pair_of_edge, weights=graph.units[apart], minlength=len(pairs))
-    return Messages(
-        phase=np.zeros(len(pairs), dtype=np.int32),
-        source=(pairs // ranks).astype(np.int32),
-        destination=(pairs % ranks).astype(np.int32),
-        size_bytes=np.maximum(1, np.rint(units * unit_bytes)).astype(np.int64),
-    )
+    source, destination, units = pair_sums(rank[graph.source], rank[graph.destination], graph.units, ranks)
+    size_bytes = np.maximum(1, np.rint(units * unit_bytes)).astype(np.int64)
+    return Messages(np.zeros(len(units), dtype=np.int32), source, destination, size_bytes)

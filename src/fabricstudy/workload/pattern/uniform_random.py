@@ -8,8 +8,7 @@ from pydantic import Field
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .base import MessagePattern
-from .sends import Sends
+from .base import MessagePattern, Sends
 
 
 @register

@@ -9,8 +9,8 @@ from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
-from .partners import RandomPartners
-from .rank_grid import RankGrid
+from .spread import RandomPartners
+from .stencil import RankGrid
 
 
 @register

@@ -51,6 +51,12 @@ def ranges(first: Ints, last: Ints, node: Ints | None = None, share: Floats | fl
     return Destinations(node[sends], shares[sends], first[sends], last[sends])
 
 
+def in_node_order(node: Ints, share: Floats, first: Ints, last: Ints) -> Destinations:
+    """Return destinations from rows in any order, of which those of a node keep theirs."""
+    order = np.argsort(node, kind="stable")
+    return Destinations(node[order], share[order], first[order], last[order])
+
+
 class Traffic(Kind):
     """The destinations of offered traffic."""
 

@@ -10,6 +10,7 @@ from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
+from ..shapes import index_within
 from .base import Destinations, Traffic, one_each, ranges
 
 
@@ -22,7 +23,6 @@ class GroupShift(Traffic):
     """
 
     needs: ClassVar[str | None] = "groups"
-
     kind: Literal["group-shift"] = "group-shift"
     groups: Whole = Field(1, ge=1, description="difference of the group numbers")
     fixed: Flag = Field(False, description="send to the node of the same position in the group, instead of random ones")
@@ -41,19 +41,10 @@ class GroupShift(Traffic):
         nodes = np.bincount(group)
         partner = (group + self.groups) % len(groups)
         if self.fixed:
-            position = np.empty(len(group), dtype=np.int64)
-            position[order] = np.arange(len(group)) - first[group[order]]
-            return one_each(order[first[partner] + position % nodes[partner]])
-        if not np.array_equal(order, np.arange(len(order))):
-            return _listed(group, partner, order, first, nodes)
-        return ranges(first[partner], first[partner] + nodes[partner] - 1)
-
-
-def _listed(
-    group: np.ndarray, partner: np.ndarray, order: np.ndarray, first: np.ndarray, nodes: np.ndarray
-) -> Destinations:
-    """Return a row for each destination, where the nodes of a group are not numbered in succession."""
-    node = np.repeat(np.arange(len(group)), nodes[partner])
-    offset = np.arange(len(node)) - np.repeat(np.cumsum(nodes[partner]) - nodes[partner], nodes[partner])
-    goal = order[first[partner[node]] + offset]
-    return Destinations(node, 1.0 / nodes[partner[node]], goal, goal)
+            return one_each(order[first[partner] + index_within(group) % nodes[partner]])
+        if np.array_equal(order, np.arange(len(order))):
+            return ranges(first[partner], first[partner] + nodes[partner] - 1)
+        # The nodes of a group are not numbered in succession: a row for each destination.
+        node = np.repeat(np.arange(len(group)), nodes[partner])
+        goal = order[first[partner[node]] + index_within(node)]
+        return Destinations(node, 1.0 / nodes[partner[node]], goal, goal)

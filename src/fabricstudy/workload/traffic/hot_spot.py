@@ -10,7 +10,7 @@ from fabricstudy.core.model import ConfigError, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from .base import Destinations, Traffic
+from .base import Destinations, Traffic, in_node_order
 
 
 @register
@@ -42,7 +42,6 @@ class HotSpot(Traffic):
         rows = [(sender, share, goal, goal)]
         if rest.max() > 0:
             rows.append((node, rest, np.zeros_like(node), np.full_like(node, len(node) - 1)))
-        columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        some = columns[1][order] > 0
-        return Destinations(*(column[order][some] for column in columns))
+        node, share, first, last = (np.concatenate(column) for column in zip(*rows, strict=True))
+        some = share > 0
+        return in_node_order(node[some], share[some], first[some], last[some])

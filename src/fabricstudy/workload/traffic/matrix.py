@@ -10,8 +10,8 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from ..matrix_file import read_matrix
-from ..pattern.traffic_file import TrafficFile
+from ..pattern.base import TrafficFile
+from ..pattern.matrix import read_matrix
 from .base import Destinations, Traffic
 
 

@@ -10,7 +10,7 @@ from fabricstudy.core.model import ConfigError, Model, Number
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from .base import Destinations, Traffic
+from .base import Destinations, Traffic, in_node_order
 
 
 class MixPart(Model):
@@ -41,5 +41,4 @@ class TrafficMix(Traffic):
             np.concatenate([getattr(rows, name) * (weight if name == "share" else 1) for weight, rows in parts])
             for name in Destinations._fields
         )
-        order = np.argsort(node, kind="stable")
-        return Destinations(node[order], share[order], first[order], last[order])
+        return in_node_order(node, share, first, last)

@@ -6,8 +6,8 @@ import numpy as np
 
 from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import WorkloadError
 
+from ..messages import WorkloadError
 from .base import Destinations, Traffic
 
 

@@ -9,8 +9,9 @@ from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import WorkloadError
 
+from ..messages import WorkloadError
+from ..shapes import index_within
 from .base import Destinations, Traffic, one_each
 
 
@@ -23,7 +24,6 @@ class Tornado(Traffic):
     """
 
     needs: ClassVar[str | None] = "dimensions"
-
     kind: Literal["tornado"] = "tornado"
     dimensions: Whole | None = Field(None, ge=1, description="number of dimensions, the first ones; default: all")
 
@@ -54,8 +54,7 @@ def to_routers(machine: Machine, goal: np.ndarray) -> np.ndarray:
     """
     order = np.argsort(machine.node_router, kind="stable")
     first = np.searchsorted(machine.node_router[order], np.arange(machine.routers))
-    position = np.empty(machine.nodes, dtype=np.int64)
-    position[order] = np.arange(machine.nodes) - first[machine.node_router[order]]
+    position = index_within(machine.node_router)
     if np.any(position >= machine.nodes_of_router[goal[machine.node_router]]):
         raise WorkloadError("the routers of the grid have different numbers of nodes")
     destination: np.ndarray = order[first[goal[machine.node_router]] + position]

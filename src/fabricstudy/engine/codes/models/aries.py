@@ -13,7 +13,7 @@ from math import gcd
 
 import numpy as np
 
-from fabricstudy.core.arrays import Integers
+from fabricstudy.core.arrays import Integers, number_within
 from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -22,12 +22,11 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
-from ...detours import check_via
+from ...detours import check_via, routing_name
 from ...job_traffic import traffic_classes
 from ...point import Point
 from ..network import UNLINKED, CodesModel, CodesNetwork, bandwidths, buffers, links_to, one_of
-from .routing import routing_name
-from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
+from .dragonfly import COUNTERS, INTER, INTRA, dragonfly_counters
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
 
@@ -70,7 +69,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "num_global_channels": ports,
             "intra-group-connections": INTRA,
             "inter-group-connections": INTER,
-            "routing": routing_name(point, ROUTINGS, "Cray XC"),
+            "routing": routing_name(point.routing, ROUTINGS, "CODES' Cray XC"),
             "adaptive_threshold": THRESHOLD_BYTES,
             **bandwidths(machine, local_Bps),
             # Delays are transfer times of a packet here; the delay of routers includes the latency of links.
@@ -85,7 +84,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             INTRA: _local_links(config, machine).astype("<i4").tobytes(),
             INTER: between_groups.astype("<i4").tobytes(),
         },
-        traffic=port_counters(_ports(config, machine, between_groups, ports)),
+        traffic=dragonfly_counters(_ports(config, machine, between_groups, ports)),
         whole_packets=True,
     )
 
@@ -118,10 +117,8 @@ def _ports(config: AriesConfig, machine: Machine, between: Integers, inter: int)
     neighbours = np.concatenate([in_row, np.repeat(in_column, columns, axis=1)], axis=1)
     local = links_to(machine, router[:, None], neighbours)
     link = np.full((machine.routers, inter + config.nodes_per_router), UNLINKED)
-    order = np.argsort(between[:, 0], kind="stable")
-    tail, head = between[order].T
-    starts = np.searchsorted(tail, router)
-    link[tail, np.arange(len(tail)) - starts[tail]] = links_to(machine, tail, head)
+    tail, head = between.T
+    link[tail, number_within(tail)] = links_to(machine, tail, head)
     return np.concatenate([local, link], axis=1)
 
 

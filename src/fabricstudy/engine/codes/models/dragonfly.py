@@ -7,7 +7,7 @@ doi:10.1145/1555754.1555783); it compares the bytes queued at ports, doubled for
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Integers
+from fabricstudy.core.arrays import Bools, Integers, number_within
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
@@ -15,11 +15,9 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
-from ...detours import check_via
+from ...detours import check_via, routing_name
 from ...point import Point
-from ..network import UNLINKED, CodesModel, CodesNetwork, HopList, bandwidths, buffers, links_to, one_of
-from .routing import routing_name
-from .wired_dragonfly import COUNTERS, INTER, INTRA, port_counters
+from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
 
@@ -28,6 +26,21 @@ THRESHOLD_BYTES = 16_384
 
 Queues include packets that are not yet acknowledged, so the queue of an idle link is not empty.
 """
+
+INTRA, INTER = "intra", "inter"
+"""Files of the links within a group, and between groups, of CODES' dragonflies."""
+
+COUNTERS = {
+    "credit_size": 8,
+    "auto_credit_delay": 1,
+    # The window in which bytes are counted: several hours, in microseconds.
+    "counting_bool": 1,
+    "counting_start": 0,
+    "counting_windows": 1,
+    "counting_interval": 10**10,
+    "num_apps": 2,
+}
+"""Keys of CODES' dragonflies."""
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
@@ -62,7 +75,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "num_global_channels": ports,
             "intra-group-connections": INTRA,
             "inter-group-connections": INTER,
-            "routing": routing_name(point, ROUTINGS, "dragonfly"),
+            "routing": routing_name(point.routing, ROUTINGS, "CODES' dragonfly"),
             "route_scoring_metric": "delta",
             "adaptive_threshold": THRESHOLD_BYTES,
             **bandwidths(machine, local_Bps),
@@ -82,12 +95,9 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             INTRA: np.column_stack([first_group, np.zeros(len(first_group))]).astype("<i4").tobytes(),
             INTER: between.astype("<i4").tobytes(),
         },
-        traffic=port_counters(_ports(machine, local, between, routers - 1, ports, nodes)),
+        traffic=dragonfly_counters(_ports(machine, local, between, routers - 1, ports, nodes)),
         # Packets draw one of several cables between two groups.
         fixed_routes=isinstance(point.routing, Minimal) and len(between) == groups * (groups - 1),
-        hops=HopList(
-            "save_router_timing_trace_path", "router-timing-gid=0.txt", 21, router=0, port=2, source=18, packet=6
-        ),
     )
 
 
@@ -104,10 +114,14 @@ def _ports(machine: Machine, local: Integers, between: Integers, intra: int, int
     """Return the link of each port: in the group by the order of the wiring file, then global ones, then nodes."""
     link = np.full((machine.routers, intra + inter + nodes), UNLINKED)
     for pairs, first in ((local, 0), (between, intra)):
-        router = pairs[:, 0]
-        starts = np.searchsorted(router, np.arange(machine.routers))
-        link[router, first + np.arange(len(pairs)) - starts[router]] = links_to(machine, router, pairs[:, 1])
+        router, neighbour = pairs.T
+        link[router, first + number_within(router)] = links_to(machine, router, neighbour)
     return link
+
+
+def dragonfly_counters(link_of_port: Integers) -> PortCounters:
+    """Return the output of the bytes that left each port of CODES' dragonflies."""
+    return PortCounters("dragonfly-router-traffic-sample", 2, 4, link_of_port, bits=32)
 
 
 MODEL = CodesModel("dragonfly", network, job_links="hops")

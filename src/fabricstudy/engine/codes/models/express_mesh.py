@@ -14,9 +14,9 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
+from ...detours import routing_name
 from ...point import Point
 from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
-from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static", Adaptive: "adaptive"}
 
@@ -43,14 +43,14 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "gap": gap,
             "num_cn": nodes,
             "num_vcs": 1 if in_order else 2,
-            "routing": routing_name(point, ROUTINGS, "express mesh"),
+            "routing": routing_name(point.routing, ROUTINGS, "CODES' express mesh"),
             "link_bandwidth": gib_per_s(bandwidth_Bps),
             "cn_bandwidth": gib_per_s(machine.host.bandwidth_Bps),
             "router_delay": round(latency_ns + point.network.router_latency_ns),
             "vc_size": buffer,
             "cn_vc_size": buffer,
         },
-        traffic=PortCounters("router-traffic", lambda row: row[:, 1], 2, link_of_port),
+        traffic=PortCounters("router-traffic", 1, 2, link_of_port),
         fixed_routes=in_order and (gap == 1 or gap >= max(lengths)),
     )
 

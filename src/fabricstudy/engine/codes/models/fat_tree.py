@@ -13,9 +13,9 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.d_mod_k import DModK
 
 from ...contract import Unsupported
+from ...detours import routing_name
 from ...point import Point
 from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, links_to, one_of
-from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Adaptive: "adaptive", DModK: "static"}
 
@@ -26,7 +26,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a fat tree."""
     config = point.machine
     assert isinstance(config, FatTreeConfig)
-    name = routing_name(point, ROUTINGS, "fat tree")
+    name = routing_name(point.routing, ROUTINGS, "CODES' fat tree")
     copies = config.radix // config.pod_count
     while config.half_radix % copies:
         copies -= 1
@@ -69,7 +69,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
         files=_tables(config) if static else {},
         traffic=PortCounters(
             "fattree-switch-traffic",
-            router=lambda row: row[:, 3],
+            router=3,
             columns=4,
             link_of_port=links_to(machine, np.arange(machine.routers)[:, None], neighbour),
         ),

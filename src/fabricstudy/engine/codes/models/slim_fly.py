@@ -17,10 +17,9 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
-from ...detours import check_via
+from ...detours import check_via, routing_name
 from ...point import Point
 from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
-from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "adaptive"}
 
@@ -57,12 +56,12 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "generator_set_X": sorted(sets[0].tolist()),
             "generator_set_X_prime": sorted(sets[1].tolist()),
             "csf_ratio": 1,
-            "routing": routing_name(point, ROUTINGS, "Slim Fly"),
+            "routing": routing_name(point.routing, ROUTINGS, "CODES' Slim Fly"),
             **bandwidths(machine, local.bandwidth_Bps),
             "router_delay": latency_ns + point.network.router_latency_ns,
             **buffers(point),
         },
-        traffic=PortCounters("slimfly-router-traffic", lambda row: row[:, 2], 3, _ports(machine, q, within, across)),
+        traffic=PortCounters("slimfly-router-traffic", 2, 3, _ports(machine, q, within, across)),
         fixed_routes=isinstance(point.routing, Minimal),
     )
 

@@ -16,17 +16,17 @@ from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 
 from ...contract import Unsupported
+from ...detours import routing_name
 from ...point import Point
 from ..network import CodesModel, CodesNetwork, gib_per_s, one_of
 from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes
-from .routing import routing_name
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static"}
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a torus of which every dimension closes."""
-    routing_name(point, ROUTINGS, "torus")
+    routing_name(point.routing, ROUTINGS, "CODES' torus")
     _check(point, machine)
     bandwidth_Bps = one_of([link.bandwidth_Bps for link in machine.classes], "bandwidth", "torus")
     packet = packet_bytes(point, bandwidth_Bps)

@@ -16,7 +16,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from ...contract import Unsupported
 from ...detours import check_via, via
 from ...point import Point
-from ..wiring import dragonfly, fat_tree, graph, grid
+from ..wiring import graph, native
 from .base import Wiring, is_built_by
 
 
@@ -28,19 +28,19 @@ def wire(point: Point, machine: Machine) -> Wiring:
 @lru_cache(maxsize=2)
 def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
     # Detours of Merlin's dragonfly lead through groups.
-    if via(routing) != "router" and (groups := dragonfly.as_dragonfly(config)) is not None:
-        return dragonfly.wire(groups, routing, machine)
+    if via(routing) != "router" and (groups := native.as_dragonfly(config)) is not None:
+        return native.wire_dragonfly(groups, routing, machine)
     if len({link.bandwidth_Bps for link in machine.classes}) > 1:
         bandwidths = ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
         raise Unsupported(f"SST has one bandwidth for all links of {machine.kind} machines, not {bandwidths}")
     if is_built_by(config, FatTreeConfig):
-        return fat_tree.wire(config, routing, machine)
+        return native.wire_fat_tree(config, routing, machine)
     if is_built_by(config, GridConfig):
-        if isinstance(routing, DimensionOrder) and grid.is_mesh(machine):
-            return grid.wire_rings_or_lines("merlin.mesh", machine)
-        if grid.is_torus(machine) and grid.breaks_ties_alike(routing, machine):
-            return grid.wire_rings_or_lines("merlin.torus", machine)
-        if type(routing) in grid.HYPERX_ALGORITHMS and grid.is_hyperx(machine):
+        if isinstance(routing, DimensionOrder) and native.is_mesh(machine):
+            return native.wire_rings_or_lines("merlin.mesh", machine)
+        if native.is_torus(machine) and native.breaks_ties_alike(routing, machine):
+            return native.wire_rings_or_lines("merlin.torus", machine)
+        if type(routing) in native.HYPERX_ROUTINGS and native.is_hyperx(machine):
             check_via(routing, "router", "on SST's HyperX")
-            return grid.wire_hyperx(routing, machine)
+            return native.wire_hyperx(routing, machine)
     return graph.wire(routing, machine)

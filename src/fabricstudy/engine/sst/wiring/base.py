@@ -1,7 +1,7 @@
 """A machine as Merlin's routers, ports and cables."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from ...contract import Unsupported
+
+T = TypeVar("T", bound=Topology)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class Wiring:
     """Routes from each router under source routing."""
 
 
-def is_built_by(config: Topology, family: type[Topology]) -> bool:
+def is_built_by(config: Topology, family: type[T]) -> TypeGuard[T]:
     """Return whether a machine has the cables of `family`; a derived topology may have others."""
     return isinstance(config, family) and type(config).build is family.build
 
@@ -50,12 +52,6 @@ def cable_ends(machine: Machine) -> tuple[Ints, Ints]:
 def link_of_cable(machine: Machine) -> Ints:
     """Return the machine's row of each cable, int64 [cables]."""
     return np.repeat(np.arange(len(machine.cable_count)), machine.cable_count)
-
-
-def place_on_router(machine: Machine) -> Ints:
-    """Return the number of each node among those of its router, int64 [nodes]; nodes are in the order of routers."""
-    first = np.cumsum(machine.nodes_of_router) - machine.nodes_of_router
-    return np.arange(machine.nodes) - first[machine.node_router]
 
 
 def nodes_on_each_router(machine: Machine) -> int:

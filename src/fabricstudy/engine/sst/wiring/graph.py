@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Ints, number_within
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing
@@ -21,7 +21,7 @@ from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
-from .base import Wiring, cable_ends, place_on_router
+from .base import Wiring, cable_ends
 
 MAX_ROUTE_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once per node."""
@@ -75,12 +75,8 @@ class _Ports:
         tail, head = cable_ends(machine)
         ends = np.stack([tail, head], axis=1).reshape(-1)
         self.cables: Ints = np.bincount(ends, minlength=machine.routers)
-        order = np.argsort(ends, kind="stable")
-        first = np.cumsum(self.cables) - self.cables
-        port = np.empty(len(ends), dtype=np.int64)
-        port[order] = np.arange(len(ends)) - first[ends[order]]
-        self.of_cable: Ints = port.reshape(-1, 2)
-        self.of_node: Ints = self.cables[machine.node_router] + place_on_router(machine)
+        self.of_cable: Ints = number_within(ends).reshape(-1, 2)
+        self.of_node: Ints = self.cables[machine.node_router] + number_within(machine.node_router)
         self._to: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
         for a, b, (port_a, port_b) in zip(tail.tolist(), head.tolist(), self.of_cable.tolist(), strict=True):
             self._to[a][b].append(port_a)
@@ -134,12 +130,9 @@ def stepwise_table(machine: Machine, routing: Routing) -> SstRouteTable:
 
 
 def valiant_table(minimal: SstRouteTable, machine: Machine) -> SstRouteTable:
-    """Return routes through each router with nodes, with equal shares; source and destination are no detour.
+    """Return routes through each router with nodes, with equal shares; raise `Unsupported` if they are too many.
 
-    Raises
-    ------
-    Unsupported
-        If they are too many.
+    Source and destination are no detour.
     """
     middles = np.flatnonzero(machine.nodes_of_router).tolist()
     stay: list[tuple[float, tuple[int, ...]]] = [(1.0, ())]

@@ -1,0 +1,347 @@
+"""Tables and sentences of the page on runtimes, engines and schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from fabricstudy.core.columns import DONE, NOT_RUN, RESOLUTION_CHECK, SPOT_CHECK, UNDECIDED
+from fabricstudy.core.phrasing import count_noun, join_words
+from fabricstudy.core.quantities import HOUR_S
+from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.engine.settings import EngineSettings
+from fabricstudy.study.model import Study
+from fabricstudy.study.plan import Plan
+from fabricstudy.table.files import Tables
+from fabricstudy.table.ranks import rank_correlation
+from fabricstudy.table.schemas import axes_of
+from fabricstudy.table.select import label_text
+
+from .text import (
+    NO_NUMBER,
+    SummaryColumn,
+    TextTable,
+    format_number,
+    min_median_max,
+    number,
+    range_text,
+    reduced,
+    seeds_of,
+    summarise,
+    varying_axes,
+)
+
+EQUAL_TOLERANCE = 1e-9
+_MOST_NAMED = 20
+_OVER, _RANGE = "(over)", "(range)"
+
+
+def interference(rows: pd.DataFrame) -> TextTable:
+    """Summarise the slowdowns of each experiment and their run-to-run variation."""
+    compared = rows[rows["slowdown"].notna()]
+    compared = compared.assign(**{_RANGE: compared["slowdown_high"] - compared["slowdown_low"]})
+
+    def seed_range(part: pd.DataFrame, how: str) -> str:
+        return number(part[_RANGE].agg(how), 2) if seeds_of(part) > 1 else NO_NUMBER
+
+    columns = [
+        ("jobs", len), ("seeds", seeds_of), *min_median_max("slowdown", 3),
+        ("run-to-run range, median", lambda part: seed_range(part, "median")),
+        ("max", lambda part: seed_range(part, "max")),
+        ("below 1", lambda part: int(part["below_one"].sum())),
+    ]  # fmt: skip
+    return summarise(compared, {"experiment": "experiment", "engine": "engine"}, columns)
+
+
+def below_one(rows: pd.DataFrame) -> tuple[str, TextTable]:
+    """Return a heading on jobs that run faster among others than alone, and a table of them, medians over seeds."""
+    low = rows[rows["below_one"].fillna(False).astype(bool)]
+    if low.empty:
+        return "", TextTable((), [])
+    axes = [axis for axis in axes_of(rows) if rows[axis].nunique(dropna=False) > 1]
+    keys = {name: name for name in ("experiment", *axes, "engine", "job_name")}
+
+    def seed_range(part: pd.DataFrame) -> str:
+        ends = f"{number(part['slowdown_low'].min(), 3)} to {number(part['slowdown_high'].max(), 3)}"
+        return ends if seeds_of(part) > 1 else NO_NUMBER
+
+    columns = [("slowdown", reduced("slowdown", "median", 3)), ("over the seeds", seed_range), ("seeds", seeds_of)]
+    heading = f"Faster with other jobs than in the baseline run: {count_noun(low['point_id'].nunique(), 'point')}"
+    return heading, summarise(low, keys, columns)
+
+
+def bounds(jobs: pd.DataFrame) -> TextTable:
+    """Summarise runtimes over the larger of their two lower bounds, and name the job with the largest ratio."""
+    bounded = jobs[jobs["over_bound"].notna()]
+    bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
+    columns = [
+        ("jobs", len),
+        ("phase bound is larger", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
+        *min_median_max(_OVER),
+        ("below 1", lambda part: int((part[_OVER] < 1 - EQUAL_TOLERANCE).sum())),
+        ("max at", _largest),
+    ]
+    keys = {"experiment": "experiment", "bound_method": "link bound from"}
+    return summarise(bounded, keys, columns, texts=1)
+
+
+def _largest(among: pd.DataFrame) -> str:
+    """Name the job with the largest ratio by its point and by the axes that vary."""
+    job = among[among[_OVER] == among[_OVER].max()].iloc[0]
+    axes = [axis for axis in axes_of(among) if among[axis].nunique() > 1]
+    labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes)
+    return f"{job['job_name']} (job {job['job']}) of {job['point_id']}{labels}, seed {job['seed']}"
+
+
+def below_bounds(jobs: pd.DataFrame) -> str:
+    """Return a sentence that names the points with a runtime below the link bound; empty if there are none.
+
+    That is an error of an engine or of the bound.
+    """
+    bounded = jobs[jobs["over_bound"].notna()].drop_duplicates(["point_id", "job"])
+    below = bounded[bounded["over_bound"] < 1 - EQUAL_TOLERANCE].sort_values("over_bound", kind="stable")
+    if below.empty:
+        return ""
+    named = [
+        f"{row.point_id} ({row.engine}, {row.job_name}: {number(row.over_bound, 3)})"
+        for row in below.head(_MOST_NAMED).itertuples()
+    ]
+    more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
+    return f"{len(below)} of {len(bounded)} runtimes are below their lower bound: {', '.join(named)}{more}."
+
+
+def predictor_summary(tables: Tables) -> TextTable:
+    """Summarise the groups of each experiment, engine, routing and metric."""
+    keys = {"experiment": "experiment", "engine": "engine", "routing_kind": "routing", "metric": "metric"}
+    columns = [
+        ("groups", len), ("seeds", seeds_of), ("mappings", _mappings),
+        ("Spearman, median", reduced("spearman", "median", 3)), ("min", reduced("spearman", "min", 3)),
+        ("Kendall, median", reduced("kendall", "median", 3)), ("min", reduced("kendall", "min", 3)),
+        ("regret, median (%)", reduced("regret", "median", 3, 100)), ("max (%)", reduced("regret", "max", 3, 100)),
+    ]  # fmt: skip
+    return summarise(tables.predictors, keys, columns)
+
+
+def _mappings(part: pd.DataFrame) -> str:
+    """Return the number of mappings of a group, of those planned if some have no runtime."""
+    least, most = part["mappings"].min(), part["mappings"].max()
+    count = str(least) if least == most else f"{least}{NO_NUMBER}{most}"
+    planned = part["mappings_planned"].max()
+    return count if least == planned else f"{count} of {planned}"
+
+
+MAX_SLOWDOWNS = 200
+"""Largest table of slowdowns in a page, in rows."""
+
+_ENGINE, _SLOWDOWN, _POINT = "(engine)", "(slowdown)", "(point)"
+
+
+def differences(plan: Plan, tables: Tables) -> list[tuple[str, str]]:
+    """Return the known model differences that concern points run by two engines."""
+    compared = set(tables.agreement["point_a_id"]) | set(tables.agreement["point_b_id"])
+    points = [plan.points[name].point for name in compared if name in plan.points]
+    return [
+        (name, caveat.text)
+        for name, engine in engines().items()
+        for caveat in engine.caveats
+        if any(point.engine.kind == name and caveat.applies_to(point) for point in points)
+    ]
+
+
+def ratios(tables: Tables) -> TextTable:
+    """Return ratios and rank correlation of the runtimes, and the CPU time of the points on both engines."""
+    cpu_s = tables.points.drop_duplicates("point_id").set_index("point_id")["cpu_s"]
+
+    def cost(part: pd.DataFrame) -> str:
+        sides = (part[f"point_{side}_id"].unique() for side in ("b", "a"))
+        return " / ".join(number(cpu_s.reindex(side).sum(), 3) for side in sides)
+
+    return _compared(tables.agreement, "ratio", "runtime_a_ns", "runtime_b_ns", ("CPU seconds", cost))
+
+
+def slowdown_ratios(tables: Tables) -> TextTable:
+    """Return ratios of the slowdowns of the same jobs."""
+    compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
+    return _compared(compared, "slowdown_ratio", "slowdown_a", "slowdown_b")
+
+
+def _compared(rows: pd.DataFrame, ratio: str, first: str, second: str, *more: SummaryColumn) -> TextTable:
+    rank = ("rank correlation", lambda part: number(rank_correlation("spearman", part[first], part[second]), 3))
+    keys = {"experiment": "experiment", "pair": "engines"}
+    return summarise(rows, keys, [("jobs", len), *min_median_max(ratio, 3), rank, *more])
+
+
+def slowdowns(tables: Tables) -> TextTable:
+    """Return the slowdown of each job on each engine, medians over seeds; empty if there are too many for a page."""
+    compared = tables.agreement[tables.agreement["slowdown_ratio"].notna()]
+    sides = []
+    for side in ("a", "b"):
+        columns = {f"engine_{side}": _ENGINE, f"slowdown_{side}": _SLOWDOWN, f"point_{side}_id": _POINT}
+        sides.append(compared[["experiment", *axes_of(compared), "job", *columns]].rename(columns=columns))
+    by_engine = pd.concat(sides).drop_duplicates([_POINT, "experiment", "job"])
+    engines = sorted(by_engine[_ENGINE].unique())
+    keys = ["experiment", *axes_of(compared), "job"]
+    rows = []
+    for key, part in by_engine.groupby(keys, sort=False, dropna=False):
+        experiment, *labels = key
+        texts = zip(keys[1:], map(label_text, labels), strict=True)
+        job = ", ".join(f"{name} {text}" for name, text in texts if text != label_text(None))
+        medians = part.groupby(_ENGINE)[_SLOWDOWN].median()
+        rows.append([str(experiment), job, *(number(medians.get(engine), 3) for engine in engines)])
+    rows = rows if len(rows) <= MAX_SLOWDOWNS else []
+    return TextTable(("experiment", "job", *engines), rows, frozenset(range(2, 2 + len(engines))))
+
+
+def verdict_rows(tables: Tables) -> TextTable:
+    """Return the verdict of each engine alone on each part of each claim, and whether all engines agree.
+
+    An undecided verdict contradicts no other.
+    """
+    engines = list(dict.fromkeys(tables.verdicts["engine"]))
+    rows = []
+    claims = tables.claims[["claim", "part", "part_statement", "show", "accept_low", "accept_high"]]
+    merged = tables.verdicts.merge(claims, on=["claim", "part"], how="left")
+    for (claim, _), part in merged.groupby(["claim", "part"], sort=False):
+        first, by_engine = part.iloc[0], part.drop_duplicates("engine").set_index("engine")
+        texts = []
+        for engine in engines:
+            measured, verdict = by_engine.loc[engine, ["measured", "verdict"]]
+            texts.append(verdict if pd.isna(measured) else f"{format_number(measured, first['show'])}, {verdict}")
+        kinds = set(part["verdict"])
+        differing = UNDECIDED if len(kinds - {UNDECIDED}) == 1 else "no"
+        same = NO_NUMBER if NOT_RUN in kinds else "yes" if len(kinds) == 1 else differing
+        quantity = "" if pd.isna(first["part_statement"]) else first["part_statement"]
+        accepted = range_text(first["accept_low"], first["accept_high"], first["show"])
+        rows.append([str(claim), quantity, accepted, *texts, same])
+    return TextTable(("claim", "quantity", "accepted", *engines, "same verdict"), rows)
+
+
+LARGE_ERROR = 0.05
+"""Relative resolution error above which points are named."""
+
+
+def _checked_engines(tables: Tables) -> dict[str, str]:
+    """Return the engines of the points that need a check, each with the engine that checks it."""
+    kinds = {name: EngineSettings.FAMILY.find(name) for name in sorted(tables.points["engine"].unique())}
+    checked_by = {name: kind.checked_by for name, kind in kinds.items() if kind and issubclass(kind, EngineSettings)}
+    return {name: by for name, by in checked_by.items() if by is not None}
+
+
+def spot_check_summary(tables: Tables) -> list[str]:
+    """Return a sentence for each engine that needs a check: its runtimes relative to the checking engine."""
+    done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
+    return [
+        f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_runtime_ratio(tables, name, by)}"
+        for name, by in _checked_engines(tables).items()
+    ]
+
+
+def _runtime_ratio(tables: Tables, name: str, by: str) -> str:
+    """Return the ratio of the runtimes on the points of the spot check."""
+    rows, pairs = (table[table["experiment"] == SPOT_CHECK] for table in (tables.points, tables.agreement))
+    pairs = pairs[(pairs["engine_a"] == by) | (pairs["engine_b"] == by)]
+    if pairs.empty:
+        drawn = rows.loc[rows["engine"] == by, "point_id"].nunique()
+        return f"None of the {drawn} points drawn for {by} was done on both: the error is unknown."
+    # The denominator is the first engine in alphabetical order.
+    ratio = pairs["ratio"] if by < name else 1 / pairs["ratio"]
+    low, middle, high = (number(value, 3) for value in (ratio.min(), ratio.median(), ratio.max()))
+    count = pairs["point_a_id"].nunique()
+    return f"On a sample of {count} cheap points, runtimes are {middle} ({low} to {high}) times those of {by}."
+
+
+def resolution_check_summary(tables: Tables) -> list[str]:
+    """Return a sentence on the change of runtimes if the phit is halved; none without such a check."""
+    checked = tables.points[tables.points["experiment"] == RESOLUTION_CHECK]
+    if checked.empty:
+        return []
+    # Each point is followed by its check.
+    points, checks = checked.iloc[::2], checked.iloc[1::2]
+    runtime_ns = tables.jobs.groupby("point_id")["runtime_ns"].max()
+    fine_ns = runtime_ns.reindex(checks["point_id"]).to_numpy()
+    error = (runtime_ns.reindex(points["point_id"]) / fine_ns - 1).dropna()
+    # CAMINOS accepts no smaller phit if delays are long.
+    finer = checks["phit_bytes"].to_numpy() < points["phit_bytes"].to_numpy()
+    error = error[error.index.isin(points.loc[finer, "point_id"])]
+    if error.empty:
+        return [f"Resolution check: none of {count_noun(len(points), 'point')} was simulated at both phits."]
+    large = [f"{name} ({percent})" for name, percent in error[error.abs() > LARGE_ERROR].map("{:+.1%}".format).items()]
+    sentence = (
+        f"Resolution check: of {count_noun(len(error), 'point')} drawn, times differ from those with half the phit by "
+        f"{error.abs().median():.1%} in the median and {error.abs().max():.1%} at most"
+    )
+    return [f"{sentence}; by more than {LARGE_ERROR:.0%}: {join_words(large)}." if large else f"{sentence}."]
+
+
+def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
+    """Return the claims that rest on one engine that needs a check, and that engine."""
+    engines_of = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
+    checked = _checked_engines(tables)
+    unchecked = {}
+    for claim in study.claims:
+        experiments = {measure.experiment for part in claim.parts for measure in part.measures() if measure.of_points}
+        ran_on = set().union(*(engines_of.get(name, set()) for name in experiments))
+        simulators = {name for name in ran_on if engine_named(name).simulates}
+        if len(simulators) == 1 and simulators <= checked.keys():
+            unchecked[claim.id] = simulators.pop()
+    return unchecked
+
+
+_SHARES = ("utilisation", "useful_utilisation", "idle_no_cables", "idle_reserved", "idle_fragmented", "idle_no_jobs")
+_LIST_FACTS = (
+    "class_nodes", "partitions", "concurrent_max", "concurrent_share", "cables", "conflicts", "bisection_links",
+)  # fmt: skip
+
+
+def schedule_summaries(study: Study, tables: Tables) -> list[dict[str, Any]]:
+    """Summarise each schedule of a study: `row` as of an experiment, numbers of runs, tables and reasons."""
+    summaries = []
+    for name, runs in tables.schedules.groupby("schedule", sort=False) if len(tables.schedules) else ():
+        axes = [axis for axis in axes_of(runs) if runs[axis].notna().any()]
+        done = runs[runs["status"] == DONE]
+        summaries.append({
+            "name": name, "runs": len(runs), "done": len(done), "saturated": int(done["saturated"].fillna(False).sum()),
+            "row": (name, len(runs), runs["seed"].nunique(), varying_axes(runs, axes, study.meanings)),
+            "waits": _waits(str(name), done, axes, tables.size_classes),
+            "lists": _lists(str(name), axes, tables.partition_lists),
+            "reasons": _by_frequency(runs.loc[runs["status"] != DONE, "reason"]),
+            "repairs": _by_frequency(runs["trace_repairs"].dropna()),
+        })  # fmt: skip
+    return summaries
+
+
+def _by_frequency(texts: pd.Series[Any]) -> list[str]:
+    return [f"{text} ({count_noun(count, 'run')})" for text, count in texts.value_counts().items()]
+
+
+def _waits(name: str, runs: pd.DataFrame, axes: list[str], classes: pd.DataFrame) -> TextTable:
+    of_classes = classes[classes["schedule"] == name]
+    sizes = sorted(of_classes["class_nodes"].unique())
+    by_run = of_classes.pivot_table(index=[*axes, "seed"], columns="class_nodes", values="wait_mean_s", dropna=False)
+    keys = axes or ["schedule"]
+    rows = []
+    for key, part in runs.groupby(keys, sort=False, dropna=False):
+        labels = [label_text(label) for label in key][: len(axes)]
+        shares = [f"{100 * part[share].median():.1f}" for share in _SHARES]
+        hours = [number(part[column].median() / HOUR_S, 3) for column in ("wait_mean_s", "response_mean_s")]
+        wanted = pd.MultiIndex.from_frame(part[[*axes, "seed"]]) if axes else pd.Index(part["seed"])
+        medians = by_run.reindex(wanted).median()
+        each = [NO_NUMBER if pd.isna(medians.get(size)) else number(medians[size] / HOUR_S, 3) for size in sizes]
+        rows.append([*labels, *shares, *hours, *each])
+    head = [
+        *axes, "busy %", "useful %", "no cables %", "reserved %", "fragmented %", "empty %", "mean wait (h)",
+        "mean response (h)", *(f"wait of {size:,}" for size in sizes),
+    ]  # fmt: skip
+    return TextTable(head, rows, frozenset(range(len(axes), len(head))))
+
+
+def _lists(name: str, axes: list[str], lists: pd.DataFrame) -> TextTable:
+    of_schedule = lists[lists["schedule"] == name]
+    shown = [axis for axis in axes if of_schedule[axis].notna().any()]
+    rows = [
+        [*(label_text(row[axis]) for axis in shown), *(number(row[fact]) for fact in _LIST_FACTS)]
+        for row in of_schedule.to_dict("records")
+    ]
+    head = [*shown, *(fact.replace("_", " ") for fact in _LIST_FACTS)]
+    return TextTable(head, rows, frozenset(range(len(shown), len(head))))
