@@ -214,8 +214,7 @@ def test_loads_and_jobs_of_a_stored_point_are_drawn(capsys: pytest.CaptureFixtur
     simulate(
         planned,
         engine_named("analysis"),
-        None,
-        None,
+        engine_named("analysis").probe(),
         point_store(tmp_path / "results"),
         lambda one: built(one.point.machine),
         Limits(),

@@ -24,7 +24,6 @@ def _facts(length: int, gap: int) -> Row:
 
 _Length = Annotated[Whole, Field(ge=2, le=200)]
 Gap = Annotated[Whole, Field(ge=1, le=100)]
-_Lengths, _Gaps = Annotated[tuple[_Length, _Length], IN_ORDER], Annotated[tuple[Gap, Gap], IN_ORDER]
 
 
 @register
@@ -43,8 +42,10 @@ class ExpressLines(Analysis):
     numbers = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
 
     kind: Literal["express-lines"] = "express-lines"
-    lengths: _Lengths = Field(description="least and largest number of routers along the dimension")
-    gaps: _Gaps = Field(description="least and largest gap")
+    lengths: Annotated[tuple[_Length, _Length], IN_ORDER] = Field(
+        description="least and largest number of routers along the dimension"
+    )
+    gaps: Annotated[tuple[Gap, Gap], IN_ORDER] = Field(description="least and largest gap")
 
     def rows(self) -> list[Row]:
         return [

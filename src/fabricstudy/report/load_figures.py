@@ -39,7 +39,7 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
             else:
                 words = _throughput_line(panel.axes, rows, look)
             bound = f", bound {number(rows['saturation_bound'].median(), 2)}" * (words != _ALL_SATURATED)
-            lines.append(f"{hue}: {words}{bound}" if hue else f"{words}{bound}")
+            lines.append(f"{hue!s}: {words}{bound}" if hue else f"{words}{bound}")
         descriptions.append(panel.describe(", ".join(lines)))
         panel.axes.set_xlim(0, 1.02)
         panel.axes.set_ylim(0, top if latency else 1.02)
@@ -77,14 +77,16 @@ def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, loo
     axes.plot(hollow["offered_load"], hollow["y"], **{**look, "linestyle": "", "markerfacecolor": "white"})
     saturated = rows[rows["state"] == "saturated"]
     if len(saturated) and len(carried):
-        ends = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=0.98 * top)])
-        axes.plot(ends["offered_load"], ends["y"], **{**look, "marker": "", "linewidth": 0.7})
+        rise = pd.concat([carried.iloc[-1:], saturated.iloc[:1].assign(y=0.98 * top)])
+        axes.plot(rise["offered_load"], rise["y"], **{**look, "marker": "", "linewidth": 0.7})
     at_edge = {**look, "linestyle": "", "markerfacecolor": "white"}
     axes.plot(saturated["offered_load"], [0.98 * top] * len(saturated), **at_edge)
     axes.axvline(rows["saturation_bound"].median(), color=look["color"], linestyle=":", linewidth=1.0)
     axes.axhline(rows["zero_load_ns"].median() * factor, color=look["color"], linestyle="--", linewidth=0.7)
-    ends = (carried.iloc[end] for end in (0, -1)) if len(carried) else ()
-    return ", ".join(f"{number(end['y'], 3)} at {number(end['offered_load'], 2)}" for end in ends) or _ALL_SATURATED
+    if not len(carried):
+        return _ALL_SATURATED
+    ends = carried.iloc[[0, -1]][["y", "offered_load"]].to_numpy()
+    return ", ".join(f"{number(latency, 3)} at {number(load, 2)}" for latency, load in ends)
 
 
 def _throughput_line(axes: Axes, rows: pd.DataFrame, look: dict[str, Any]) -> str:

@@ -173,10 +173,11 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
             along = selection.along if isinstance(selection, Trend) else {}
             # Only the results have link classes.
             computed = {"class"} if selection.table == "links" else set[str]()
-            of, where, against = (
+            of, where = (
                 {axis: wanted for axis, wanted in labels.items() if axis not in computed}
-                for labels in (selection.of, selection.where, selection.against)
+                for labels in (selection.of, selection.where)
             )
+            against = {axis: label for axis, label in selection.against.items() if axis not in computed}
             yield _Comparison(path, selection.model_copy(update={"where": where}), of, against, along)
 
 

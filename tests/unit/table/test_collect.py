@@ -450,7 +450,7 @@ def test_records_are_not_kept_as_objects(tmp_path: Path) -> None:
     found = PointRecords(({**json.loads(one), "point_id": name} for name in ids), ids, **wanted)
     kept_bytes = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert len(found.jobs_of(ids[-1])) == 2
+    assert len(found.rows_of(found.jobs, ids[-1])) == 2
     assert kept_bytes < 1500 * len(ids)
 
 
