@@ -69,21 +69,15 @@ def attempt_offered(
     destinations = offered.destinations(machine, point.seed)
     rates = offered_rates(machine, *destinations)
     bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
-    stored_bytes = engine.stored_bytes(point, machine)
-    zero_ns = zero_load_ns(
-        machine,
-        rates,
-        engine.expected_routing(point),
-        point.network.router_latency_ns,
-        offered.message_bytes,
-        stored_bytes,
-    )
+    stored_bytes, router_ns = engine.stored_bytes(point, machine), point.network.router_latency_ns
+    routing = engine.expected_routing(point)
+    zero_ns = zero_load_ns(machine, rates, routing, router_ns, offered.message_bytes, stored_bytes)
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,
         "zero_load_ns": zero_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
-        "buffer_limit": buffer_limit(machine, point.network.router_latency_ns, int(point.network.buffer_bytes)),
+        "buffer_limit": buffer_limit(machine, router_ns, int(point.network.buffer_bytes)),
     }
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row
