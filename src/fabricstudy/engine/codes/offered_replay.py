@@ -197,7 +197,8 @@ def _of_ranks(path: Path, shape: tuple[int, ...]) -> Floats:
     rows = rows[rows[:, 2] == 0]  # not of the phantom job
     if len(rows) != shape[0] * shape[1]:
         raise EngineFailure(f"{path.name} is of another machine")
-    return rows[np.argsort(rows[:, 3])][:, 6:9].reshape(shape)
+    columns: Floats = rows[np.argsort(rows[:, 3]), 6:9].reshape(shape)
+    return columns
 
 
 def _link_bytes(folder: Path, point: Point, machine: Machine, sent_bytes: float) -> Floats | None:
