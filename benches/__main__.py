@@ -1,7 +1,7 @@
 """Run the benches named, or the short ones.
 
-``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [engines] [phit] [mapping] [schedule]
-[scale] [large]``.
+``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [engines] [offered] [phit] [mapping]
+[schedule] [scale] [large]``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,18 @@ from __future__ import annotations
 import importlib
 import sys
 
-BENCHES = ("pipeline", "structure", "partitions", "simulate", "front_end", "engines", "phit", "mapping", "schedule")
+BENCHES = (
+    "pipeline",
+    "structure",
+    "partitions",
+    "simulate",
+    "front_end",
+    "engines",
+    "offered",
+    "phit",
+    "mapping",
+    "schedule",
+)
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def samples(results: Sequence[Path]) -> Iterator[tuple[str, Sample]]:
             record["engine"],
             Sample(
                 f"{point.machine.kind}, {point.routing.kind}",
-                " ".join(sorted({job.pattern.kind for job in point.jobs})),
+                " ".join(sorted({job.pattern.kind for job in point.jobs})) or "offered",
                 record["machine_id"],
                 record["version"],
                 record["started"],

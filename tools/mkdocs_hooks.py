@@ -112,6 +112,6 @@ def commands() -> str:
     (subparsers,) = (action for action in cli._parser()._actions if isinstance(action, argparse._SubParsersAction))
     sections = []
     for name, sub in subparsers.choices.items():
-        sub.formatter_class = lambda prog: argparse.HelpFormatter(prog, width=100)
+        sub.formatter_class = lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=100)
         sections.append(f"## fabricstudy {name}\n\n```text\n{sub.format_help()}```")
     return "\n\n".join(sections)

@@ -4,36 +4,48 @@ import argparse
 import io
 import json
 import os
+import re
 import sys
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Collection
 from importlib import import_module
-from importlib.metadata import version
+from pathlib import Path
 from typing import NoReturn
 
+from fabricstudy import __version__
 from fabricstudy.core.bundled_files import prepend_environment_path
-from fabricstudy.core.errors import FabricstudyError, exit_code_of
+from fabricstudy.core.errors import FabricstudyError, exit_code_of, suggestion
 from fabricstudy.core.log import enable_logging
 
-_COMMANDS = {
-    "run": ("run_study", None),
-    "plan": ("summarise_plan", "show_plan"),
-    "status": ("study_status", "show_status"),
-    "engines": ("list_engines", "show_engines"),
-    "point": ("point_details", "show_point"),
-    "inputs": ("write_point_inputs", "show_point_inputs"),
-    "kinds": ("list_kinds", "show_kinds"),
-    "partitions": ("list_partitions", "show_partitions"),
-    "schedule": ("schedule_study", "show_schedule"),
-    "map": ("map_job", "show_mapping"),
-    "machine": ("describe_machines", "show_machines"),
-    "draw": ("draw_machine", "show_drawing"),
-    "candidates": ("list_candidates", "show_candidates"),
-    "where": ("find_resource", "show_path"),
-    "compare": ("compare_runs", "show_comparison"),
+_COMMANDS: dict[str, tuple[str, str | None, str]] = {
+    "init": ("write_study", "show_written", "init my-study.yaml --template next-machine"),
+    "list": ("list_bundled", "show_bundled", "list machines"),
+    "validate": ("check_studies", "show_valid", "validate my-study.yaml"),
+    "run": ("run_study", None, "run quick --cores 4"),
+    "plan": ("summarise_plan", "show_plan", "plan my-study.yaml --list"),
+    "status": ("study_status", "show_status", "status quick --watch"),
+    "report": ("make_report", "show_report", "report quick --open"),
+    "engines": ("list_engines", "show_engines", "engines"),
+    "point": ("point_details", "show_point", "point p0123456789ab --study quick"),
+    "inputs": ("write_point_inputs", "show_point_inputs", "inputs quick p0123456789ab --out input"),
+    "kinds": ("list_kinds", "show_kinds", "kinds torus"),
+    "partitions": ("list_partitions", "show_partitions", "partitions mira"),
+    "schedule": ("schedule_study", "show_schedule", "schedule torus-or-mesh-scheduling"),
+    "map": ("map_job", "show_mapping", "map --machine mira --graph tasks.graph --with exchange,linear --out ranks"),
+    "machine": ("describe_machines", "show_machines", "machine frontier"),
+    "draw": ("draw_machine", "show_drawing", "draw frontier --out frontier.svg"),
+    "whatif": ("fail_parts", "show_losses", "whatif fabric.topo --fail leaf-1,spine-2 --fail '2 %' --out failed.svg"),
+    "candidates": ("list_candidates", "show_candidates", "candidates --nodes 2000 --radix 36"),
+    "export": ("export_file", "show_file", "export frontier --out frontier.graphml"),
+    "where": ("find_resource", "show_path", "where configs"),
+    "clean": ("clean_store", "show_unneeded", "clean --delete"),
+    "completion": ("completion_script", "show_script", "completion bash"),
+    "compare": ("compare_runs", "show_comparison", "compare results-old results"),
 }
-"""Each command, which is a module of `fabricstudy.commands`, with what it does and what prints the result."""
+"""Each command, which is a module of `fabricstudy.commands`: what it does, what prints the result, and an example."""
 
-_VERBOSE, _WHAT_IS_DONE = "--verbose", "say on standard error what is done"
+_VERBOSE, _WHAT_IS_DONE = ("-v", "--verbose"), "log progress on standard error"
+EPILOG_WIDTH = 78
 
 
 class _Parser(argparse.ArgumentParser):
@@ -50,10 +62,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    first = next((one for one in arguments if one != _VERBOSE), "")
-    # Most commands load much that the others do not need.
-    names = [first] if first in _COMMANDS else [] if first == "--version" else _COMMANDS
-    args = _parser(names).parse_args(arguments)
+    first = next((argument for argument in arguments if argument not in _VERBOSE), "--help")
+    if first not in _COMMANDS and not first.startswith("-"):
+        raise FabricstudyError(f"{first}: no such command; {suggestion(first, _COMMANDS)}", "usage")
+    # Only the called command is imported: most load much that the others do not need.
+    args = _parser([first] if first in _COMMANDS else []).parse_args(arguments or [first])
     if args.verbose:
         enable_logging()
     prepend_environment_path()
@@ -73,26 +86,55 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _parser(names: Iterable[str] = tuple(_COMMANDS)) -> _Parser:
+def _parser(complete: Collection[str] = tuple(_COMMANDS)) -> _Parser:
+    """Return the parser of all commands, with the arguments of those that are to be `complete`."""
     parser = _Parser(prog="fabricstudy", allow_abbrev=False, description=__doc__.replace("``", ""))
-    parser.add_argument("--version", action="version", version=f"fabricstudy {version('fabricstudy')}")
-    parser.add_argument(_VERBOSE, action="store_true", help=_WHAT_IS_DONE)
+    parser.add_argument("--version", action="version", version=f"fabricstudy {__version__}")
+    parser.add_argument(*_VERBOSE, action="store_true", help=_WHAT_IS_DONE)
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-
-    for name in names:
-        module = import_module(f"fabricstudy.commands.{name}")
-        work, show = _COMMANDS[name]
-        text = getattr(module, work).__doc__.splitlines()[0].replace("``", "")
+    for name in _COMMANDS:
+        text = summary(name)
         sub = commands.add_parser(name, allow_abbrev=False, help=text, description=text)
-        # Its default is that of the whole parser.
-        sub.add_argument(_VERBOSE, action="store_true", default=argparse.SUPPRESS, help=_WHAT_IS_DONE)
-        sub.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
-        if show is not None:  # else it becomes another program, which prints
-            sub.set_defaults(show=getattr(module, show))
-            sub.add_argument("--json", action="store_true", help="print for programs")
-        if hasattr(module, "add_arguments"):
-            module.add_arguments(sub)
+        if name in complete:
+            _complete(sub, name)
     return parser
+
+
+def summary(name: str) -> str:
+    """Return the first line about a command, without an import of its module."""
+    source = Path(__file__).with_name("commands") / f"{name}.py"
+    pattern = rf'^def {_COMMANDS[name][0]}\(.*\n    """(.*?)(?:"""|\n)'
+    (text,) = re.findall(pattern, source.read_text(encoding="utf-8"), re.M)
+    return str(text).replace("``", "")
+
+
+def _complete(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the arguments of a command, and what it does."""
+    work, show, example = _COMMANDS[name]
+    module = import_module(f"fabricstudy.commands.{name}")
+    # Its default is that of the whole parser.
+    parser.add_argument(*_VERBOSE, action="store_true", default=argparse.SUPPRESS, help=_WHAT_IS_DONE)
+    parser.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
+    parser.set_defaults(show=lambda result: None)
+    if show is not None:  # else it prints itself
+        parser.set_defaults(show=getattr(module, show))
+        parser.add_argument("--json", action="store_true", help="print for programs")
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parser)
+    about = f"{textwrap.fill(parser.epilog, EPILOG_WIDTH)}\n\n" if parser.epilog else ""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = f"{about}example: fabricstudy {example}"
+
+
+def options_of_commands() -> dict[str, dict[str, str]]:
+    """Return the options of each command with their help."""
+    options = {}
+    for name in _COMMANDS:
+        parser = argparse.ArgumentParser(add_help=False)
+        _complete(parser, name)
+        actions = (action for action in parser._actions if action.option_strings)
+        options[name] = {action.option_strings[-1]: str(action.help).replace("%%", "%") for action in actions}
+    return options
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Offered traffic on CAMINOS: closed forms, conservation, and what is refused."""
 
 from collections.abc import Mapping
+from math import exp, factorial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import write_inputs
-from fabricstudy.engine.steady_state import SteadyRun
+from fabricstudy.engine.steady_state import SteadyRun, statistics
 from fabricstudy.engine.validity import input_digest
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2}
@@ -104,6 +105,46 @@ def test_saturation_is_at_its_closed_form(
     assert row["saturation_bound"] == pytest.approx(bound)
     # A sustained run may have a backlog that grows by 1 %.
     assert 0.95 * bound <= row["saturation_load"] <= 1.01 * bound
+
+
+def test_a_hot_node_saturates_at_its_link(tmp_path: Path) -> None:
+    """1 / (N share), to first order; its queue is half of the messages, so that the backlog shows it."""
+    spot = {"kind": "hot-spot", "share": 0.5}
+    row = row_of(point_of(TORUS, "dimension-order", spot, "saturation", measured=4000), tmp_path)
+    assert row["saturation_bound"] == pytest.approx(1 / (63 * 0.5 + 0.5))
+    assert 0.95 <= row["over_bound"] <= 1.03
+
+
+def test_a_link_is_an_md1_queue(tmp_path: Path) -> None:
+    """On a ring the paths to the next node do not cross, so packets wait for the links of their nodes alone.
+
+    The mean wait is load / (2 (1 - load)) services, and its distribution that of Erlang (1909).
+    """
+    load, ring = 0.7, {"kind": "torus", "shape": [9]}
+    point = point_of(
+        ring, "dimension-order", {"kind": "shift", "nodes": 1}, load, measured=20_000,
+        engine={"kind": "caminos", "phit": "32 B"},
+    )  # fmt: skip
+    run = run_of(point, tmp_path, load)
+    assert run.histogram is not None
+    row, no_load_ns, service_ns = statistics(run, np.ones(9)), run.histogram[0][0], 256.0
+    assert no_load_ns == pytest.approx(row_of(point, tmp_path)["zero_load_ns"])
+    assert row["latency_mean_ns"] - no_load_ns == pytest.approx(load / (2 * (1 - load)) * service_ns, rel=0.04)
+    for name, share in (("latency_p90_ns", 0.9), ("latency_p99_ns", 0.99)):
+        t = (row[name] - no_load_ns) / service_ns
+        terms = ((load * (k - t)) ** k * exp(-load * (k - t)) / factorial(k) for k in range(int(t) + 1))
+        assert (1 - load) * sum(terms) == pytest.approx(share, abs=0.01)
+
+
+def test_a_small_buffer_limits_a_link(tmp_path: Path) -> None:
+    """2048 B are sent in each round trip of 2 (128 + 1920) ns, in which the link could carry 4096 B."""
+    line = {"kind": "mesh", "shape": [2]}
+    network = {"packet": "256 B", "buffer": "2048 B", "router_latency": "1920 ns", "virtual_channels": 1}
+    point = point_of(line, "dimension-order", {"kind": "shift", "nodes": 1}, 0.9, measured=2000)
+    point = point.model_copy(update={"network": type(point.network).model_validate(network, by_alias=True)})
+    row = row_of(point, tmp_path)
+    assert row["buffer_limit"] == pytest.approx(0.5)
+    assert row["state"] == "saturated" and 0.3 <= row["accepted_load"] <= 0.51
 
 
 def test_littles_law_holds_in_each_batch(tmp_path: Path) -> None:

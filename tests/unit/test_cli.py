@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import version
@@ -372,11 +373,39 @@ def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[s
     assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "file-not-found"
 
 
-def test_asking_for_the_version_loads_no_command() -> None:
-    code = "import sys; from fabricstudy.cli import main\ntry: main(['--version'])\nfinally: print([*sys.modules])"
+@pytest.mark.parametrize(
+    ("asked", "first"), [("--version", f"fabricstudy {version('fabricstudy')}"), ("--help", "usage: ")]
+)
+def test_version_and_help_load_no_command(asked: str, first: str) -> None:
+    code = f"import sys; from fabricstudy.cli import main\ntry: main(['{asked}'])\nfinally: print([*sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.startswith(f"fabricstudy {version('fabricstudy')}")
+    assert done.stdout.startswith(first)
     assert "'fabricstudy.cli'" in done.stdout and "numpy" not in done.stdout and "pydantic" not in done.stdout
+
+
+def _errors(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    assert cli.main([*arguments, "--json"]) == 2
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["errors"]
+    return found
+
+
+def test_a_misspelt_command_is_a_wrong_call_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = _errors(capsys, "pln", "quick")
+    assert found["code"] == "usage" and "'plan'" in found["message"]
+
+
+@pytest.mark.parametrize("name", cli._COMMANDS)
+def test_each_example_is_a_call_of_its_command(name: str) -> None:
+    work, _, example = cli._COMMANDS[name]
+    arguments = shlex.split(example)
+    assert arguments[0] == name
+    assert cli._parser([name]).parse_args(arguments).command.__name__ == work
+
+
+def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([])
+    assert "commands:" in capsys.readouterr().out
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

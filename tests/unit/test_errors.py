@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.core.errors import SHOWN, FabricstudyError, StudyError, combine_errors, exit_code_of
+from fabricstudy.core.errors import SHOWN, FabricstudyError, StudyError, combine_errors, exit_code_of, suggestion
 from fabricstudy.core.source import PACKAGE
 
 
@@ -85,3 +85,9 @@ def test_many_mistakes_are_cut_for_people_and_whole_for_programs(capsys: pytest.
     told = json.loads(capsys.readouterr().out)["errors"]
     assert [one["path"] for one in told] == [str(number) for number in range(SHOWN + 5)]
     assert {one["file"] for one in told} == {"x.yaml"}
+
+
+def test_a_name_of_the_literature_suggests_ours() -> None:
+    kinds = ("dragonfly", "megafly", "torus")
+    assert "'megafly'" in suggestion("Dragonfly+", kinds) and "'torus'" in suggestion("torsu", kinds)
+    assert "'" not in suggestion("clos", kinds)

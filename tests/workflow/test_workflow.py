@@ -106,7 +106,7 @@ def test_a_missing_engine_skips_its_points_and_comes_back(after_run: Workplace) 
     (workplace.folder / "simulator").write_text("#!/bin/sh\nexit 1\n")
     said = workplace.run("--forcerun", "simulate")
     assert {row["status"] for row in rows(workplace.table("points"))} == {"done"}
-    assert "tiny: 8 of 8 points done; reports/tiny/index.html" in said
+    assert "tiny: 8 of 8 points done" in said and "reports/tiny/index.html" in said
 
 
 def test_ten_thousand_points_are_at_most_300_jobs(tmp_path: Path) -> None:

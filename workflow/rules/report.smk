@@ -39,4 +39,5 @@ rule report:
     shell:
         "python -m fabricstudy.report --study {input.study:q} --plan results/{wildcards.study}"
         " --tables results/{wildcards.study}/tables --machines {params.machines:q}"
-        " --workloads {input.workloads:q} --histories {input.histories:q} --out reports/{wildcards.study} 2> {log:q}"
+        " --workloads {input.workloads:q} --histories {input.histories:q} --out reports/{wildcards.study}"
+        " > {log:q} 2>&1"

@@ -14,6 +14,7 @@ from rich.table import Column, Table
 from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.machine.base import Topology, published_machine
+from fabricstudy.machine.fabric import FORMATS
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import load_machine, parse_yaml, study_files, validate_machine
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies, find_study, load_pipelines
@@ -109,11 +110,13 @@ def results_folder(args: argparse.Namespace) -> Path:
 
 
 def load_named_machine(source: str) -> Topology:
-    """Return the machine that a command names: a published one, that of a file or study, or a mapping as in a study."""
+    """Return the machine that a command names: published, of a study or fabric file, or a mapping as in a study."""
     if source in INSTANCES:
         return published_machine(source)
     if source.lstrip().startswith("{"):
         return validate_machine(parse_yaml(source))
+    if Path(source).suffix in FORMATS and Path(source).is_file():
+        return validate_machine({"kind": "graph", "file": source})
     try:
         return load_machine(find_study(source))
     except StudyError as error:
@@ -126,4 +129,6 @@ def load_named_machine(source: str) -> Topology:
 
 def machine_files(source: str | None) -> list[Path]:
     """Return the files of a machine that a command names, which the command must not overwrite."""
+    if source and Path(source).suffix in FORMATS:
+        return [Path(source)]
     return study_files(Path(source)) if source and Path(source).suffix in (".yaml", ".yml") else []

@@ -28,7 +28,10 @@ from .common import (
     results_folder,
 )
 
-SUFFIXES = (".svg", ".pdf", ".png")
+DATES: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+"""Metadata without dates, so that equal machines have equal files."""
+
+SUFFIXES = tuple(DATES)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +64,7 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
             raise error.in_study() from None
         except NothingToDraw as reason:
             raise FabricstudyError(f"{args.load[1]}: {reason}; take another point, or leave --by out") from None
-        # Equal machines have equal files.
-        dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-        canvas.savefig(args.out, dpi=200, metadata=dates[args.out.suffix])
+        canvas.savefig(args.out, dpi=200, metadata=DATES[args.out.suffix])
     return {"written": str(args.out), "shows": words, "legend": basis}
 
 

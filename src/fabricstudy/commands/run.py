@@ -3,7 +3,6 @@
 import argparse
 import os
 import sys
-from typing import NoReturn
 
 from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
@@ -12,19 +11,36 @@ from fabricstudy.workflow.pipeline import find_study
 
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
 """Flags for the number of concurrent jobs, and for where they run."""
+_WORDS_OF_SNAKEMAKE = {
+    "-v", "--verbose", "--logger", "-n", "--dry-run", "--dryrun", "-p", "--printshellcmds", "-q", "--quiet",
+}  # fmt: skip
+"""Flags with which Snakemake's own words are shown."""
+_HERE = "--here"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", help="name of a bundled study, or path to a study file; several with commas")
+    parser.add_argument(_HERE, action="store_true", help="in this process, without Snakemake: faster for small studies")
     words = "passed on to Snakemake, such as --cores 4 (default: all cores)"
     parser.add_argument("flags", nargs=argparse.REMAINDER, metavar="...", help=words)
 
 
-def run_study(args: argparse.Namespace) -> NoReturn:
+def run_study(args: argparse.Namespace) -> None:
     """Run a study with Snakemake; results and reports are written below the working directory."""
+    if args.here or _HERE in args.flags:
+        if set(args.flags) - {_HERE}:
+            raise FabricstudyError(f"{_HERE}: takes no flags of Snakemake; leave them out, or leave it out", "usage")
+        from fabricstudy.workflow.here import run_here
+
+        print("\n".join(run_here(args.study)))
+        return
     for name in args.study.split(","):
         load_study(find_study(name.strip()))  # Snakemake would report a mistake as one of the workflow
-    command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, args.flags)]
+    flags = list(args.flags)
+    if not {flag.partition("=")[0] for flag in flags} & _WORDS_OF_SNAKEMAKE and not args.verbose:
+        flags += ["--logger", "fabricstudy"]
+    flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
+    command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, flags)]
     os.execv(command[0], command)
 
 

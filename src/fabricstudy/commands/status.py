@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from fabricstudy.core.phrasing import points_done
+from fabricstudy.core.phrasing import duration, points_done
 from fabricstudy.workflow.progress import PACE_S, Progress
 
 from .common import add_study, load_pipeline, results_folder
@@ -81,16 +81,9 @@ def _possible(counts: dict[str, Any]) -> int:
 
 
 def _time_left(counts: dict[str, Any]) -> str:
-    work = f", about {_duration(counts['left_cpu_s'])} of CPU time"
+    work = f", about {duration(counts['left_cpu_s'])} of CPU time"
     if counts["left_s"] is None:  # before the first point ends, or while the study does not run
         cores = os.cpu_count() or 1
-        here = _duration(counts["left_cpu_s"] / cores)
-        return f"{work}, {here} on the {cores} cores here (none ended in the last {_duration(PACE_S)})"
-    return f"{work}, {_duration(counts['left_s'])} at this pace"
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
-    return f"{seconds:.0f} s"
+        here = duration(counts["left_cpu_s"] / cores)
+        return f"{work}, {here} on the {cores} cores here (none ended in the last {duration(PACE_S)})"
+    return f"{work}, {duration(counts['left_s'])} at this pace"

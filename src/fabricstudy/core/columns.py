@@ -220,9 +220,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("zero_load_ns", "mean latency without load, in closed form", missing=False),
         _metric("saturation_bound", "upper bound of the saturation load", missing=False),
         _text("bound_method", "its origin: host, cut, hop-bytes, paths or expected loads"),
+        _metric("buffer_limit", "load of a cable above which one virtual channel waits for its buffer, at most 1"),
         _metric("saturation_load", "highest load that was sustained, where it was searched"),
         _metric("over_bound", "saturation load over its bound"),
         _metric("hops_mean", "mean hops of a packet"),
+        _metric("minimal_share", "share of the packets that UGAL routed minimally"),
         _metric("link_max", "load of the bottleneck link, over its capacity"),
         Column(
             "backlog_growth",

@@ -28,6 +28,11 @@ Code = Literal[
 
 # Similarity of two words, from 0 to 1, from which one is suggested for the other.
 LIKENESS = 0.6
+OTHER_NAMES = {
+    "dragonfly+": "megafly", "dragonfly-plus": "megafly", "flattened-butterfly": "hyperx", "clos": "fat-tree",
+    "folded-clos": "fat-tree", "k-ary-n-tree": "xgft",
+}  # fmt: skip
+"""Names in the literature for kinds that have another name here."""
 MAX_VALUES = 40
 
 SHOWN = 20
@@ -182,7 +187,8 @@ def _of_the_system(error: OSError) -> FabricstudyError:
 def suggestion(wrong: object, known: Iterable[str]) -> str:
     """Return a remedy: the closest known name, and the known names."""
     options = sorted(set(known))
-    close = difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
+    other_name = OTHER_NAMES.get(str(wrong).lower(), "")
+    close = [other_name] if other_name in options else difflib.get_close_matches(str(wrong), options, 1, LIKENESS)
     listed = ", ".join(options[:MAX_VALUES]) + (", ..." if len(options) > MAX_VALUES else "")
     return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"
 

@@ -18,7 +18,7 @@ MODULES: dict[str, dict[str, str]] = {
     "analysis": _modules(
         "analysis",
         "candidates", "caps", "contention", "cost", "deadlock", "design", "express-lines", "isoperimetry",
-        "packings", "partition-lists", "partitions", "printed", "topologies",
+        "packings", "partition-lists", "partitions", "printed", "resilience", "topologies",
     ),
     "backfill": _modules("schedule.backfill", "conservative", "drain", "easy", "none"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),

@@ -33,6 +33,20 @@ def cpu_time(cpu_s: float) -> str:
     return f"{f'{value:,.0f}' if value >= 10 else f'{value:.2g}'} CPU-{unit}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time in the unit that fits.
+
+    Examples
+    --------
+    >>> duration(0.4), duration(119), duration(150), duration(8 * 3600)
+    ('0 s', '119 s', '2.5 min', '8.0 hours')
+    """
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.{0 if seconds >= 10 * size else 1}f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def join_words(parts: Sequence[Any]) -> str:
     """Join with commas and an "and".
 

@@ -95,6 +95,10 @@ class Engine(Protocol):
         packet_bytes = int(point.network.packet_bytes)
         return packet_bytes if point.offered is None else min(packet_bytes, point.offered.message_bytes)
 
+    def expected_routing(self, point: Point) -> Routing:
+        """Return the routing by which the engine routes offered traffic, for the asymptotes of the load."""
+        return point.routing
+
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         """Return why the engine cannot simulate this point, or None if it can."""
         return None

@@ -12,15 +12,9 @@ from math import ceil
 from typing import NamedTuple
 
 from fabricstudy.core.model import Model
-from fabricstudy.routing.base import Routing
-from fabricstudy.routing.ugal import Ugal
-from fabricstudy.routing.valiant import Valiant
 
-from .job_traffic import traffic_by_job
+from .job_traffic import hops_between, traffic_by_job
 from .point import Point
-
-ROUTING_HOP_FACTORS: Mapping[type[Routing], float] = {Valiant: 2.0, Ugal: 1.5}
-"""Hops of a routing over those of shortest paths, approximately: a detour has two legs, and UGAL makes some."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +79,7 @@ def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
     unit_bytes : float
         Size of a unit; the last one of a message counts as full. Infinite if messages are not cut.
     """
-    between = ROUTING_HOP_FACTORS.get(type(point.routing), 1.0) * point.machine.typical_hops
+    between = hops_between(point)
     units = in_routers = crowded_in_routers = 0.0
     for job in traffic_by_job(point):
         for part in job.classes:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.routing.base import NonMinimalRouting, Routing
+from fabricstudy.routing.valiant import Valiant, ValiantThroughOtherGroups
 
 from .contract import Unsupported
 
@@ -35,3 +36,10 @@ def check_via(routing: Routing, supported: Via, where: str) -> None:
             f"{where}, a detour leads through a {supported} drawn at random; set routing.via: {supported}, or use "
             "another engine"
         )
+
+
+def through_other_groups(routing: Routing) -> Routing:
+    """Return the routing by which SST and CODES route on dragonflies: Valiant avoids the groups of both ends."""
+    if isinstance(routing, Valiant) and routing.via == "group":
+        return ValiantThroughOtherGroups(via="group")
+    return routing

@@ -1,8 +1,12 @@
 """Traffic of the jobs of a point in closed form: planning builds no messages."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from fabricstudy.routing.base import Routing
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.allocation.random import RandomAllocation
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.mapping.random import RandomMapping
@@ -47,7 +51,7 @@ def traffic_by_job(point: Point) -> tuple[JobTraffic, ...]:
     Offered traffic counts as one job.
     """
     if point.offered is not None:
-        return (_offered_traffic(point.offered, point.machine.nodes),)
+        return (_offered_traffic(point, point.offered),)
     return _traffic_by_job(point.jobs, point.machine.nodes, point.machine.cores_per_node)
 
 
@@ -81,17 +85,43 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
     return tuple(traffic)
 
 
+ROUTING_HOP_FACTORS: Mapping[type[Routing], float] = {Valiant: 2.0, Ugal: 1.5}
+"""Hops of a routing over those of shortest paths, approximately: a detour has two legs, and UGAL makes some."""
+
 SEARCH_RUNS = 4
 """Typical number of runs of a search for the saturation load, at loads close to it."""
 
-TYPICAL_SATURATION = 0.6
+SPREAD = ("uniform", "hot-spot", "matrix", "mix", "neighbours")
+"""Traffics that all links share nearly evenly."""
+
+CONCENTRATED = 0.45
+"""Saturation load of other traffics on minimal paths, over that of uniform traffic, approximately."""
 
 WAITING_AT_FULL_LOAD = 15
 """Messages of a node that wait at the same time when its link is busy, approximately."""
 
 
-def _offered_traffic(offered: Offered, nodes: int) -> JobTraffic:
-    load, runs = (TYPICAL_SATURATION, SEARCH_RUNS) if offered.load == SATURATION else (float(offered.load), 1)
+def hops_between(point: Point) -> float:
+    """Return the approximate mean hops of a packet between two routers drawn at random."""
+    return ROUTING_HOP_FACTORS.get(type(point.routing), 1.0) * point.machine.typical_hops
+
+
+def _typical_saturation(point: Point, traffic: str) -> float:
+    """Return the approximate saturation load, for links as fast as those of the nodes."""
+    machine = point.machine
+    even = min(1.0, 2 * machine.cables / max(1.0, machine.nodes * hops_between(point)))
+    if traffic in SPREAD or type(point.routing) in ROUTING_HOP_FACTORS:
+        return even
+    groups = getattr(machine, "groups", None)
+    if traffic == "group-shift" and isinstance(groups, int):
+        return min(even, groups * getattr(machine, "links_per_group_pair", 1) / machine.nodes)
+    return CONCENTRATED * even
+
+
+def _offered_traffic(point: Point, offered: Offered) -> JobTraffic:
+    nodes, load, runs = point.machine.nodes, offered.load, 1
+    if load == SATURATION:
+        load, runs = _typical_saturation(point, offered.traffic.kind), SEARCH_RUNS
     messages = runs * load * nodes * (offered.warmup + offered.measured)
     waiting = 1.0 + WAITING_AT_FULL_LOAD * load
     return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, waiting, waiting * offered.message_bytes),))

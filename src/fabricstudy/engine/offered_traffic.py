@@ -10,7 +10,14 @@ import numpy as np
 from fabricstudy.core.files import remove
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.saturation import SaturationBound, offered_rates, saturation_bound, zero_load_ns
+from fabricstudy.routing.base import Routing
+from fabricstudy.structure.saturation import (
+    SaturationBound,
+    buffer_limit,
+    offered_rates,
+    saturation_bound,
+    zero_load_ns,
+)
 from fabricstudy.workload.offered import SATURATION
 from fabricstudy.workload.traffic.base import Destinations
 
@@ -61,17 +68,16 @@ def attempt_offered(
     record |= {"jobs": [], "sharing": {}} | engine.derived(point, machine)
     destinations = offered.destinations(machine, point.seed)
     rates = offered_rates(machine, *destinations)
-    routing = None if takes_other_paths(engine.caveats, point) else point.routing
-    bound = saturation_bound(machine, rates, routing, analysed.cut_side)
-    stored_bytes = engine.stored_bytes(point, machine)
-    zero_ns = zero_load_ns(
-        machine, rates, point.routing, point.network.router_latency_ns, offered.message_bytes, stored_bytes
-    )
+    bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
+    stored_bytes, router_ns = engine.stored_bytes(point, machine), point.network.router_latency_ns
+    routing = engine.expected_routing(point)
+    zero_ns = zero_load_ns(machine, rates, routing, router_ns, offered.message_bytes, stored_bytes)
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,
         "zero_load_ns": zero_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
+        "buffer_limit": buffer_limit(machine, router_ns, int(point.network.buffer_bytes)),
     }
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row
@@ -100,10 +106,13 @@ def prepare_offered(point: Point, engine: OfferedEngine, analysed: AnalysedMachi
     machine, load = analysed.machine, point.offered.load
     destinations = point.offered.destinations(machine, point.seed)
     if load == SATURATION:
-        routing = None if takes_other_paths(engine.caveats, point) else point.routing
         rates = offered_rates(machine, *destinations)
-        load = _first_load(saturation_bound(machine, rates, routing, analysed.cut_side))
+        load = _first_load(saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side))
     return engine.prepare_offered(folder, point, machine, destinations, float(load))
+
+
+def _routing_of_bound(point: Point, engine: Engine) -> Routing | None:
+    return None if takes_other_paths(engine.caveats, point) else engine.expected_routing(point)
 
 
 class OfferedRuns:

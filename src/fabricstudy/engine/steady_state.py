@@ -68,6 +68,8 @@ class SteadyRun:
     """Latencies in ns, ascending, and their counts."""
     hops: Ints | None = None
     """Packets by number of hops."""
+    routed: Ints | None = None
+    """Packets that took minimal paths and detours, under UGAL; int64 [2]."""
     link_bytes: Floats | None = None
     """Bytes that crossed each directed link in the window; float64 [links]."""
 
@@ -223,4 +225,6 @@ def statistics(run: SteadyRun, share: Floats) -> dict[str, Any]:
         row |= {name: percentile(run.histogram, share) for name, share in PERCENTILES.items()}
     if run.hops is not None and run.hops.sum():
         row["hops_mean"] = float(run.hops @ np.arange(len(run.hops)) / run.hops.sum())
+    if run.routed is not None and run.routed.sum():
+        row["minimal_share"] = float(run.routed[0] / run.routed.sum())
     return row

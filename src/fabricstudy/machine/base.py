@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
 from math import inf, log
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic import Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer, model_validator
 from pydantic_core import CoreSchema
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Family, Kind
-from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole
-from fabricstudy.core.quantities import Bandwidth, Latency
+from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole, at_path
+from fabricstudy.core.quantities import Bandwidth, Latency, has_base_units
 
+from .faults import MachineFaults, with_faults
 from .graph import LinkClass, Machine
 from .instances import INSTANCES
 from .requirements import MachineRequirements
@@ -48,6 +50,18 @@ class Topology(Kind):
     traits: ClassVar[frozenset[str]] = frozenset()
 
     cores_per_node: Whole = Field(1, ge=1, le=10_000, description="cores per node; each rank needs one")
+    faults: MachineFaults = Field(None, description="failed and degraded parts; default: none")
+
+    @classmethod
+    def _member_of(cls, value: Any, info: ValidationInfo) -> Topology:
+        member = super()._member_of(value, info)
+        assert isinstance(member, Topology)
+        if member.faults is None or isinstance(member, DegradedMachine):
+            return member
+        degraded = DegradedMachine.of(member)
+        if not has_base_units(info.context):  # the machines of a plan have been checked
+            _ = degraded.nodes
+        return degraded
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:
@@ -165,6 +179,69 @@ class Topology(Kind):
             remedy = f"use at most {MAX_NODES:,} nodes and {MAX_CABLES:,} cables"
             raise ConfigError(problem, remedy, code="out-of-range")
         return self
+
+
+class DegradedMachine(Topology):
+    """What faults leave of a machine: neither a grid nor a tree, and of no class that engines or policies know."""
+
+    kind: str
+    whole: Topology
+
+    @classmethod
+    def of(cls, whole: Topology) -> DegradedMachine:
+        """Return a machine after its faults."""
+        return cls.model_construct(
+            kind=whole.kind, cores_per_node=whole.cores_per_node, faults=whole.faults, whole=whole
+        )
+
+    @model_serializer
+    def _as_written(self, info: SerializationInfo) -> dict[str, Any]:
+        return self.whole.model_dump(mode=info.mode, by_alias=info.by_alias)
+
+    def physics(self) -> dict[str, Any]:
+        return self.whole.physics()
+
+    def build(self) -> Machine:
+        """Build the machine and apply the faults; the last results are cached."""
+        with at_path("faults"):
+            return _degraded(self.whole)
+
+    @cached_property
+    def sizes(self) -> tuple[int, int, int, bool]:
+        """Nodes, routers and cables, and whether all nodes are left."""
+        machine = self.build()
+        return machine.nodes, machine.routers, machine.cables, machine.nodes == self.whole.nodes
+
+    @property
+    def traits(self) -> frozenset[str]:  # type: ignore[override]
+        """Groups, if all nodes are left."""
+        return self.whole.traits & ({"groups"} if self.sizes[3] else set())
+
+    @property
+    def nodes(self) -> int:
+        return self.sizes[0]
+
+    @property
+    def routers(self) -> int:
+        return self.sizes[1]
+
+    @property
+    def cables(self) -> int:
+        return self.sizes[2]
+
+    @property
+    def group_nodes(self) -> int:
+        return self.whole.group_nodes
+
+    @property
+    def typical_hops(self) -> float:
+        return self.whole.typical_hops
+
+
+@lru_cache(maxsize=4)
+def _degraded(whole: Topology) -> Machine:
+    assert whole.faults is not None
+    return with_faults(whole.build(), whole.faults)
 
 
 class EachClass(QuantityOrMapping):

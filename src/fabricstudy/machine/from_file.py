@@ -1,5 +1,6 @@
 """Machines from files: any graph of routers, with cables and nodes."""
 
+import fnmatch
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -46,6 +47,9 @@ class FabricRules(Model):
     nodes_per_router: NodesPerRouter | None = Field(
         None, description="nodes per router where the file has no nodes; default: 0"
     )
+    exclude_hosts: Annotated[
+        tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
+    ] = Field((), description="hosts to leave out, by names in which * is any text, such as `login*`")
     host_ports: Literal["each", "first"] | None = Field(
         None,
         description="for hosts with several ports that lead to routers: each port is a node, or only the first one by "
@@ -170,6 +174,13 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     ports = defaultdict(list)
     for port in fabric.ports:
         ports[port.host].append(port)
+    for number, pattern in enumerate(rules.exclude_hosts):
+        excluded = fnmatch.filter({port.host for port in fabric.ports}, pattern)
+        if not excluded:
+            path = ("exclude_hosts", str(number))
+            raise ConfigError("no host has such a name", "name one of the file", path, pattern, "unknown-value")
+        for host in excluded:
+            ports.pop(host, None)
     nodes = []
     for host, ports_of_host in ports.items():
         if len(ports_of_host) > 1 and rules.host_ports is None:

@@ -100,10 +100,14 @@ class ThroughRouters(DetourRoutes):
 
 
 class ThroughGroups(DetourRoutes):
-    """Through the nearest router of a group with nodes."""
+    """Through the nearest router of a group with nodes.
 
-    def __init__(self, machine: Machine) -> None:
+    With `other_groups`, none through the groups of source and destination, and minimal paths within a group.
+    """
+
+    def __init__(self, machine: Machine, other_groups: bool = False) -> None:
         super().__init__(machine)
+        self._other_groups = other_groups
         if machine.group is None:
             raise ValueError("valiant via a group needs a machine with groups")
         self._group = machine.group
@@ -116,10 +120,15 @@ class ThroughGroups(DetourRoutes):
     def _loads(self, traffic: Floats, spare: bool = True) -> Floats:
         # Without `spare`, no packet is delivered before the intermediate group.
         load, rest = np.zeros(self.machine.links), np.zeros_like(traffic)
+        within, draws = np.zeros_like(traffic), len(self._groups)
+        if self._other_groups:
+            within, draws = np.where(self._group[:, None] == self._group, traffic, 0.0), draws - 2
+            traffic = traffic - within
         for group in self._groups:
             outside = self._group != group
             detour = traffic * (outside[:, None] & outside[None, :])
-            rest += traffic - detour
+            if not self._other_groups:
+                rest += traffic - detour
             share, visits = self._first_leg(group)
             start = detour.sum(axis=1)
             second = visits.T @ detour
@@ -130,7 +139,7 @@ class ThroughGroups(DetourRoutes):
             second[outside] = 0.0
             rest += second
             load += (start @ visits)[self.machine.link_tail] * share
-        expected: Floats = (load + self._minimal.loads_between(rest)) / len(self._groups)
+        expected: Floats = (load + self._minimal.loads_between(rest + draws * within)) / draws
         return expected
 
     def _first_leg(self, group: int) -> tuple[Floats, Floats]:
@@ -159,3 +168,10 @@ class Valiant(NonMinimalRouting):
 
     def routes(self, machine: Machine) -> Routes:
         return valiant_routes(machine, self)
+
+
+class ValiantThroughOtherGroups(Valiant):
+    """Valiant's routing as SST and CODES have it on dragonflies; no kind of its own."""
+
+    def routes(self, machine: Machine) -> Routes:
+        return ThroughGroups(machine, other_groups=True)

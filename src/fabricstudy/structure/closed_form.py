@@ -58,7 +58,7 @@ def closed_form(machine: Machine) -> ClosedForm | None:
     >>> closed_form(published_machine("intrepid").build()).lower_Bps / 425e6
     2048.0
     """
-    return _tree(machine) if machine.kind in TREES else _grid(machine)
+    return _tree(machine) if machine.kind in TREES and machine.level is not None else _grid(machine)
 
 
 def _busiest(dimension: Dimension) -> float:

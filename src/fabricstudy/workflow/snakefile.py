@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
-from snakemake.io import ancient
 
 from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import StudyError
@@ -96,6 +95,8 @@ class Inputs:
 
     def study(self, wildcards: Any) -> Any:
         """Return the study file for rules whose digest covers what they need of it."""
+        from snakemake.io import ancient  # for rules alone: it loads Snakemake
+
         return ancient(str(self._studies[wildcards.study].file))
 
     def study_as_written(self, wildcards: Any) -> str:

@@ -1,9 +1,11 @@
 """Offered traffic: each node offers messages at a steady rate, independently of the network (open loop)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
@@ -18,6 +20,17 @@ MIN_MEASURED = 100
 
 MIN_BATCH = 10
 """Least length of a batch, in message times."""
+
+BLOCK = 256
+"""Messages of each node that are drawn at once."""
+
+
+class OfferedMessages(NamedTuple):
+    """Messages with their creation, in transmission times of a message on a node's link."""
+
+    time: Floats
+    source: Ints
+    destination: Ints
 
 
 def _check_load(load: Any) -> Any:
@@ -84,3 +97,49 @@ class Offered(Model):
     def destinations(self, machine: Machine, seed: int) -> Destinations:
         """Return the destinations of all nodes; random ones depend on the seed alone."""
         return self.traffic.destinations(machine, stream(seed, 0, Purpose.PATTERN))
+
+    def messages(self, destinations: Destinations, nodes: int, load: float, end: float, seed: int) -> OfferedMessages:
+        """Return the messages created before `end`, for engines whose input lists them.
+
+        All loads and routings have the same sequence of gaps (in units of the mean gap) and destinations.
+        """
+        share = np.bincount(destinations.node, weights=destinations.share, minlength=nodes).astype(np.float64)
+        senders = np.flatnonzero(share)
+        of_gaps, of_goals = stream(seed, 0, Purpose.ARRIVALS).spawn(2)
+        interval, now = 1 / (load * share[senders]), np.zeros(len(senders))
+        blocks: list[Floats] = []
+        while now.min(initial=end) < end:
+            gaps = self._gaps(of_gaps, interval, first=not blocks)
+            blocks.append(now + np.cumsum(gaps, axis=0))
+            now = blocks[-1][-1]
+        time = np.concatenate(blocks) if blocks else np.empty((0, 0))
+        source = np.broadcast_to(senders, time.shape)
+        destination = _drawn(destinations, source, share, of_goals.random((*time.shape, 2)))
+        used = time < end
+        return OfferedMessages(time[used], source[used], destination[used])
+
+    def _gaps(self, rng: np.random.Generator, interval: Floats, first: bool) -> Floats:
+        """Return a block of gaps between messages, of given means; the first messages have random phases."""
+        shape = (BLOCK, len(interval))
+        draws = rng.exponential(size=shape)
+        if self.arrivals == "poisson":
+            return interval * draws
+        gaps = np.broadcast_to(interval, shape).copy()
+        if self.burst is not None:
+            pauses = rng.random(shape) < 1 / self.burst
+            gaps = 1 + pauses * self.burst * np.maximum(interval - 1, 0) * draws
+        if first:
+            gaps[0] = interval * rng.random(len(interval))
+        return gaps
+
+
+def _drawn(rows: Destinations, source: Ints, share: Floats, draws: Floats) -> Ints:
+    """Return a destination for each message, given two random numbers below 1 for each."""
+    cumulated, first_row = np.cumsum(rows.share), np.searchsorted(rows.node, np.arange(len(share) + 1))
+    before = np.append(0.0, cumulated)[first_row[:-1]]
+    row = np.searchsorted(cumulated, before[source] + draws[..., 0] * share[source], side="right")
+    row = np.clip(row, first_row[source], first_row[source + 1] - 1)
+    first, last = rows.first[row], rows.last[row]
+    within = (first <= source) & (source <= last)
+    goal = first + (draws[..., 1] * (last - first + 1 - within)).astype(np.int64)
+    return goal + (within & (goal >= source))

@@ -15,6 +15,7 @@ class Purpose(IntEnum):
     ALL_JOBS = 4
     NUMBERING = 5
     COMPUTE = 6
+    ARRIVALS = 7
 
 
 def stream(seed: int, job: int, purpose: Purpose) -> np.random.Generator:

@@ -12,12 +12,17 @@ import pytest
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.cost_model import CROWD, load_cost_model, messages_of, network_traffic, weighted_sum
-from fabricstudy.engine.job_traffic import NEAR, traffic_by_job
+from fabricstudy.engine.job_traffic import NEAR, SEARCH_RUNS, traffic_by_job
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 
 from ...machines import DRAGONFLY, point_on
+
+DRAGONFLY_72: dict[str, Any] = {
+    "kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "bandwidth": "25 GB/s",
+}  # fmt: skip
+TORUS_64: dict[str, Any] = {"kind": "torus", "shape": [8, 8], "bandwidth": "25 GB/s"}
 
 
 def point(
@@ -216,3 +221,30 @@ def test_memory_of_codes_goes_by_the_packets_that_it_sends() -> None:
     torus = {"kind": "torus", "shape": [8, 8, 8], "bandwidth": bandwidth}
     needed = Codes().predict_memory_bytes(point_on(torus, "dimension-order", jobs=jobs, engine="codes"))
     assert 380e6 / 1.5 < needed < 380e6 * 1.5
+
+
+@pytest.mark.parametrize(
+    ("machine", "routing", "traffic", "found"),
+    [
+        # Saturation loads that CAMINOS found in searches (docs/notes/latency.md and the prototype's table).
+        (DRAGONFLY_72, "minimal", "uniform", 0.96),
+        (DRAGONFLY_72, "minimal", "group-shift", 0.125),
+        (DRAGONFLY_72, "valiant", "uniform", 0.578),
+        (DRAGONFLY_72, "ugal", "uniform", 0.98),
+        (DRAGONFLY_72, "ugal", "group-shift", 0.516),
+        (TORUS_64, "dimension-order", "uniform", 0.961),
+        (TORUS_64, "dimension-order", "tornado", 0.328),
+        (TORUS_64, "dimension-order", "complement", 0.492),
+        (TORUS_64, "dimension-order", "transpose", 0.281),
+    ],
+)
+def test_searches_expect_a_saturation_load_within_a_factor_of_two(
+    machine: dict[str, Any], routing: str, traffic: str, found: float
+) -> None:
+    loads = []
+    for load in ("saturation", 1.0):
+        this = {"machine": machine, "routing": routing, "engine": "caminos", "seed": 1}
+        this["offered"] = {"traffic": traffic, "load": load}
+        loads.append(messages_of(Point.model_validate(this)))
+    expected = loads[0] / SEARCH_RUNS / loads[1]
+    assert found / 2 <= expected <= 2 * found

@@ -20,6 +20,7 @@ import pytest
 import fabricstudy
 from fabricstudy.core import source
 from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.kinds import kinds_within
 from fabricstudy.core.source import OURS, PACKAGE, imported
 from fabricstudy.core.store import Record, Store, checksummed_line, point_store
 from fabricstudy.engine.attempt import TRACEBACK_FILE, attempt_point, strip
@@ -669,3 +670,17 @@ def test_offered_traffic_on_codes_depends_on_its_synthetic_program(
     written("model-net-synthetic-dragonfly-all", "#!/bin/sh\nexit 1\n")
     after = fingerprint(offered), fingerprint(jobs)
     assert after[0] != before[0] and after[1] == before[1]
+    # Traces are replayed where that program has not the traffic.
+    written("model-net-mpi-replay", "#!/bin/sh\nexit 1\n")
+    assert fingerprint(offered) != after[0]
+
+
+def test_offered_traffic_depends_on_the_module_of_each_part() -> None:
+    mix = {
+        "kind": "mix",
+        "of": [{"weight": 1, "traffic": {"kind": "shift", "nodes": 1}}, {"weight": 1, "traffic": "uniform"}],
+    }
+    parts = {"machine": DRAGONFLY, "routing": "minimal", "engine": "caminos", "seed": 1}
+    point = Point.model_validate({**parts, "offered": {"traffic": mix, "load": 0.5}})
+    modules = {type(kind).__module__.rpartition(".")[2] for kind in kinds_within(point)}
+    assert {"mix", "shift", "uniform"} <= modules

@@ -340,3 +340,16 @@ def test_a_class_that_is_not_there_and_facts_of_the_file_are_refused(tmp_path: P
     assert refusal_of(tmp_path, "f.csv", text, bandwidth={"up": "1 G"}).code == "invalid-quantity"
     for key in ("router_count", "sha256"):
         assert refusal_of(tmp_path, "f.csv", text, **{key: 3}).code == "unknown-key"
+
+
+def test_hosts_are_left_out_by_name(tmp_path: Path) -> None:
+    write_csv(fabric(), tmp_path / "f.csv")
+    for patterns, names in (("h1", {"h0", "h2", "h3"}), (["h1", "*3"], {"h0", "h2"})):
+        machine = machine_of(tmp_path, "f.csv", exclude_hosts=patterns).build()
+        assert isinstance(machine, NamedMachine) and set(machine.node_names) == names
+
+
+def test_a_pattern_without_a_host_is_a_mistake(tmp_path: Path) -> None:
+    write_csv(fabric(), tmp_path / "f.csv")
+    error = refusal_of(tmp_path, "f.csv", (tmp_path / "f.csv").read_text(), exclude_hosts=["h1", "login*"])
+    assert error.code == "unknown-value" and error.path == ("exclude_hosts", "1")

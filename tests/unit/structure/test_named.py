@@ -29,6 +29,8 @@ EXAMPLES: list[dict[str, Any]] = [
     {"kind": "contention", "cases": {"ring": {"machine": {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"},
      "pattern": {"kind": "all-to-all", "message": "1 kB"}}}},
     {"kind": "cost", "machines": {"ring": {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}}},
+    {"kind": "resilience", "percent": [0, 25],
+     "machines": {"ring": {"kind": "torus", "shape": [4], "bandwidth": "1 GB/s"}}},
     {"kind": "candidates", "nodes": 16, "radix": 8, "families": ["hyperx", "fat-tree"]},
     {"kind": "printed", "tables": {"steps": {"oblivious": {512: 10.5, 1024: 6}, "aware": {512: 9}}}},
 ]  # fmt: skip

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.detours import through_other_groups
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.saturation import offered_rates, saturation_bound, zero_load_ns
@@ -67,3 +69,37 @@ def test_zero_load_latency_by_hand() -> None:
     found = zero_load_ns(machine, rates, Routing.model_validate("minimal"), 100.0, 256, 64.0)
     two, one = (2 * 10 + h * 30 + (h + 1) * 100 + 256 + (h + 1) * 64 for h in (2, 1))
     assert found == pytest.approx((two + one) / 2)
+
+
+def test_detours_through_other_groups_by_hand() -> None:
+    """Of nine groups seven remain, so a global link carries 16 / 7 at load 1; a path has three or four more hops."""
+    machine = Topology.model_validate(DRAGONFLY, by_alias=True).build()
+    routing = through_other_groups(Routing.model_validate(GROUP, by_alias=True))
+    for traffic, bound in ((ADVERSARY | {"fixed": True}, 7 / 16), ("uniform", None)):
+        rows = Offered.model_validate({"traffic": traffic, "load": 1}, by_alias=True).destinations(machine, 1)
+        rates = offered_rates(machine, *rows)
+        hops, pairs = 0.0, rates.between / rates.between.sum()
+        for source, goal in zip(*np.nonzero(pairs), strict=True):
+            hops += pairs[source, goal] * _hops(machine, int(source), int(goal))
+        found = zero_load_ns(machine, rates, routing, 1.0, 0, 0.0) - 2 * machine.host.latency_ns - 1.0
+        assert found == pytest.approx(hops * (machine.classes[0].latency_ns + 1.0))
+        if bound is not None:
+            assert saturation_bound(machine, rates, routing, bisection_bounds(machine).cut_side).load == pytest.approx(
+                bound
+            )
+
+
+def _hops(machine: Machine, source: int, goal: int) -> float:
+    """Return the mean hops of the detours of a pair, along the only cable between two groups."""
+    assert machine.group is not None
+    group, crossing = machine.group, {}
+    for tail, head in zip(machine.link_tail.tolist(), machine.link_head.tolist(), strict=True):
+        if group[tail] != group[head]:
+            crossing[group[tail], group[head]] = tail, head
+    if group[source] == group[goal]:
+        return float(source != goal)
+    totals = []
+    for middle in set(range(9)) - {group[source], group[goal]}:
+        (first, entry), (last, end) = crossing[group[source], middle], crossing[middle, group[goal]]
+        totals.append((source != first) + 1 + (entry != last) + 1 + (end != goal))
+    return float(np.mean(totals))

@@ -141,3 +141,63 @@ def test_traffic_that_a_machine_cannot_have(traffic: Any, machine: Any, path: tu
     with pytest.raises(ConfigError) as wrong:
         destinations(traffic, machine)
     assert (wrong.value.path, wrong.value.code) == (path, code)
+
+
+SPOT = {"kind": "hot-spot", "share": 0.2, "nodes": [3, 5]}
+
+
+def offered(traffic: Any, **more: Any) -> Offered:
+    return Offered.model_validate({"traffic": traffic, "load": 0.5} | more, by_alias=True)
+
+
+@pytest.mark.parametrize(
+    "arrivals", [{"arrivals": "poisson"}, {"arrivals": "periodic"}, {"arrivals": "bursts", "burst": 5}]
+)
+def test_listed_messages_offer_the_load_and_follow_the_shares(arrivals: Any) -> None:
+    rows, machine = destinations(SPOT, GRID)
+    found = offered(SPOT, **arrivals).messages(rows, machine.nodes, 0.4, 20_000, 1)
+    assert found.time.min() >= 0 and found.time.max() < 20_000
+    np.testing.assert_allclose(np.bincount(found.source), 8000, rtol=0.1)
+    counts = np.zeros((16, 16))
+    np.add.at(counts, (found.source, found.destination), 1)
+    np.testing.assert_allclose(counts / counts.sum(axis=1, keepdims=True), matrix(rows, 16), atol=0.02)
+    gaps = np.diff(np.sort(found.time[found.source == 0]))
+    # Coefficient of variation: 1 if exponential, 0 if periodic; in bursts four gaps of five are those of the link.
+    variation = {"poisson": 1.0, "periodic": 0.0, "bursts": None}[arrivals["arrivals"]]
+    if variation is None:
+        assert np.mean(np.abs(gaps - 1) < 1e-9) == pytest.approx(0.8, abs=0.02)
+    else:
+        assert gaps.std() / gaps.mean() == pytest.approx(variation, abs=0.05)
+
+
+def test_loads_and_lengths_have_the_same_messages() -> None:
+    rows, machine = destinations("uniform", GRID)
+    short, long, dense = (
+        offered("uniform").messages(rows, machine.nodes, load, end, 1)
+        for load, end in ((0.2, 500), (0.2, 5000), (0.4, 250))
+    )
+    for part, factor in ((long, 1.0), (dense, 2.0)):
+        first = part.time * factor < 500
+        np.testing.assert_array_equal(part.destination[first], short.destination)
+        np.testing.assert_allclose(part.time[first] * factor, short.time)
+
+
+def test_idle_nodes_have_no_messages() -> None:
+    rows, machine = destinations("transpose", GRID)
+    found = offered("transpose").messages(rows, machine.nodes, 0.5, 1000, 1)
+    assert not np.isin(found.source, [0, 5, 10, 15]).any() and len(found.source) > 0
+    none = rows._replace(**{name: column[:0] for name, column in rows._asdict().items()})
+    assert len(offered("transpose").messages(none, machine.nodes, 0.5, 1000, 1).time) == 0
+
+
+def test_the_arrivals_of_a_node_make_an_md1_queue() -> None:
+    """The mean wait is load / (2 (1 - load)) services, with 1 for the link (Pollaczek and Khinchine)."""
+    rows, machine = destinations("complement", GRID)
+    found = offered("complement").messages(rows, machine.nodes, 0.7, 200_000, 1)
+    waits = []
+    for node in range(4):
+        times, free = np.sort(found.time[found.source == node]), 0.0
+        for time in times:
+            waits.append(max(0.0, free - time))
+            free = max(free, time) + 1
+    assert np.mean(waits) == pytest.approx(0.7 / 0.6, rel=0.03)

@@ -12,10 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.workload.messages import PlacedJob, WorkloadError, repeat_background
+from fabricstudy.workload.traffic.base import Destinations
 
 from ..content import content_digest, shared_libraries
 from ..contract import EngineFailure, Probe, Unsupported
+from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
 from ..program_engine import ProgramEngine, check_network
@@ -24,7 +27,7 @@ from ..steady_state import SteadyRun
 from . import files, offered, ranks
 from .caveats import CAVEATS
 from .cost import objects, work
-from .models import codes_model, network_of
+from .models import codes_model, dragonfly, network_of
 from .offered import check_offered, read_offered_result, write_offered
 from .result import read_result
 from .trace import MIN_DELAY_NS
@@ -72,7 +75,6 @@ class Codes(ProgramEngine):
     caveats = CAVEATS
     work = staticmethod(work)
     read_result = staticmethod(read_result)
-    prepare_offered = staticmethod(write_offered)
     cost_of_sharing = 1.8
     # The line on MPI's abort is less specific than that of its reason.
     signs_of_failure = (_REASON, _END)
@@ -124,7 +126,7 @@ class Codes(ProgramEngine):
         files.write_files(folder, point, machine, jobs)
         duration_ns = files.background_end_ns(jobs)
         end = [] if duration_ns is None else [f"--end={duration_ns:.0f}"]
-        command = [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *end, *_seeds(point), "--", files.CONFIGURATION]
+        command = _replay(point, *end)
         isolated, _ = files.measured_by_job(point, network, jobs, traced)
         if not isolated:
             return command
@@ -144,9 +146,17 @@ class Codes(ProgramEngine):
         replaced = shlex.join([*start, program[0], *options])
         return [*command[:-1], command[-1].replace(shlex.join(program), replaced)]
 
+    def expected_routing(self, point: Point) -> Routing:
+        return through_other_groups(point.routing) if codes_model(point) is dragonfly.MODEL else point.routing
+
     def offered_program(self) -> str | None:
-        program = shutil.which(offered.SYNTHETIC_PROGRAM)
-        return None if program is None else _digest(program)
+        programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
+        return "".join(map(_digest, programs)) or None
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        return write_offered(folder, point, machine, destinations, load, _replay(point))
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
         self.check_exit(folder, exit_code)
@@ -191,6 +201,11 @@ def _check_sharing(point: Point) -> None:
             "on several processes CODES lists hops twice after a rollback; set engine.job_links: false, or leave "
             "engine.processes out"
         )
+
+
+def _replay(point: Point, *options: str) -> list[str]:
+    """Return the command of a replay."""
+    return [shutil.which(PROGRAM) or PROGRAM, *FIXED_OPTIONS, *options, *_seeds(point), "--", files.CONFIGURATION]
 
 
 def _seeds(point: Point) -> list[str]:

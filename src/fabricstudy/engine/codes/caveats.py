@@ -7,10 +7,11 @@ from fabricstudy.machine.grid import GridConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.valiant import Valiant
 
-from ..caveats import Caveat, has_jobs, has_offered_traffic, has_parallel_global_links, has_ring_ties, uses_ugal
+from ..caveats import Caveat, has_jobs, has_parallel_global_links, has_ring_ties, uses_ugal
 from ..point import Point
-from .models import aries, codes_model, dragonfly, slim_fly
+from .models import aries, codes_model, dragonfly, express_mesh, fat_tree, slim_fly
 from .network import CodesModel
+from .offered import may_have_sources
 
 
 def _valiant_on(model: CodesModel) -> Callable[[Point], bool]:
@@ -21,6 +22,8 @@ def _over_long_links(point: Point) -> bool:
     grid = point.machine.grid if isinstance(point.machine, GridConfig) else ()
     return any((dimension.gap or 0) > 1 for dimension in grid) and isinstance(point.routing, DimensionOrder)
 
+
+_WITHOUT_HOST_LATENCY = (express_mesh.MODEL, fat_tree.MODEL, slim_fly.MODEL)
 
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
@@ -33,7 +36,12 @@ CAVEATS: tuple[Caveat, ...] = (
         "Sources of offered traffic are periodic and all in step; under uniform traffic none sends to the node before "
         "it. A batch is a run with its own warm-up, of the messages that arrive in its window, and accepted loads of "
         "nodes are those of receivers.",
-        has_offered_traffic,
+        lambda point: point.offered is not None and may_have_sources(point),
+    ),
+    Caveat(
+        "Links to nodes have no latency on express meshes, fat trees and Slim Flies, and the last router has that of a "
+        "cable, so a latency under load is one cable latency lower.",
+        lambda point: point.offered is not None and codes_model(point) in _WITHOUT_HOST_LATENCY,
     ),
     Caveat(
         "CODES' fixed software cost of a message is subtracted; the copy of bytes beyond the shortest message of the "

@@ -1,8 +1,9 @@
-"""Offered traffic on CODES: its synthetic program for dragonflies.
+"""Offered traffic on CODES: its synthetic program for dragonflies, where that has the traffic; else replayed traces.
 
-The program reports one mean latency a run, so a point is several independent runs, each with its own warm-up and seeds;
-each is a batch (replication and deletion; Law and Kelton: Simulation Modeling and Analysis, 2000, section 9.5.2). The
-accepted load follows from the messages received: the one that the program reports subtracts the warm-up twice.
+The synthetic program reports one mean latency a run, so a point is several independent runs, each with its own warm-up
+and seeds; each is a batch (replication and deletion; Law and Kelton: Simulation Modeling and Analysis, 2000, section
+9.5.2). The accepted load follows from the messages received: the one that the program reports subtracts the warm-up
+twice.
 """
 
 import re
@@ -22,10 +23,10 @@ from fabricstudy.workload.traffic.base import Destinations
 from ..contract import EngineFailure, Unsupported
 from ..cost_model import WorkCounts, network_traffic
 from ..point import Point
-from ..program_engine import check_sources
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import CONFIGURATION, TracedJob, configuration
 from .models import codes_model, dragonfly, network_of
+from .offered_replay import check_replay, message_ns, read_replay, replay_work, routed_packets, write_replay
 from .packet import MIN_EVENTS_PER_OBJECT
 
 SYNTHETIC_PROGRAM = "model-net-synthetic-dragonfly-all"
@@ -52,22 +53,35 @@ class OfferedWindow(NamedTuple):
 
 
 def check_offered(point: Point, machine: Machine) -> None:
-    """Refuse traffic that the program cannot offer.
+    """Refuse traffic that neither the synthetic program nor the replay can offer.
 
     Raises
     ------
     Unsupported
         With the reason.
     """
+    if point.engine.processes > 1:
+        raise Unsupported("offered traffic runs on one core; leave engine.processes out")
+    if point.offered is not None and not has_sources(point, machine):
+        check_replay(point)
+
+
+def has_sources(point: Point, machine: Machine) -> bool:
+    """Return whether the synthetic program offers the traffic of a point; elsewhere traces are replayed."""
+    offered = point.offered
+    if offered is None or not may_have_sources(point):
+        return False
+    return _traffic(machine, offered.destinations(machine, point.seed)) is not None
+
+
+def may_have_sources(point: Point) -> bool:
+    """Return whether the synthetic program has the machine and the arrivals of a point."""
     assert point.offered is not None
-    check_sources(point, "CODES")
-    if codes_model(point) is not dragonfly.MODEL:
-        raise Unsupported(f"CODES' sources of offered traffic exist on dragonflies, not on {machine.kind}; use caminos")
-    _traffic(machine, point.offered.destinations(machine, point.seed))
+    return codes_model(point) is dragonfly.MODEL and point.offered.arrivals == "periodic"
 
 
-def _traffic(machine: Machine, rows: Destinations) -> int:
-    """Return the program's number of a traffic."""
+def _traffic(machine: Machine, rows: Destinations) -> int | None:
+    """Return the program's number of a traffic, if it has it."""
     nodes = machine.nodes
     if len(rows.node) == nodes and np.all(rows.share == 1):
         if np.all(rows.first == 0) and np.all(rows.last == nodes - 1):
@@ -77,10 +91,7 @@ def _traffic(machine: Machine, rows: Destinations) -> int:
         known = {nodes // (int(machine.group.max()) + 1): NEXT_GROUP, 1: NEXT_NODE}
         if rows.is_single and len(shifts) == 1 and shifts[0] in known:
             return known[shifts[0]]
-    raise Unsupported(
-        "CODES offers uniform traffic, {kind: shift, nodes: 1}, and {kind: group-shift, fixed: true} by one group; use "
-        "one of these, or the engine caminos"
-    )
+    return None
 
 
 def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow:
@@ -93,14 +104,10 @@ def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow
     return OfferedWindow(interval_ns, begin_ns, begin_ns + messages * interval_ns, messages)
 
 
-def message_ns(point: Point, machine: Machine) -> float:
-    """Return the transmission time of a message on the link of a node."""
-    assert point.offered is not None
-    return float(point.offered.message_bytes / machine.host.bandwidth_Bps * 1e9)
-
-
 def offered_work(point: Point) -> WorkCounts:
     """Count packets in routers, and parts of the machine, of all runs."""
+    if not may_have_sources(point):
+        return replay_work(point)
     offered, nodes = point.offered, float(point.machine.nodes)
     assert offered is not None
     longer = (RUNS * offered.warmup + offered.measured) / (offered.warmup + offered.measured)
@@ -111,14 +118,18 @@ def offered_work(point: Point) -> WorkCounts:
     )
 
 
-def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> list[str]:
-    """Write what the program reads; return the command of all runs.
+def write_offered(
+    folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float, replay: list[str]
+) -> list[str]:
+    """Write what the program reads; return the command of all runs. `replay` is the command of a replay.
 
     Raises
     ------
     EngineFailure
-        If there is no such program.
+        If there is no synthetic program, and the point needs it.
     """
+    if not has_sources(point, machine):
+        return write_replay(folder, point, machine, destinations, load, replay)
     program = shutil.which(SYNTHETIC_PROGRAM)
     if program is None:
         raise EngineFailure(f"{SYNTHETIC_PROGRAM} is not on PATH; it is built with CODES, so put it there")
@@ -168,6 +179,8 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         If they are not those of this machine.
     """
     assert point.offered is not None
+    if not has_sources(point, machine):
+        return read_replay(folder, point, machine)
     reports = _ROW.findall((folder / "stdout").read_text(errors="replace"))
     if len(reports) != RUNS:
         raise EngineFailure(f"CODES reported {len(reports)} latencies of {RUNS} runs")
@@ -178,6 +191,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     sent = _sent(folder, point, machine)
     rows = point.offered.destinations(machine, point.seed)
     of_node = received.sum(axis=0)
+    routed = routed_packets((folder / "stdout").read_text(errors="replace"))
     return SteadyRun(
         window_ns=RUNS * sent.messages * sent.interval_ns,
         message_ns=message_ns(point, machine),
@@ -189,6 +203,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         max_ns=max(float(longest_us) * 1e3 for _, longest_us, _ in reports),
         created=np.full(RUNS, machine.nodes * sent.messages),
         arrived=arrived,
+        routed=routed.sum(axis=0) if len(routed) else None,
     )
 
 

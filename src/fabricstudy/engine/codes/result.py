@@ -16,7 +16,9 @@ from .files import HOPS, OUTPUTS, TracedJob, background_end_ns, isolated_job_fol
 from .models import network_of
 from .network import UNLINKED, PortCounters
 
-RANKS, HOP_LIST = "mpi-replay-stats", "router-timing-gid=0.txt"
+RANKS, COLUMNS = "mpi-replay-stats", 13
+"""Output with a row for each rank, and its columns."""
+HOP_LIST = "router-timing-gid=0.txt"
 
 HOP_COLUMNS = 21
 # Columns of the list of hops; the third is the node that sent the packet.
@@ -61,7 +63,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     times_ns = _checked_times(folder, runs[0], traced, jobs)
     for job, time_ns, ended_ns in zip(traced, times_ns, _ended_ns(runs[0], traced), strict=True):
         runtime_ns[job.number], rank_mean_ns[job.number] = time_ns, mean_of_senders_ns(jobs[job.number], ended_ns)
-    link_bytes = None if network.traffic is None else _link_bytes(folder, network.traffic, machine, jobs)
+    traffic, sent_bytes = network.traffic, sum(job.bytes_sent for job in jobs)
+    link_bytes = None if traffic is None else read_link_bytes(folder / OUTPUTS, traffic, machine, sent_bytes)
     packet = _uniform_packet_bytes(traced, network.packet)
     link_packets = None if packet is None or link_bytes is None else (link_bytes / packet).astype(np.int64)
     packets = None
@@ -70,7 +73,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         for job, run in zip(isolated, runs[1:], strict=True):
             run_folder = folder / isolated_job_folder(job)
             _checked_times(run_folder, run, [job], jobs)
-            alone_bytes[job.number] = _link_bytes(run_folder, network.traffic, machine, jobs)
+            alone_bytes[job.number] = read_link_bytes(run_folder / OUTPUTS, network.traffic, machine, sent_bytes)
         _check_sum(alone_bytes, link_bytes, "the traffic of the jobs alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
     elif hops and network.traffic is not None:
@@ -131,7 +134,7 @@ def _checked_times(folder: Path, out: str, traced: list[TracedJob], jobs: list[P
     times_s = {int(index): float(time) for index, time in _APPLICATION.findall(out)}
     if len(times_s) != len(traced) + 1 or not all(0 < times_s.get(index, 0.0) < np.inf for index in foreground):
         raise EngineFailure(f"CODES wrote the times {times_s} of {len(traced)} jobs")
-    _check_ranks(_numbers(folder / OUTPUTS / RANKS, 13), traced, foreground)
+    _check_ranks(numbers(folder / OUTPUTS / RANKS, COLUMNS), traced, foreground)
     return [times_s[index] if index in foreground else None for index in range(len(traced))]
 
 
@@ -177,7 +180,7 @@ def _check_output(text: str, truncated: bool) -> None:
             raise EngineFailure(f"{problem}: {line}")
 
 
-def _numbers(path: Path, columns: int | None = None) -> Floats:
+def numbers(path: Path, columns: int | None = None) -> Floats:
     """Return the rows of numbers of an output."""
     try:
         numbers = np.loadtxt(path, ndmin=2)
@@ -203,11 +206,11 @@ def _check_ranks(rows: Floats, traced: list[TracedJob], foreground: set[int]) ->
                 raise EngineFailure(f"job {traced[index].number} has {verb} {total}")
 
 
-def _link_bytes(folder: Path, traffic: PortCounters, machine: Machine, jobs: list[PlacedJob]) -> Floats | None:
-    """Return the bytes on each link; None where they exceed the range of CODES' counters."""
-    if sum(job.bytes_sent for job in jobs) >= 2**traffic.bits:
+def read_link_bytes(outputs: Path, traffic: PortCounters, machine: Machine, sent_bytes: float) -> Floats | None:
+    """Return the bytes on each link; None where those of all messages exceed the range of CODES' counters."""
+    if sent_bytes >= 2**traffic.bits:
         return None
-    rows = _numbers(folder / OUTPUTS / traffic.file)
+    rows = numbers(outputs / traffic.file)
     routers, ports = traffic.link_of_port.shape
     if rows.shape != (routers, traffic.columns + ports):
         raise EngineFailure(f"{traffic.file} is of another machine: {rows.shape[0]} rows of {rows.shape[1]} numbers")

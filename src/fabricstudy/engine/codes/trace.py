@@ -89,6 +89,16 @@ def traces(
         yield _file(b"".join([*stream, _call(FINALIZE, now_ns + int(after_ns[of_rank]))]))
 
 
+def sends(time_ns: Ints, destination: Ints, size_bytes: int) -> bytes:
+    """Return the trace of a rank that sends messages at given times, ascending, and waits for none of them."""
+    calls = np.zeros(len(time_ns), dtype=TRANSFER_DTYPE)
+    calls["start_s"], calls["start_ns"] = calls["stop_s"], calls["stop_ns"] = np.divmod(time_ns, 10**9)
+    calls["label"], calls["mask"], calls["count"], calls["peer"] = ISEND, _WALL_TIME, size_bytes, destination
+    calls["type"], calls["comm"] = _BYTE, _WORLD
+    end = _call(FINALIZE, int(time_ns.max(initial=0)))
+    return _file(b"".join([_call(INIT, 0), struct.pack(">I", 0), calls.tobytes(), end]))
+
+
 def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], Ints, Ints]:
     """Return receives and sends in the order of posting, and the rank and phase of each."""
     sent = np.repeat([False, True], len(messages))

@@ -4,12 +4,16 @@ import re
 from math import ceil
 from pathlib import Path
 
+from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.percs import PercsConfig
+from fabricstudy.routing.base import Routing
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, repeat_background
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import Unsupported
+from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
 from ..program_engine import ProgramEngine, check_network
@@ -80,6 +84,10 @@ class Sst(ProgramEngine):
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         return flit_bytes(point)
+
+    def expected_routing(self, point: Point) -> Routing:
+        native = isinstance(point.machine, DragonflyConfig | PercsConfig)
+        return through_other_groups(point.routing) if native else point.routing
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float

@@ -1,0 +1,63 @@
+"""``fabricstudy completion``: scripts that complete commands in shells."""
+
+import argparse
+from string import Template
+
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.workflow.pipeline import bundled_studies
+
+_BASH = Template(
+    """\
+_fabricstudy() {
+    local current="$${COMP_WORDS[COMP_CWORD]}" words="$names"
+    if [ "$$COMP_CWORD" -eq 1 ]; then
+        words="$commands"
+    elif [[ "$$current" == -* ]]; then
+        case "$${COMP_WORDS[1]}" in
+$cases
+        esac
+    fi
+    COMPREPLY=($$(compgen -W "$$words" -- "$$current"))
+}
+complete -o default -F _fabricstudy fabricstudy
+"""
+)
+"""Of bash, and of zsh with its functions for bash; files are completed where no word fits."""
+_ZSH = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "docs/commands.md says where each shell looks for it."
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+
+
+def completion_script(args: argparse.Namespace) -> dict[str, str]:
+    """Return a script that completes commands, options, studies and machines in a shell."""
+    from fabricstudy.cli import options_of_commands, summary  # which imports the commands when they are called
+
+    options = options_of_commands()
+    summaries = {name: summary(name) for name in options}
+    names = [*bundled_studies(), *INSTANCES]
+    if args.shell == "fish":
+        return {"script": _fish(summaries, options, names)}
+    cases = "\n".join(f'            {name}) words="{" ".join(known)}" ;;' for name, known in options.items())
+    script = _BASH.substitute(commands=" ".join(summaries), names=" ".join(names), cases=cases)
+    return {"script": (_ZSH if args.shell == "zsh" else "") + script}
+
+
+def _fish(summaries: dict[str, str], options: dict[str, dict[str, str]], names: list[str]) -> str:
+    lines = [f"complete -c fabricstudy -n __fish_use_subcommand -f -a {name}" for name in summaries]
+    lines = [f"{line} -d {_quoted(text)}" for line, text in zip(lines, summaries.values(), strict=True)]
+    lines.append(f"complete -c fabricstudy -n 'not __fish_use_subcommand' -a {_quoted(' '.join(names))}")
+    for command, known in options.items():
+        begin = f"complete -c fabricstudy -n '__fish_seen_subcommand_from {command}'"
+        lines += [f"{begin} -l {name[2:]} -d {_quoted(text)}" for name, text in known.items() if name.startswith("--")]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def show_script(result: dict[str, str]) -> None:
+    print(result["script"], end="")

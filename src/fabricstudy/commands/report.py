@@ -1,0 +1,29 @@
+"""``fabricstudy report``: the report of a study."""
+
+import argparse
+import webbrowser
+from pathlib import Path
+
+from fabricstudy.study.file import load_study
+from fabricstudy.workflow.here import LAST, run_here
+from fabricstudy.workflow.pipeline import find_study
+from fabricstudy.workflow.snakefile import REPORTS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", help="name of a bundled study, or path to a study file")
+    parser.add_argument("--open", action="store_true", help="show it in a browser")
+
+
+def make_report(args: argparse.Namespace) -> dict[str, str]:
+    """Make the tables and the report of a study that has run, unless they are up to date, and print the path."""
+    name = load_study(find_study(args.study)).study
+    run_here(args.study, LAST)
+    page: Path = REPORTS / name / "index.html"
+    if args.open:
+        webbrowser.open(page.resolve().as_uri())
+    return {"path": str(page)}
+
+
+def show_report(result: dict[str, str]) -> None:
+    print(result["path"])

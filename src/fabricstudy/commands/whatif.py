@@ -1,0 +1,145 @@
+"""``fabricstudy whatif``: what a machine loses if cables or routers fail, without simulation."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+from fabricstudy.analysis.resilience import adversary_of, figures_of
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.model import ConfigError, at_path
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.distances import distances
+from fabricstudy.machine.faults import Faults, Survivors, rest_of, survivors
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.named import NamedMachine
+from fabricstudy.report.figure_style import STYLE
+from fabricstudy.report.machine_picture import Scene, draw_machines
+from fabricstudy.study.file import validated
+
+from .common import check_output_path, load_named_machine, machine_files, progress_spinner, table_console, text_table
+from .draw import DATES, SUFFIXES
+
+NAMED = 20
+"""Most nodes and routers that are listed."""
+
+_UNITS = {"bisection_lower_Bps": ("bisection, at least (GB/s)", 1e9), "bisection_upper_Bps": ("bisection (GB/s)", 1e9)}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    source = "published machine, like mira; YAML file; study; fabric file, like fabric.topo; or mapping"
+    parser.add_argument("machine", metavar="MACHINE", help=source)
+    words = (
+        "router, by number or name; cable, by its two routers, like 0,5 (one of parallel ones); or share of the "
+        "cables, like '2 %%'; repeat it for several"
+    )
+    parser.add_argument("--fail", metavar="CABLE|ROUTER|SHARE", action="append", required=True, help=words)
+    parser.add_argument("--of", metavar="CLASS", action="append", default=[], help="link class of the cables that fail")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draw of a share (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="picture to write: .svg, .pdf or .png")
+
+
+def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
+    """Compare a machine before and after faults: nodes, hops, bisection, bounds of the load, and the worst pair."""
+    check_output_path(args.out, *machine_files(args.machine))
+    if args.out is not None and args.out.suffix not in SUFFIXES:
+        raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
+    faults = validated(Faults, _faults(args), {})
+    config = load_named_machine(args.machine)
+    with progress_spinner("analysing"):
+        machine = config.build()
+        try:
+            with at_path("--fail"):
+                left = survivors(machine, faults)
+        except ConfigError as error:
+            raise error.in_study() from None
+        written = _picture(machine, left, args.out) if args.out is not None else {}
+        return _losses(config, machine, left) | written
+
+
+def _faults(args: argparse.Namespace) -> dict[str, Any]:
+    shares = [part for part in args.fail if part.strip().endswith("%")]
+    cables = [[_name(end) for end in part.split(",")] for part in args.fail if "," in part and part not in shares]
+    routers = [_name(part) for part in args.fail if "," not in part and part not in shares]
+    if len(shares) > 1 or (shares and cables):
+        problem = "--fail has a share and other cables; give one share, or name cables"
+        raise FabricstudyError(problem, "conflicting-keys")
+    return {"cables": shares[0] if shares else cables, "routers": routers, "of": args.of, "seed": args.seed}
+
+
+def _name(text: str) -> int | str:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _losses(config: Topology, machine: Machine, left: Survivors) -> dict[str, Any]:
+    rest = rest_of(machine, left)
+    adversary = adversary_of(config).destinations(machine, np.random.default_rng(0))
+    same_nodes = rest.nodes == machine.nodes
+    routers, nodes = np.flatnonzero(~left.router), np.flatnonzero(~left.node)
+    node_names = machine.node_names if isinstance(machine, NamedMachine) else range(machine.nodes)
+    return {
+        "before": _facts(machine) | figures_of(machine, adversary),
+        # Nodes of the adversary that are lost have no traffic of their own.
+        "after": _facts(rest) | figures_of(rest, adversary if same_nodes else None),
+        "lost_routers": [_router_name(machine, router) for router in routers[:NAMED].tolist()],
+        "lost_nodes": [node_names[node] for node in nodes[:NAMED].tolist()],
+        "worst_pair": _worst_pair(machine, rest, left),
+    }
+
+
+def _facts(machine: Machine) -> dict[str, Any]:
+    return {"nodes": machine.nodes, "routers": machine.routers, "cables": machine.cables}
+
+
+def _router_name(machine: Machine, router: int) -> int | str:
+    return machine.router_names[router] if isinstance(machine, NamedMachine) else router
+
+
+def _worst_pair(machine: Machine, rest: Machine, left: Survivors) -> dict[str, Any] | None:
+    """Return the two routers with nodes whose distance grows most, of equal ones the first; None if none grows."""
+    kept = np.flatnonzero(left.router)
+    growth = distances(rest) - distances(machine)[np.ix_(kept, kept)]
+    ends = np.flatnonzero(rest.nodes_of_router)
+    growth = growth[np.ix_(ends, ends)]
+    tail, head = np.unravel_index(int(growth.argmax()), growth.shape)
+    if growth[tail, head] <= 0:
+        return None
+    hops = int(distances(rest)[ends[tail], ends[head]])
+    pair = [_router_name(machine, int(kept[ends[end]])) for end in (tail, head)]
+    return {"routers": pair, "hops_before": hops - int(growth[tail, head]), "hops_after": hops}
+
+
+def _picture(machine: Machine, left: Survivors, out: Path) -> dict[str, Any]:
+    """Draw the whole machine with its failed cables in a colour of their own, and the nodes that are lost."""
+    holder = np.where(left.node, 0, 1).astype(np.int32)
+    with mpl.rc_context(STYLE):
+        try:
+            canvas, words, _ = draw_machines([Scene(left.marked, ("nodes", "lost nodes"), holder)])
+        except ConfigError as error:
+            raise error.in_study() from None
+        canvas.savefig(out, dpi=200, metadata=DATES[out.suffix])
+    return {"written": str(out), "shows": words}
+
+
+def show_losses(result: dict[str, Any]) -> None:
+    """Print a table of the machine before and after, then what is lost."""
+    console, table = table_console(120), text_table("", "before", "after", "change")
+    for name, before in result["before"].items():
+        words, factor = _UNITS.get(name, (name.replace("_", " "), 1))
+        after = result["after"].get(name)
+        change = "" if after is None or not before else f"{100 * (after / before - 1):+.1f} %"
+        table.add_row(words, f"{before / factor:.5g}", "-" if after is None else f"{after / factor:.5g}", change)
+    console.print(table)
+    for noun in ("routers", "nodes"):
+        lost = result["before"][noun] - result["after"][noun]
+        listed = ", ".join(map(str, result[f"lost_{noun}"])) + ", ..." * (lost > NAMED)
+        console.print(f"lost {noun}: {lost:,}" + f" ({listed})" * bool(lost))
+    worst = result["worst_pair"]
+    if worst is not None:
+        ends = " and ".join(map(str, worst["routers"]))
+        console.print(f"worst pair: routers {ends}, from {worst['hops_before']} to {worst['hops_after']} hops")
+    if "written" in result:
+        console.print(f"written: {result['written']}: {result['shows']}")

@@ -1,0 +1,41 @@
+"""Snakemake's logger plugin ``fabricstudy``: one line a job, what is running, and the time left."""
+
+import atexit
+import logging
+
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from fabricstudy.workflow.display import RunDisplay
+
+
+class LogHandler(LogHandlerBase):
+    """Translates Snakemake's events; other records are shown from warnings on."""
+
+    writes_to_stream = True
+    writes_to_file = has_filter = has_formatter = needs_rulegraph = False
+
+    def __post_init__(self) -> None:
+        self._display = RunDisplay()
+        atexit.register(self._display.close)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields = vars(record)
+        match fields.get("event"):
+            case LogEvent.RUN_INFO:
+                self._display.plan(fields["stats"])
+            case LogEvent.JOB_INFO if fields["rule_msg"]:
+                self._display.start(fields["jobid"], fields["rule_name"], fields["rule_msg"])
+            case LogEvent.JOB_FINISHED:
+                self._display.finish(fields["job_id"])
+            case LogEvent.JOB_ERROR:
+                self._display.fail(fields["jobid"], " ".join(fields["log"]))
+            case LogEvent.ERROR if fields.get("exception") == "RuleException":
+                pass  # the error of its job says more
+            case _ if record.levelno >= logging.WARNING or record.getMessage() == NOTHING_TO_BE_DONE_MSG:
+                self._display.say(record.getMessage())
+
+    def close(self) -> None:
+        self._display.close()
+        super().close()

@@ -1,0 +1,193 @@
+"""Commands of every day: init, list, validate, report, export, clean, completion."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pandas as pd
+import pytest
+import yaml
+
+from fabricstudy import cli
+from fabricstudy.commands.list import TEMPLATES
+from fabricstudy.core.store import Store, point_store
+from fabricstudy.machine.instances import INSTANCES
+from fabricstudy.study.file import validate_machine
+from fabricstudy.workflow.jobs import jobs_of, write_jobs
+from fabricstudy.workflow.pipeline import bundled_studies, load_pipelines
+
+STUDY = """\
+study: small
+machine: {kind: dragonfly, groups: 3, routers_per_group: 2, nodes_per_router: 2, bandwidth: 1 GB/s}
+routing: {kind: minimal}
+jobs: [{share: 1.0, pattern: {kind: all-to-all, message: 16 kB}}]
+engine: caminos
+seeds: 2
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(STUDY)
+    return tmp_path
+
+
+@pytest.fixture
+def data(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str, code: int = 0) -> Any:
+        assert cli.main([*arguments, "--json"]) == code
+        found = json.loads(capsys.readouterr().out)
+        return found["errors"][0]["code"] if code else found
+
+    return call
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_study_from_a_template_is_valid_and_has_its_own_name(data: Any, template: str) -> None:
+    data("init", "mine.yaml", "--template", template)
+    assert yaml.safe_load(Path("mine.yaml").read_text())["study"] == "mine"
+    points = len(load_pipelines(template)[template].plan.points)
+    assert data("validate", "mine.yaml") == [{"study": "mine.yaml", "points": points, "runs": 0}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("mine.yaml",), "usage"),  # no terminal to ask in
+        (("mine.yaml", "--template", "quikc"), "unknown-name"),
+        (("small.yaml", "--template", "quick"), "invalid-value"),
+        (("Mine.yaml", "--template", "quick"), "invalid-name"),
+        (("mine.txt", "--template", "quick"), "invalid-name"),
+    ],
+)
+def test_init_refuses_what_it_cannot_write(
+    data: Any, arguments: tuple[str, ...], error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    assert data("init", *arguments, code=2 if error == "usage" else 1) == error
+    assert Path("small.yaml").read_text() == STUDY and not Path("mine.yaml").exists()
+
+
+@pytest.mark.parametrize("answer", ["2", TEMPLATES[1]])
+def test_init_asks_in_a_terminal(data: Any, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: answer)
+    monkeypatch.setattr("builtins.print", lambda *_, **__: None)
+    assert cli.main(["init", "mine.yaml"]) == 0
+    assert Path("mine.yaml").read_text().count("study: mine") == 1
+
+
+def test_what_is_bundled_is_listed(data: Any) -> None:
+    count = Counter(row["what"] for row in data("list"))
+    assert count == {"studies": len(bundled_studies()), "templates": len(TEMPLATES), "machines": len(INSTANCES)}
+    rows = data("list", "studies")
+    assert {row["name"] for row in rows} == set(bundled_studies()) and all(row["about"] for row in rows)
+
+
+def test_mistakes_of_all_studies_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        Path(name).write_text(STUDY.replace("1 GB/s", "1G"))
+    assert cli.main(["validate", "a.yaml", "small.yaml", "b.yaml", "--json"]) == 1
+    assert {error["file"] for error in json.loads(capsys.readouterr().out)["errors"]} == {"a.yaml", "b.yaml"}
+
+
+def test_a_report_needs_a_run(data: Any) -> None:
+    assert data("report", "small.yaml", code=1) == "file-not-found"
+    assert not Path("results").exists() and not Path("reports").exists()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".graphml", ".json"])
+def test_a_machine_is_the_same_in_a_file(data: Any, suffix: str) -> None:
+    """Read by networkx and by our own reader."""
+    source = "{kind: dragonfly, groups: 5, routers_per_group: 2, nodes_per_router: 3, links_per_group_pair: 2, "
+    source += "bandwidth: {local: 1 GB/s, global: 100 Gb/s, host: 3.3 GB/s}}"
+    file, machine = Path(f"machine{suffix}"), validate_machine(yaml.safe_load(source)).build()
+    rows = data("export", source, "--out", str(file))["rows"]
+    assert rows == len(machine.cable_tail) + machine.nodes
+    again = validate_machine({"kind": "graph", "file": str(file)}).build()
+    for name in ("nodes", "routers", "cables"):
+        assert getattr(again, name) == getattr(machine, name)
+    assert sorted(again.link_capacity_Bps) == sorted(machine.link_capacity_Bps)
+    assert again.host.bandwidth_Bps == machine.host.bandwidth_Bps
+    if suffix == ".graphml":
+        graph = nx.read_graphml(file)
+    elif suffix == ".json":
+        graph = nx.node_link_graph(json.loads(file.read_text()), edges="edges")
+    else:
+        with file.open() as lines:
+            graph = nx.Graph([(row["from"], row["to"]) for row in csv.DictReader(lines)])
+    plain = nx.Graph(graph)
+    assert plain.number_of_nodes() == machine.nodes + machine.routers and nx.is_connected(plain)
+    ours = nx.Graph([(f"r{a}", f"r{b}") for a, b in zip(machine.cable_tail, machine.cable_head, strict=True)])
+    ours.add_edges_from((f"n{node}", f"r{router}") for node, router in enumerate(machine.node_router))
+    assert nx.utils.graphs_equal(nx.Graph(plain.edges), nx.Graph(ours.edges))
+
+
+def test_a_table_is_written_as_csv_and_latex(data: Any) -> None:
+    tables = Path("results/small/tables")
+    tables.mkdir(parents=True)
+    pd.DataFrame({"job_name": ["a_b"], "runtime_ns": [1.5]}).to_parquet(tables / "jobs.parquet")
+    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.csv")
+    assert Path("jobs.csv").read_text() == "job_name,runtime_ns\na_b,1.5\n"
+    data("export", "small.yaml", "--table", "jobs", "--columns", "job_name", "--out", "jobs.tex")
+    assert r"a\_b" in Path("jobs.tex").read_text() and "runtime" not in Path("jobs.tex").read_text()
+    assert data("export", "small.yaml", "--table", "job", "--out", "a.csv", code=1) == "unknown-name"
+    assert data("export", "small.yaml", "--table", "jobs", "--columns", "x", "--out", "a.csv", code=1) == "unknown-name"
+    assert data("export", "small.yaml", "--out", "a.pdf", code=1) == "unsupported-format"
+
+
+def test_clean_removes_only_what_no_study_needs(data: Any) -> None:
+    (pipeline,) = load_pipelines("small.yaml").values()
+    write_jobs(pipeline, jobs_of(pipeline), Path("results/small"))
+    needed, *_ = pipeline.plan.points
+    (machine,) = pipeline.plan.machines
+    points, structures = point_store(Path("results")), Store(Path("results/structures"), "machine_id")
+    kept = [(points, needed), (structures, machine)]
+    left = [(points, "p000000000000"), (structures, "m000000000000")]
+    for store, identity in kept + left:
+        with store.lock(identity), store.workspace(identity) as folder:
+            (folder / "data").write_bytes(b"x" * 1000)
+            store.keep(folder, {store.key: identity})
+    for arguments in ((), ("--delete",)):
+        found = data("clean", *arguments)["stores"]
+        assert all((one["stored"], one["unneeded"]) == (2, 1) and one["bytes"] > 1000 for one in found.values())
+    assert [store.folder(identity).exists() for store, identity in kept + left] == [True, True, False, False]
+    assert [one["unneeded"] for one in data("clean")["stores"].values()] == [0, 0]
+
+
+def completed(shell: str, script: str, line: str) -> list[str]:
+    """Ask a shell what it would complete at the end of a line."""
+    words = line.split(" ")
+    ask = f"COMP_WORDS=({' '.join(words[:-1])} '{words[-1]}'); COMP_CWORD={len(words) - 1}; _fabricstudy\n"
+    ask += "printf '%s\\n' \"${COMPREPLY[@]}\""
+    if shell == "fish":
+        ask = f"complete -C '{line}' | string split -f1 (printf '\\t')"
+    done = subprocess.run([shell, "-c", f"{script}\n{ask}"], capture_output=True, text=True)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_shells_complete_commands_options_and_names(data: Any, shell: str) -> None:
+    script = data("completion", shell)["script"]
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell}")
+    assert completed(shell, script, "fabricstudy pl") == ["plan"]
+    assert completed(shell, script, "fabricstudy plan --li") == ["--list"]
+    assert completed(shell, script, "fabricstudy plan qui") == ["quick"]
+
+
+def test_zsh_parses_its_script(data: Any) -> None:
+    script = data("completion", "zsh")["script"]
+    if shutil.which("zsh") is None:
+        pytest.skip("no zsh")
+    assert subprocess.run(["zsh", "-n"], input=script, text=True).returncode == 0

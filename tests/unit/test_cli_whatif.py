@@ -1,0 +1,67 @@
+"""The command ``fabricstudy whatif``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricstudy import cli
+
+DRAGONFLY = "{kind: dragonfly, groups: 9, routers_per_group: 4, nodes_per_router: 2, bandwidth: 1 GB/s}"
+FABRIC = "from,to,class\na,b,x\nb,c,x\nc,d,x\nd,a,x\nn1,a,host\nn2,b,host\nn3,c,host\nn4,d,host\n"
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    assert cli.main(["whatif", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_failed_cable_and_a_failed_router(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "picture.svg"
+    found = answer(capsys, DRAGONFLY, "--fail", "0,1", "--fail", "5", "--out", str(out))
+    before, after = found["before"], found["after"]
+    assert (before["nodes"], before["cables"], after["nodes"], after["cables"]) == (72, 90, 70, 84)
+    assert (found["lost_routers"], found["lost_nodes"]) == ([5], [10, 11])
+    assert after["uniform_load"] < before["uniform_load"] and "adversary_load" not in after
+    assert found["worst_pair"]["hops_after"] > found["worst_pair"]["hops_before"]
+    assert out.read_text().startswith("<?xml") and "lines" in found["shows"]
+
+
+def test_a_ring_of_a_file_becomes_a_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ring.csv").write_text(FABRIC.replace("class", "class,bandwidth").replace(",x", ",x,1 GB/s"))
+    (tmp_path / "ring.csv").write_text((tmp_path / "ring.csv").read_text().replace(",host", ",host,1 GB/s"))
+    monkeypatch.chdir(tmp_path)
+    found = answer(capsys, "ring.csv", "--fail", "a,d")
+    assert found["before"]["bisection_upper_Bps"] == 2 * found["after"]["bisection_upper_Bps"] == 2e9
+    assert found["worst_pair"] == {"routers": ["a", "d"], "hops_before": 1, "hops_after": 3}
+    found = answer(capsys, "ring.csv", "--fail", "b")
+    assert found["lost_nodes"] == ["n2"] and found["after"]["routers"] == 3
+
+
+def test_a_share_is_the_draw_of_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [answer(capsys, DRAGONFLY, "--fail", "5%", "--seed", seed)["after"] for seed in ("1", "1", "2")]
+    assert found[0] == found[1] != found[2] and found[0]["cables"] == 85
+    assert cli.main(["whatif", DRAGONFLY, "--fail", "5 %", "--of", "global"]) == 0
+    assert "88" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--fail", "120 %"], "out-of-range"),
+        (["--fail", "99"], "unknown-name"),
+        (["--fail", "0,7"], "unknown-name"),
+        (["--fail", "0,1,2"], "invalid-value"),
+        (["--fail", "2 %", "--fail", "0,1"], "conflicting-keys"),
+        (["--fail", "5 %", "--of", "optical"], "unknown-value"),
+        (["--fail", "100 %"], "invalid-machine"),
+        (["--fail", "5 %", "--out", "picture.gif"], "invalid-value"),
+    ],
+)
+def test_wrong_faults_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], code: str) -> None:
+    assert answer(capsys, DRAGONFLY, *arguments, code=1)["errors"][0]["code"] == code
