@@ -144,7 +144,7 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         about = f" ({fields[key].description})" if key in fields and fields[key].description else ""
         mistake = ConfigError("this key is missing", f"add {key}: ...{about}", code="missing-key")
         if kind == "extra_forbidden":
-            mistake = ConfigError("unknown key", suggestion(key, fields), value=key, code="unknown-key")
+            mistake = ConfigError(f"unknown key '{key}'", suggestion(key, fields), code="unknown-key")
         return mistake if len(path) > len(holder) else mistake.below(key)
     if kind == "union_tag_invalid":
         kinds = re.findall(r"'([^']*)'", str(context["expected_tags"]))

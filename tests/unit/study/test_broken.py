@@ -441,3 +441,8 @@ def test_mapping_file_garbage(text: str, tmp_path: Path, write_study: Callable[[
 def test_valid_study_is_taken(write_study: Callable[[dict[str, Any]], Path]) -> None:
     """The changes above are what breaks the study."""
     assert len(plan(load_study(write_study({}))).rows) == 6
+
+
+def test_an_unknown_key_is_named_in_the_problem(write_study: Callable[[dict[str, Any]], Path]) -> None:
+    error = the_error(write_study({"jobs/0/shares": 1}))
+    assert "'shares'" in error.problem and error.value is None

@@ -125,7 +125,7 @@ def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: st
     for key in says:
         for known in keys:
             if key not in keys and is_misspelling(key, known):
-                raise InputFileError("unknown key", f"did you mean '{known}'?", where, key)
+                raise InputFileError(f"unknown key '{key}'", f"did you mean '{known}'?", where)
 
 
 def _quantity(says: Mapping[str, Any], key: str, limits: QuantityRange, example: str, where: str) -> float | None:
