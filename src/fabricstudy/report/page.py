@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 import fabricstudy
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.bundled_files import CONFIGS
-from fabricstudy.core.columns import DONE, SIZES_OF_MACHINE, STATUSES
+from fabricstudy.core.columns import DONE, MIN_DIFFERENCE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import ConfigError
@@ -87,6 +87,7 @@ def render(
             for engine, rows in tables.verdicts.groupby("engine")
         },
         changes=changes,
+        min_difference=MIN_DIFFERENCE,
         machines=_machines(tables),
         analyses=_analyses(tables),
         schedules=summaries.schedule_summaries(study, tables),
