@@ -196,7 +196,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, caminos: str) -> Path:
     # All processes of the tests share it: the first makes it.
     with (folder / "made").open("a") as made:
         fcntl.flock(made, fcntl.LOCK_EX)
-        if not made.tell():
+        if not made.seek(0, os.SEEK_END):  # another process may have written since it was opened
             place = Workplace(folder, caminos)
             place.write_study(TINY + FIGURE)
             place.stand_in()

@@ -41,7 +41,8 @@ def _amount_reader(of_pairs: bool) -> Callable[[Any], Any]:
             return tuple(tuple(item) if of_pairs else item for item in value) or 0
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             named = "[[0, 5]]" if of_pairs else "[0, 5]"
-            raise ConfigError("not a number, share or list", f"{_REMEDY} like {named}", value=value)
+            problem, remedy = "not a number, share or list", f"{_REMEDY} like {named}"
+            raise ConfigError(problem, remedy, value=value, code="invalid-value")
         return value
 
     return read

@@ -60,7 +60,7 @@ def test_report_does_the_work_of_no_other_stage(tmp_path: Path, monkeypatch: pyt
     (table,) = (job for job in others if job.rule == "table")
     assert "results/drawn/schedule/s-all.parquet" in table.inputs
     assert set(report.inputs) >= {"results/drawn/schedule/s-all.history.parquet", "results/drawn/workload/all.parquet"}
-    _, _, module, *arguments = shlex.split(report.command.split(" 2> ")[0])
+    _, _, module, *arguments = shlex.split(report.command.split(" > ")[0])
     assert module == "fabricstudy.report"
     done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
