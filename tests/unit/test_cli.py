@@ -284,7 +284,7 @@ def test_all_mistakes_of_a_study_are_told(capsys: pytest.CaptureFixture[str]) ->
     assert {(one["code"], one["path"], one["value"]) for one in found} == {
         ("out-of-range", "machine.groups", 1),
         ("invalid-quantity", "jobs.0.pattern.message", 16),
-        ("unknown-key", "seed", "seed"),
+        ("unknown-key", "seed", None),
     }
     assert {one["file"] for one in found} == {"small.yaml"}
     text = said(capsys, "plan", "small.yaml", code=1)
