@@ -278,7 +278,7 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.json", '{"nodes": [{"id": 0}, {}], "edges": []}', "nodes[1]", {}),
     ("f.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 1}]}', "links[0].target", 1),
     ("f.json", '{"nodes": [{"id": 0, "role": "host"}], "edges": []}', "nodes[0] (role)", "host"),
-    ("f.json", '{"nodes": [{"id": 0, "node": 1}], "edges": []}', "nodes[0]", "node"),
+    ("f.json", '{"nodes": [{"id": 0, "node": 1}], "edges": []}', "nodes[0]", None),
     ("f.json", '{"nodes": [{"id": 0, "nodes": -1}], "edges": []}', "nodes[0] (nodes)", -1),
     ("f.json", '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1, "class": "host"}]}',
      "edges[0] (class)", "host"),
