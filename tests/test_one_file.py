@@ -30,21 +30,15 @@ STUDY: dict[str, Any] = {
 PATTERN = '''
 """Bit complement (Dally and Towles 2004, section 3.2)."""
 
-from typing import Literal
-
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import MessagePattern
 from fabricstudy.workload.pattern.base import Sends, one_phase
 
 
-@register
-class BitComplement(MessagePattern):
+class BitComplement(MessagePattern, kind="bit-complement"):
     """Each rank sends to the one whose number has all bits inverted."""
-
-    kind: Literal["bit-complement"] = "bit-complement"
 
     def traffic_messages(self, ranks: int) -> float:
         """Messages in all iterations."""
@@ -64,23 +58,18 @@ class BitComplement(MessagePattern):
 ALLOCATION = '''
 """Every so manieth node."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.core.model import Whole
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.base import Grant, Request
 
 
-@register
-class Strided(Allocation):
+class Strided(Allocation, kind="strided"):
     """Every so manieth free node; those between are kept free."""
 
-    kind: Literal["strided"] = "strided"
     stride: Whole = Field(2, ge=1, description="distance between nodes of the job")
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
@@ -96,22 +85,16 @@ class Strided(Allocation):
 MAPPING = '''
 """The last rank first."""
 
-from typing import Literal
-
 import numpy as np
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.mapping import Slots, Tasks
 from fabricstudy.workload.mapping.base import Mapping
 
 
-@register
-class ReverseMapping(Mapping):
+class ReverseMapping(Mapping, kind='reverse'):  # found however it is written
     """Rank 0 on the last core; for at most 8 ranks."""
-
-    kind: Literal['reverse'] = 'reverse'  # found however it is written
 
     def check_ranks(self, ranks: int) -> None:
         """Refuse more than 8 ranks."""
@@ -126,23 +109,20 @@ class ReverseMapping(Mapping):
 ANALYSIS = '''
 """The Moore bound (Hoffman and Singleton 1960)."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 
-@register
-class MooreBound(Analysis):
+class MooreBound(Analysis, kind="moore-bound"):
     """Most routers that a graph of a degree and diameter can have; `degree` tells rows apart."""
 
     keys: ClassVar[tuple[str, ...]] = ("degree",)
     numbers: ClassVar[tuple[str, ...]] = ("degree", "routers")
 
-    kind: Literal["moore-bound"] = "moore-bound"
     degrees: tuple[Whole, ...] = Field(description="cables of a router")
     diameter: Whole = Field(ge=1, description="hops at most")
 
@@ -157,23 +137,18 @@ class MooreBound(Analysis):
 TOPOLOGY = '''
 """Chordal ring (Arden and Lee: IEEE Trans. Computers C-30(4), 1981), here with chords of one length at all routers."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import NodesPerRouter, Topology
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth
 
 
-@register
-class ChordalRing(Topology):
+class ChordalRing(Topology, kind="chordal-ring"):
     """A ring whose routers are also joined to those `chord` further on."""
 
-    kind: Literal["chordal-ring"] = "chordal-ring"
     length: Whole = Field(ge=5, description="routers")
     chord: Whole = Field(ge=2, description="routers from one end of a chord to the other, less than half of them")
     nodes_per_router: NodesPerRouter = 1
@@ -218,18 +193,12 @@ class ChordalRing(Topology):
 ORDER = '''
 """The last one first."""
 
-from typing import Literal
-
 from fabricstudy.core.arrays import Floats
-from fabricstudy.core.kinds import register
 from fabricstudy.schedule.order.base import Order
 
 
-@register
-class LastFirst(Order):
+class LastFirst(Order, kind="last-first"):
     """The job that came last."""
-
-    kind: Literal["last-first"] = "last-first"
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:
@@ -240,23 +209,18 @@ class LastFirst(Order):
 ENGINE = '''
 """The model of Hockney (Parallel Computing 20(3), 1994): a message takes a start, and its bytes over the bandwidth."""
 
-from typing import Literal
-
 from fabricstudy.engine.contract import Engine, Probe
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.registry import adapter_of
 from fabricstudy.engine.settings import EngineSettings
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Latency
 from fabricstudy.core.source import code_digest
 from pydantic import Field
 
 
-@register
-class HockneySettings(EngineSettings):
+class HockneySettings(EngineSettings, kind="hockney"):
     """Each job takes as long as its largest message."""
 
-    kind: Literal["hockney"] = "hockney"
     start_ns: Latency = Field(1000.0, alias="start", description="time of a message without bytes")
 
 
@@ -377,7 +341,7 @@ class Copy:
         added.write_text(text)
         family = next(one for one in ("allocation", "mapping", "pattern", "order", *MODULES) if one in path)
         family = "machine" if family == "topology" else family
-        kind = re.findall(r"""kind: Literal\[['"](.+?)['"]""", text)[0]
+        kind = re.findall(r"""kind=['"](.+?)['"]""", text)[0]
         listed = folder / "src/fabricstudy/core/kind_modules.py"
         start = rf'("{family}": .*_modules\(\s*"[\w.]+",)'
         text, count = re.subn(start, rf'\1 "{kind}",', listed.read_text())

@@ -122,7 +122,7 @@ MACHINES = (
         ALL,
         new="length % 2) / (2 * length)",
     ),
-    known("machine of no point", "machine/jellyfish.py", "@register"),
+    known("machine of no point", "machine/jellyfish.py", "class JellyfishConfig("),
 )
 
 ROUTINGS = (
@@ -306,7 +306,7 @@ WORKLOADS = (
         "default_rng([seed, job, int(purpose)])",
         "default_rng([seed, job, int(purpose), 1])",
     ),
-    known("pattern of no point", "workload/pattern/stencil.py", "@register"),
+    known("pattern of no point", "workload/pattern/stencil.py", "class Stencil("),
 )
 
 ENGINES = (
@@ -491,9 +491,9 @@ SCHEDULES = (
         new='"trace_repairs": repairs or "nothing"',
     ),
     known("compiled loop of EASY", "schedule/kernel/easy.py", "@jit_inner\ndef pass_easy(", ("schedule", *TABLE)),
-    known("order of the queue", "schedule/order/fcfs.py", "@register", ("schedule", *TABLE)),
-    known("backfilling", "schedule/backfill/easy.py", "@register", ("schedule", *TABLE)),
-    known("order of no schedule", "schedule/order/wfp.py", "@register"),
+    known("order of the queue", "schedule/order/fcfs.py", "class Fcfs(", ("schedule", *TABLE)),
+    known("backfilling", "schedule/backfill/easy.py", "class Easy(", ("schedule", *TABLE)),
+    known("order of no schedule", "schedule/order/wfp.py", "class Wfp("),
 )
 
 ANALYSES = (
@@ -505,7 +505,7 @@ ANALYSES = (
         ("analysis", *TABLE),
         new='"ports_per_node": 2 * ports /',
     ),
-    known("analysis of no study", "analysis/isoperimetry.py", "@register"),
+    known("analysis of no study", "analysis/isoperimetry.py", "class Isoperimetry("),
 )
 
 TABLES = (

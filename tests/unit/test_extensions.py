@@ -33,17 +33,14 @@ from fabricstudy.workflow.pipeline import Pipeline, load_pipelines
 from fabricstudy.workload.definitions import WorkloadIds
 
 HEAD = """\
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 import numpy as np
-from fabricstudy.core.kinds import register
 """
 HALF = f"""{HEAD}
 from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase
 
-@register
-class Half(MessagePattern):
+class Half(MessagePattern, kind="half"):
     "Each rank sends to the rank half-way round."
-    kind: Literal["half"] = "half"
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.iterations
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
@@ -54,20 +51,16 @@ CLOSED = "        return float(ranks) * self.iterations\n"
 LINE = f"""{HEAD}
 from fabricstudy.machine.torus import TorusConfig
 
-@register
-class Line(TorusConfig):
+class Line(TorusConfig, kind="line"):
     "A torus of another name."
-    kind: Literal["line"] = "line"
 """
 COUNT = f"""{HEAD}
 from fabricstudy.analysis.base import Analysis
 
-@register
-class Count(Analysis):
+class Count(Analysis, kind="count"):
     "Numbers."
     keys: ClassVar[tuple[str, ...]] = ("number",)
     numbers: ClassVar[tuple[str, ...]] = ("number",)
-    kind: Literal["count"] = "count"
     def rows(self) -> list[dict[str, Any]]:
         return [{{"number": 1}}]
 """
@@ -129,9 +122,9 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
     "two of one stem": ({"half.py": HALF, "a/half.py": LINE}, ["half.py", "a/half.py"], 1, "half"),
     "two of one kind": ({"half.py": HALF, "other.py": HALF}, ["half.py", "other.py"], 1, "half.py"),
     "a kind of ours": ({"half.py": HALF.replace('"half"', '"ring"')}, ["half.py"], 0, "'ring'"),
-    "no kind": ({"half.py": HALF.replace('Literal["half"] = "half"', "str")}, ["half.py"], 0, "Half"),
+    "no kind": ({"half.py": HALF.replace(', kind="half"', "")}, ["half.py"], 0, "defines no kind"),
     "of no family": (
-        {"half.py": f"{HEAD}@register\nclass Half: pass\n"}, ["half.py"], 0, "line 4",
+        {"half.py": f"{HEAD}class Half(kind='half'): pass\n"}, ["half.py"], 0, "line 3",
     ),
     "no Python": ({"half.py": "x = 1\ndef (:\n"}, ["half.py"], 0, "line 2"),
     "not UTF-8": ({"half.py": b"x = '\xff'\n"}, ["half.py"], 0, "half.py"),
@@ -140,8 +133,8 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
     "raises below": ({"half.py": "def f():\n  return int('x')\nf()\n"}, ["half.py"], 0, "line 2"),
     "ends": ({"half.py": "import sys\nsys.exit(0)\n"}, ["half.py"], 0, "SystemExit"),
     "imports what is not there": ({"half.py": "import no_such_module\n"}, ["half.py"], 0, "no_such_module"),
-    "registers nothing": ({"half.py": "x = 1\n"}, ["half.py"], 0, "@register"),
-    "is empty": ({"half.py": ""}, ["half.py"], 0, "@register"),
+    "registers nothing": ({"half.py": "x = 1\n"}, ["half.py"], 0, "defines no kind"),
+    "is empty": ({"half.py": ""}, ["half.py"], 0, "defines no kind"),
     "a neighbour not listed": ({"half.py": "from .line import Line\n", "line.py": LINE}, ["half.py"], 0, "line.py"),
     "reads a file by itself": (
         {"half.py": f"open(__file__[:-7] + 'n.json').read()\n{HALF}", "n.json": "3"}, ["half.py"], 0, "n.json",
@@ -340,10 +333,8 @@ ROUTING = f"""{HEAD}
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import MinimalRoutes
 
-@register
-class Near(Routing):
+class Near(Routing, kind="near"):
     "Minimal by another name."
-    kind: Literal["near"] = "near"
     def routes(self, machine):
         return MinimalRoutes(machine)
 """
@@ -366,9 +357,7 @@ def test_an_allocation_says_how_many_nodes_it_holds_when_it_is_planned(tmp_path:
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.allocation.base import Grant
 
-@register
-class Twice(Allocation):
-    kind: Literal["twice"] = "twice"
+class Twice(Allocation, kind="twice"):
     def reserved_nodes(self, machine, nodes):
         return 2 * nodes
 """
@@ -455,13 +444,13 @@ def test_a_closed_form_that_gives_no_number_is_told_before_anything_runs(
     (error,) = json.loads(capsys.readouterr().out)["errors"]
     found = (error["code"], error["file"], error["path"], error["value"])
     assert found == ("extension", str(tmp_path / "own.yaml"), "jobs.0.pattern", value)
-    assert value is not None or "half.py, line 12" in error["problem"]
+    assert value is not None or "half.py, line 9" in error["problem"]
 
 
 @pytest.mark.parametrize(("name", "formula", "told"), [
-    ("nodes", "1 // 0", ("half.py, line 13", "machine")),
+    ("nodes", "1 // 0", ("half.py, line 10", "machine")),
     ("nodes", "float('nan')", ("nan", "machine")),
-    ("typical_hops", "1 / 0", ("ZeroDivisionError", "line 13")),
+    ("typical_hops", "1 / 0", ("ZeroDivisionError", "line 10")),
     ("typical_hops", "float('nan')", ("nan", None)),
 ])  # fmt: skip
 def test_a_closed_form_of_a_machine_that_gives_no_number_is_told(

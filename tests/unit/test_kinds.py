@@ -19,7 +19,7 @@ from fabricstudy.routing.base import Routing
 def test_each_kind_is_registered_by_the_module_that_is_listed_for_it() -> None:
     """And none is registered that is not listed, wherever its module lies."""
     for file in PACKAGE.rglob("*.py"):
-        if "@register" in file.read_text():
+        if ', kind="' in file.read_text():
             name = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts)
             importlib.import_module(name.removesuffix(".__init__"))
     assert len(families()) > 10

@@ -17,11 +17,10 @@ from .conftest import BIN, TINY, Workplace, keep_compiled, unpack
 pytestmark = pytest.mark.slow
 
 HEAD = """\
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from fabricstudy.core.kinds import register
 """
 SHIFT = f"""{HEAD}
 from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase
@@ -29,11 +28,8 @@ from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase
 STEP = 2
 
 
-@register
-class Shift(MessagePattern):
+class Shift(MessagePattern, kind="shift"):
     "Each rank sends to the rank two later."
-
-    kind: Literal["shift"] = "shift"
 
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.iterations
@@ -47,13 +43,11 @@ COUNT = f"""{HEAD}
 from fabricstudy.analysis.base import Analysis
 
 
-@register
-class Count(Analysis):
+class Count(Analysis, kind="count"):
     "Numbers."
 
     keys: ClassVar[tuple[str, ...]] = ("number",)
     numbers: ClassVar[tuple[str, ...]] = ("number", "square")
-    kind: Literal["count"] = "count"
 
     def rows(self) -> list[dict[str, Any]]:
         return [{{"number": number, "square": number**2}} for number in range(3)]

@@ -5,16 +5,14 @@ from typing import Any, ClassVar
 
 from pydantic import AfterValidator
 
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError
 
 Row = dict[str, Any]
 
 
-class Analysis(Kind):
+class Analysis(Kind, family="analysis"):
     """A table of rows, computed without simulation."""
-
-    FAMILY: ClassVar[Family] = Family("analysis")
 
     keys: ClassVar[tuple[str, ...]]
     """Columns that identify rows."""

@@ -8,7 +8,7 @@ router, around each group and between the halves, and bytes times hops over the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 
 from fabricstudy.core.arrays import Floats, Int16s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
-from fabricstudy.core.kinds import Kind, register
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Number, Whole
 from fabricstudy.core.quantities import NS_PER_S, Bandwidth
 from fabricstudy.machine.base import Topology
@@ -122,8 +122,7 @@ def bound_ns(machine: Machine, traffic: PairBytes, bisection: BisectionBounds, f
     return max(hosts_ns, cables_ns, cuts_ns(machine, source, destination, size_bytes, bisection.cut_side))
 
 
-@register
-class Candidates(Analysis):
+class Candidates(Analysis, kind="candidates"):
     """All machines of every family with about so many nodes and routers of so many ports, and the Pareto front.
 
     All cables have one bandwidth. Machines with more than `ports_per_node` ports of routers for each node are left out;
@@ -147,7 +146,6 @@ class Candidates(Analysis):
         "price_per_node", "power_per_node_W", "bound_ns", "front",
     )  # fmt: skip
 
-    kind: Literal["candidates"] = "candidates"
     nodes: Whole = Field(ge=2, le=100_000, description="nodes, at least")
     max_nodes: Whole | None = Field(None, ge=2, description="nodes, at most; left out: 5 % more")
     radix: Whole = Field(ge=3, le=1024, description="ports of a router")

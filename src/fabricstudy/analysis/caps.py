@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Model, Whole
 
 from .base import Analysis, Row
@@ -33,8 +30,7 @@ class CapsRun(Model):
     steps: Whole | None = Field(None, ge=0, le=20, description="breadth-first steps, for `memory_bytes`")
 
 
-@register
-class Caps(Analysis):
+class Caps(Analysis, kind="caps"):
     """Check of runs of CAPS: they need f 7^k ranks, 1 <= f <= 6, and a dimension divisible by f 7^ceil(k / 2).
 
     (Ballard et al., SPAA 2012; the dimension is also divisible by 2 for each recursive step.) The columns:
@@ -51,7 +47,6 @@ class Caps(Analysis):
         "factor", "power", "ranks_fit", "dimension_fits", "ranks_per_node", "memory_bytes",
     )  # fmt: skip
 
-    kind: Literal["caps"] = "caps"
     runs: dict[str, CapsRun] = Field(min_length=1, max_length=1000, description="{label: run}")
 
     def rows(self) -> list[Row]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -41,8 +39,7 @@ class Case(Model):
         return self
 
 
-@register
-class Contention(Analysis):
+class Contention(Analysis, kind="contention"):
     """Messages on each link if all are sent at once, with dimension-order routing and ties resolved upwards.
 
     If links are shared fairly, the time of a large message is that of the bottleneck link of its route. `on_way` of one
@@ -60,7 +57,6 @@ class Contention(Analysis):
     keys = ("case",)
     numbers = ("links", "diameter", "hops", "uses", "uses_of_link", "bottleneck_uses", "on_way")
 
-    kind: Literal["contention"] = "contention"
     cases: dict[str, Case] = Field(min_length=1, max_length=100, description="{label: job on a machine}")
     draws: Whole = Field(5, ge=1, le=1000, description="seeds over which random cases are averaged, from 1 on")
 

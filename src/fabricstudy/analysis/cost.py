@@ -1,10 +1,9 @@
 """Price and power of machines."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.structure.cost import bill_of_materials
@@ -14,8 +13,7 @@ from fabricstudy.structure.prices.besta_2014 import Besta2014
 from .base import Analysis, Row
 
 
-@register
-class Cost(Analysis):
+class Cost(Analysis, kind="cost"):
     """Price and power of machines: routers by their ports, cables by class, and the total.
 
     The length of a cable follows from its latency, at 5 ns a metre, or from a floor plan: routers in racks in the order
@@ -34,7 +32,6 @@ class Cost(Analysis):
         "year", "count", "length_m", "price", "price_per_node", "power_W", "power_per_node_W",
     )  # fmt: skip
 
-    kind: Literal["cost"] = "cost"
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
     prices: Prices = Field(default_factory=Besta2014, description="price list")
     radix: Whole | None = Field(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field, model_validator
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -29,8 +26,7 @@ MAX_CHECKED_ROUTERS = 600
 """Routers of the largest machine to check."""
 
 
-@register
-class Deadlock(Analysis):
+class Deadlock(Analysis, kind="deadlock"):
     """Deadlock freedom (Dally and Seitz 1987) of each machine and routing.
 
     Valiant and UGAL use channel k for hop k, so that there are no cycles; for these only `free` is known. A routing
@@ -45,7 +41,6 @@ class Deadlock(Analysis):
     keys = ("machine", "routing")
     numbers = ("dependencies", "free", "free_with_one_channel")
 
-    kind: Literal["deadlock"] = "deadlock"
     machines: dict[str, Topology] = Field(min_length=1, max_length=100, description="{label: machine}")
     routings: dict[str, Routing] = Field(min_length=1, max_length=100, description="{label: routing}")
 

@@ -5,12 +5,12 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import Family, Kind, register
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.finite_field import prime_of
@@ -50,21 +50,16 @@ class System:
         return self.links / self.mean_hops if self.mean_hops else None
 
 
-class DesignFamily(Kind):
+class DesignFamily(Kind, family="family of topologies"):
     """A family of topologies whose largest machine is computed."""
-
-    FAMILY: ClassVar[Family] = Family("family of topologies")
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         """Yield machines with routers of at most `ports` ports, among them the largest."""
         raise NotImplementedError
 
 
-@register
-class FatTreeFamily(DesignFamily):
+class FatTreeFamily(DesignFamily, kind="fat-tree"):
     """Three-level fat trees with full bisection: r^3 / 4 nodes on 5 r^2 / 4 routers (Al-Fares et al., 2008)."""
-
-    kind: Literal["fat-tree"] = "fat-tree"
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         half = ports // 2
@@ -73,11 +68,8 @@ class FatTreeFamily(DesignFamily):
             yield System(f"radix {2 * half}", 5 * half**2, half, 2 * half**3, half)
 
 
-@register
-class DragonflyFamily(DesignFamily):
+class DragonflyFamily(DesignFamily, kind="dragonfly"):
     """Dragonflies with one link between two groups; balanced ones have a = 2 p = 2 h (Kim et al., ISCA 2008)."""
-
-    kind: Literal["dragonfly"] = "dragonfly"
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         for global_ports in range(1, ports):
@@ -92,11 +84,8 @@ class DragonflyFamily(DesignFamily):
                     yield System(shape, routers, nodes, routers * nodes, links)
 
 
-@register
-class SlimFlyFamily(DesignFamily):
+class SlimFlyFamily(DesignFamily, kind="slim-fly"):
     """Slim Flies: 2 q^2 routers of (3 q - delta) / 2 links, q = 4 w + delta a prime power (Besta and Hoefler 2014)."""
-
-    kind: Literal["slim-fly"] = "slim-fly"
 
     def systems(self, ports: int, balanced: bool) -> Iterator[System]:
         for q in filter(prime_of, range(3, ports)):
@@ -110,11 +99,9 @@ class SlimFlyFamily(DesignFamily):
                 yield System(f"q = {q}", routers, nodes, routers * nodes, links, mean_hops)
 
 
-@register
-class ExpressMeshFamily(DesignFamily):
+class ExpressMeshFamily(DesignFamily, kind="express-mesh"):
     """Express meshes; with gap 1 they are HyperX (Jain et al., IPDPS 2017)."""
 
-    kind: Literal["express-mesh"] = "express-mesh"
     dimensions: Whole = Field(3, ge=1, le=4, description="dimensions (n)")
     gap: Whole = Field(1, ge=1, le=8, description="gap (g)")
 
@@ -175,8 +162,7 @@ Radix = Annotated[Whole, Field(ge=4, le=128)]
 RadixRange = Annotated[tuple[Radix, Radix], IN_ORDER]
 
 
-@register
-class Design(Analysis):
+class Design(Analysis, kind="design"):
     """The largest machine of each family of topologies with routers of each radix.
 
     Balanced machines have at most as many nodes a router as its links can serve in an all-to-all: p <= (links of a
@@ -197,7 +183,6 @@ class Design(Analysis):
         "ports", "nodes", "routers", "nodes_per_router", "radix", "node_share", "mean_hops", "balance",
     )  # fmt: skip
 
-    kind: Literal["design"] = "design"
     families: dict[str, DesignFamily] = Field(min_length=1, max_length=100, description="{label: family}")
     ports: RadixRange = Field(description="smallest and largest number of ports of a router")
     concentration: Literal["balanced", "free"] = Field(

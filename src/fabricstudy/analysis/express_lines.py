@@ -1,10 +1,9 @@
 """Hops along one dimension of express meshes."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
 
@@ -26,8 +25,7 @@ _Length = Annotated[Whole, Field(ge=2, le=200)]
 Gap = Annotated[Whole, Field(ge=1, le=100)]
 
 
-@register
-class ExpressLines(Analysis):
+class ExpressLines(Analysis, kind="express-lines"):
     """Hops and links along one dimension of express meshes; hops add up over the dimensions (Jain et al., 2017).
 
     Gaps that add no link to a line are left out. The columns:
@@ -41,7 +39,6 @@ class ExpressLines(Analysis):
     keys = ("length", "gap")
     numbers = ("length", "gap", "diameter", "over_gap", "mean_hops", "links", "over_rule")
 
-    kind: Literal["express-lines"] = "express-lines"
     lengths: Annotated[tuple[_Length, _Length], IN_ORDER] = Field(
         description="least and largest number of routers along the dimension"
     )

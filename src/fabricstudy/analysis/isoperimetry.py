@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
 from fabricstudy.structure.isoperimetry.product import lindsey_cut, product_weights
 from fabricstudy.structure.isoperimetry.search import MAX_VERTICES, edge_profile
@@ -33,8 +32,7 @@ class ShapeRange(Model):
     max_vertices: Whole = Field(100, ge=2, le=10_000, description="vertices of the largest graph")
 
 
-@register
-class Isoperimetry(Analysis):
+class Isoperimetry(Analysis, kind="isoperimetry"):
     """Minimum edge boundary of a set of each size: bounds, cuboids, optimal orders and, on request, the exact value.
 
     One row for each shape and size of set up to half of the vertices; unknown values are missing. The columns:
@@ -55,7 +53,6 @@ class Isoperimetry(Analysis):
         "built_over_bound", "exact_over_bound", "built_over_exact", "cuboid_over_exact",
     )  # fmt: skip
 
-    kind: Literal["isoperimetry"] = "isoperimetry"
     graph: Literal["torus", "hyperx"] = Field("torus", description="product of rings, or of cliques")
     shapes: tuple[Annotated[tuple[_Length, ...], Field(min_length=1, max_length=10)], ...] = Field(
         (), max_length=10_000, description="lengths of the dimensions of each graph"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.packing import max_disjoint_partitions
@@ -25,8 +24,7 @@ NOTHING = "nothing"
 Counts = dict[Annotated[int, Field(ge=1)], Annotated[Whole, Field(ge=1, le=1000)]]
 
 
-@register
-class Packings(Analysis):
+class Packings(Analysis, kind="packings"):
     """Maximum number of concurrent partitions of each size, given other partitions in use.
 
     Partitions conflict if they share a midplane or a cable. Each number is the optimum of an integer program, for the
@@ -37,7 +35,6 @@ class Packings(Analysis):
     * `concurrent_max`, `concurrent_share`: the number, and the share of the machine's nodes in these partitions
     """
 
-    kind: Literal["packings"] = "packings"
     keys = ("list", "given", "class_nodes")
     numbers = ("class_nodes", "concurrent_max", "concurrent_share")
 

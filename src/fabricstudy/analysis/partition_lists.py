@@ -18,7 +18,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Number, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.cables import lines_of
@@ -47,8 +46,7 @@ class _Fit:
     used: float  # share of the machine
 
 
-@register
-class PartitionLists(Analysis):
+class PartitionLists(Analysis, kind="partition-lists"):
     """All lists with one geometry for each size of a mix of jobs, ranked by bisection and concurrent partitions.
 
     The machine runs the mix one size after the other, with the most partitions in use, from an integer program as in
@@ -72,7 +70,6 @@ class PartitionLists(Analysis):
         "bisection_links", "concurrent_max", "stretch", "idle_share", "useful_utilisation", "rank", "front",
     )  # fmt: skip
 
-    kind: Literal["partition-lists"] = "partition-lists"
     machine: Topology = Field(description="machine to divide, which must be a grid")
     sizes: dict[Annotated[int, Field(ge=1)], _Weight] = Field(
         min_length=1, max_length=100, description="the mix: {nodes: share of the node-hours}; normalised to a sum of 1"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from pydantic import Field, model_validator
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
@@ -32,8 +30,7 @@ def _facts(space: PartitionSpace, size: SizeChoice, geometry: Geometry, message_
     }  # fmt: skip
 
 
-@register
-class PartitionsAnalysis(Analysis):
+class PartitionsAnalysis(Analysis, kind="partitions"):
     """Best, worst and production geometry of each size of partition, and their bisections.
 
     A partition is a cuboid of building blocks: midplanes of a Blue Gene, where every partition has the rings of the
@@ -58,7 +55,6 @@ class PartitionsAnalysis(Analysis):
         "exchange_ns", "gain", "geometries", "misordered",
     )  # fmt: skip
 
-    kind: Literal["partitions"] = "partitions"
     machines: dict[str, Topology] = Field(
         min_length=1, max_length=1000, description="machines to divide, which must be grids: {label: machine}"
     )

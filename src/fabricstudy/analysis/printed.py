@@ -1,10 +1,9 @@
 """Numbers printed in a source."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 
 from .base import Analysis, Row
@@ -12,8 +11,7 @@ from .base import Analysis, Row
 Series = Annotated[dict[Number, Number], Field(min_length=1)]
 
 
-@register
-class Printed(Analysis):
+class Printed(Analysis, kind="printed"):
     """A table printed in a source, to check statements of the source and to compare with computed tables.
 
     The columns:
@@ -26,7 +24,6 @@ class Printed(Analysis):
     keys = ("table", "line", "at")
     numbers = ("at", "number")
 
-    kind: Literal["printed"] = "printed"
     tables: dict[str, dict[str, Series]] = Field(
         min_length=1, max_length=100, description="{table: {line: {at: number}}}; what is not printed is left out"
     )

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import adjacency
@@ -38,8 +37,7 @@ METRICS = (
 )  # fmt: skip
 
 
-@register
-class Resilience(Analysis):
+class Resilience(Analysis, kind="resilience"):
     """Machines whose cables fail at random: connectivity, hops, bisection and throughput.
 
     For each draw the cables fail in a random order, so that those of 2 % are among those of 5 %. Packets take minimal
@@ -66,7 +64,6 @@ class Resilience(Analysis):
         *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")),
     )  # fmt: skip
 
-    kind: Literal["resilience"] = "resilience"
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
     percent: Annotated[tuple[Annotated[Number, Field(ge=0, lt=100)], ...], Field(min_length=1, max_length=100)] = Field(
         (0.0, 2.0, 5.0, 10.0), description="failed cables between routers, in percent of all"

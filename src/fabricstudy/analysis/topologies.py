@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -44,8 +43,7 @@ def _valiant_hops(machine: Machine) -> float | None:
 Sizes = Annotated[tuple[Topology, ...], Field(min_length=1, max_length=100)]
 
 
-@register
-class Topologies(Analysis):
+class Topologies(Analysis, kind="topologies"):
     """Routers, cables, ports, hops and bisection of machines.
 
     The columns:
@@ -67,7 +65,6 @@ class Topologies(Analysis):
         "mean_hops", "valiant_hops", "detour", "bisection_lower_Bps", "bisection_upper_Bps", "bisection_per_node_Bps",
     )  # fmt: skip
 
-    kind: Literal["topologies"] = "topologies"
     families: dict[str, Sizes] = Field(
         min_length=1, max_length=100, description="{label: [machine, ...]}; those of a family differ in their nodes"
     )

@@ -2,5 +2,5 @@
 
 In: nothing of the other packages.
 
-Out: `Kind` and `register`, `Model`, quantities in base units, `FabricstudyError`, `Store`, columns, digests of code.
+Out: `Kind`, `Model`, quantities in base units, `FabricstudyError`, `Store`, columns, digests of code.
 """

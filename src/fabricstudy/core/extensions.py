@@ -1,8 +1,8 @@
-"""Extensions: Python files of a study that register kinds.
+"""Extensions: Python files of a study that define kinds.
 
 The files that a study lists below `extensions` are imported as one package, once a process. The name of the package is
 a digest of their content: it does not depend on their location, and studies with different files of the same name do
-not conflict. A file may import another one: ``from .mlfm import Mlfm``; an imported file need not register a kind.
+not conflict. A file may import another one: ``from .mlfm import Mlfm``; an imported file need not define a kind.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
 
     `names` is the value of the key `extensions`: paths relative to `folder`, and with `anywhere` also outside of it,
     which no study allows; the checks of the study refuse anything else. Raises StudyError, without the name of the
-    study file, if a file cannot be found or imported, has the name of another one, or registers no kind.
+    study file, if a file cannot be found or imported, has the name of another one, or defines no kind.
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return ""
@@ -75,7 +75,7 @@ def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
 
 
 def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
-    """Return the kinds that a package of extensions registered, by the noun of their family."""
+    """Return the kinds of a package of extensions, by the noun of their family."""
     return {base.FAMILY.noun: list(base.FAMILY.extensions(package).values()) for base in families()}
 
 
@@ -205,14 +205,14 @@ def _import_file(module: str, file: _File, files: Sequence[_File]) -> None:
 
 
 def _check_use(package: str, files: Sequence[_File]) -> None:
-    """Refuse a file that neither registers a kind nor is imported by another one."""
+    """Refuse a file that neither defines a kind nor is imported by another one."""
     used = {kind.__module__ for kinds in kinds_of(package).values() for kind in kinds}
     for file in files:
         module = f"{package}.{file.stem}"
         importing = (f"{package}.{importer.stem}" for importer in files if importer is not file)
         if module not in used and not any(module in direct_imports(importer) for importer in importing):
-            remedy = f"put @register above its class, as {bundled_path('docs/extending.md')} shows, or leave it out"
-            raise file.error("registers no kind, and no other extension imports it", remedy)
+            remedy = f"name the kind in its class, as {bundled_path('docs/extending.md')} shows, or leave it out"
+            raise file.error("defines no kind, and no other extension imports it", remedy)
 
 
 def _import_error(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:

@@ -1,7 +1,8 @@
-"""Kinds: what a study names by ``kind:``, each a module that registers itself.
+"""Kinds: what a study names by ``kind:``, each a class of a module.
 
 A *family* holds the kinds that a field of a study accepts: topologies, routings, patterns, allocations, mappings,
-analyses, engines. Its base class is the type of the field. `fabricstudy.core.kind_modules` lists the bundled kinds;
+analyses, engines. Its base class is the type of the field: ``class Routing(Kind, family="routing")``. A member states
+its kind: ``class Valiant(Routing, kind="valiant")``. `fabricstudy.core.kind_modules` lists the bundled kinds;
 extensions of a study add others.
 
 Examples
@@ -19,7 +20,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
 from pydantic_core import CoreSchema, core_schema
@@ -107,14 +108,36 @@ class Family:
 
 
 class Kind(Model):
-    """Base class of the kinds; a direct subclass that sets `FAMILY` represents its family."""
+    """Base class of the families and their kinds.
+
+    Parameters
+    ----------
+    family : str, optional
+        Noun of the family of which the class is the base.
+    kind : str, optional
+        Name of the kind that the class is; without one it is a base of kinds.
+    """
 
     FAMILY: ClassVar[Family]
 
     words: ClassVar[str] = "kind or mapping:"
     """Type of a value in the reference."""
 
-    kind: str
+    kind: str = ""
+
+    def __init_subclass__(cls, kind: str = "", family: str = "", **config: Any) -> None:
+        if family:
+            cls.FAMILY = Family(family)
+        if kind:
+            cls.__annotations__["kind"] = Literal.__getitem__(kind)
+            cls.kind = kind
+        super().__init_subclass__(**config)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, kind: str = "", **_: Any) -> None:
+        """Add a kind to its family, once the class is complete."""
+        if kind:
+            cls.FAMILY.add(cls)
 
     @classmethod
     def is_family(cls) -> bool:
@@ -173,26 +196,6 @@ class Kind(Model):
             problem = f"unknown kind of {cls.FAMILY.noun}"
             raise ConfigError(problem, suggestion(kind, cls.FAMILY.kinds), path, kind, code="unknown-value")
         return member
-
-
-K = TypeVar("K", bound=type[Kind])
-
-
-def register(member: K) -> K:
-    """Register a class as a kind of its family; a class decorator.
-
-    Raises ConfigError if the class has no family or no kind, or another kind of the family has its name.
-    """
-    added: type[Kind] = member
-    if not issubclass(added, Kind) or not hasattr(added, "FAMILY"):
-        bases = ", ".join(family.__name__ for family in families())
-        remedy = f"derive it from the base class of one: {bases}"
-        raise ConfigError(f"the class {added.__name__} has no family", remedy, code="extension")
-    if not get_args(added.model_fields["kind"].annotation):
-        remedy = 'write kind: Literal["name"] = "name" in it'
-        raise ConfigError(f"the class {added.__name__} has no kind", remedy, code="extension")
-    added.FAMILY.add(added)
-    return member
 
 
 def families() -> list[type[Kind]]:

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Model, NoPhysics, Whole
 from fabricstudy.core.quantities import Duration, Latency, Memory, Size
 
@@ -68,10 +68,8 @@ class Limits(Model):
     memory_bytes: Memory = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
 
 
-class EngineSettings(Kind):
+class EngineSettings(Kind, family="engine"):
     """Keys of one engine; each engine is a package in `fabricstudy.engine`."""
-
-    FAMILY: ClassVar[Family] = Family("engine")
 
     checked_by: ClassVar[str | None] = None
     """The engine that repeats some points of a study, for an engine whose times need a spot check."""

@@ -17,13 +17,11 @@ Alverson, Froese, Kaplan, Roweth: Cray XC series network. White paper WP-Aries01
 """
 
 from math import comb
-from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
@@ -59,11 +57,9 @@ class RowLatencies(EachClass):
     host_ns: Latency = default_latency("host", "between a node and its router")
 
 
-@register
-class AriesConfig(GroupTopology):
+class AriesConfig(GroupTopology, kind="aries"):
     """Cray XC (Cascade): a dragonfly of groups with fully connected rows and columns (Faanes et al., SC 2012)."""
 
-    kind: Literal["aries"] = "aries"
     groups: Whole = Field(ge=1, le=10_000, description="groups; 241 is the largest XC")
     chassis_per_group: Whole = Field(6, ge=1, le=1000, description="chassis, or rows, per group")
     blades_per_chassis: Whole = Field(

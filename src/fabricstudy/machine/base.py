@@ -14,7 +14,7 @@ from pydantic_core import CoreSchema
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole, at_path
 from fabricstudy.core.quantities import Bandwidth, Latency, has_base_units
 
@@ -36,14 +36,13 @@ LATENCY_DESCRIPTION = "latency of a cable; one value or one per class"
 NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes per router (p)")]
 
 
-class Topology(Kind):
+class Topology(Kind, family="machine"):
     """Base class of topologies.
 
     A subclass defines `kind`, the closed forms `routers`, `nodes` and `cables`, and `build`; `_check` rejects what
     cannot be built.
     """
 
-    FAMILY: ClassVar[Family] = Family("machine")
     words: ClassVar[str] = "name of a published machine, or mapping of kind"
 
     # What routings and allocation policies may require: "groups", "dimensions", "levels" or "pods".

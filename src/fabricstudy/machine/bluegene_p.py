@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import LATENCY_DESCRIPTION
@@ -12,15 +11,13 @@ from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, product_bandwidth, rings
 
 
-@register
-class BlueGenePConfig(GridConfig):
+class BlueGenePConfig(GridConfig, kind="bluegene-p"):
     """Blue Gene/P: midplanes of 8x8x8 nodes; a partition is a torus or a mesh in each dimension (IBM, 2008)."""
 
     block: ClassVar[tuple[int, ...] | None] = (8, 8, 8)
     # Link chips bypass midplanes of other partitions.
     partitions_wrap: ClassVar[bool] = True
 
-    kind: Literal["bluegene-p"] = "bluegene-p"
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=3, max_length=3)] = Field(
         description="midplanes along each dimension"
     )

@@ -4,15 +4,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
 from .grid import GridBandwidths, GridConfig, Midplanes, product_bandwidth, rings
 
 
-@register
-class BlueGeneQConfig(GridConfig):
+class BlueGeneQConfig(GridConfig, kind="bluegene-q"):
     """Blue Gene/Q: a torus of midplanes of 4x4x4x4x2 nodes; partitions are tori (Chen et al., SC 2011).
 
     Two cables join the two nodes along the fifth dimension.
@@ -23,7 +21,6 @@ class BlueGeneQConfig(GridConfig):
     # Link chips bypass midplanes of other partitions.
     partitions_wrap: ClassVar[bool] = True
 
-    kind: Literal["bluegene-q"] = "bluegene-q"
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=4, max_length=4)] = Field(
         description="midplanes along the first four dimensions"
     )

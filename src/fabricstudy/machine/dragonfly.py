@@ -11,11 +11,10 @@ doi:10.1109/ISCA.2008.19.
 
 from collections.abc import Iterator
 from math import comb
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .arrangement import clique_cables, global_cables
@@ -25,11 +24,9 @@ from .groups import GroupTopology
 from .requirements import MachineRequirements, halvings
 
 
-@register
-class DragonflyConfig(GroupTopology):
+class DragonflyConfig(GroupTopology, kind="dragonfly"):
     """Dragonfly: fully connected groups of fully connected routers (Kim et al., ISCA 2008)."""
 
-    kind: Literal["dragonfly"] = "dragonfly"
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")

@@ -1,11 +1,10 @@
 """Express mesh: a grid of lines with express links (see `grid`)."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .dimension import Dimension
@@ -13,11 +12,9 @@ from .grid import MOST_DIMENSIONS, Shape, ShapedGrid
 from .requirements import MachineRequirements
 
 
-@register
-class ExpressMeshConfig(ShapedGrid):
+class ExpressMeshConfig(ShapedGrid, kind="express-mesh"):
     """Express mesh: a mesh with express links along each dimension (Jain et al., IPDPS 2017)."""
 
-    kind: Literal["express-mesh"] = "express-mesh"
     shape: Shape = Field(description="routers along each dimension")
     gap: Whole = Field(
         ge=1, le=100_000, description="routers that differ by 1 or by 1 + m * gap in one dimension are joined (g)"

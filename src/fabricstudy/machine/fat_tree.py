@@ -17,11 +17,10 @@ doi:10.1145/1402958.1402967.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
@@ -47,8 +46,7 @@ class TreeLatencies(EachClass):
     host_ns: Latency = default_latency("host", "between a node and its router")
 
 
-@register
-class FatTreeConfig(Topology):
+class FatTreeConfig(Topology, kind="fat-tree"):
     """Fat tree of three levels of routers of one radix k: leaves, aggregation, core (Leiserson 1985; Al-Fares 2008).
 
     A pod is k/2 leaves with k/2 nodes each, all joined to its k/2 aggregation routers; the core joins the pods.
@@ -56,7 +54,6 @@ class FatTreeConfig(Topology):
 
     traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels", "pods"})
 
-    kind: Literal["fat-tree"] = "fat-tree"
     radix: Whole = Field(ge=2, le=10_000, description="ports per router (k), an even number")
     pods: Whole | None = Field(
         None, ge=2, le=10_000, description="pods; default: the radix, which fully populates the tree"

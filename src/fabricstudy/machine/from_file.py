@@ -11,7 +11,6 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import FromFile, InputFileError
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
@@ -57,8 +56,7 @@ class FabricRules(Model):
     )
 
 
-@register
-class GraphMachine(FromFile, FabricRules, Topology):
+class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     """Routers, cables and nodes from a file.
 
     The suffix of the file selects its format:
@@ -75,7 +73,6 @@ class GraphMachine(FromFile, FabricRules, Topology):
 
     READER: ClassVar[Any] = staticmethod(read_fabric)
 
-    kind: Literal["graph"] = "graph"
     router_count: SkipJsonSchema[Whole] = 0
     node_count: SkipJsonSchema[Whole] = 0
     cable_count: SkipJsonSchema[Whole] = 0

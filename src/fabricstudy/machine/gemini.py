@@ -19,8 +19,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
-
 from .dimension import Dimension
 from .graph import Machine
 from .grid import GridBandwidths, GridConfig, Length, rings
@@ -29,11 +27,9 @@ BLADE, CHASSIS = 2, 8
 """Routers of a blade, along y, and of a chassis, along z."""
 
 
-@register
-class GeminiConfig(GridConfig):
+class GeminiConfig(GridConfig, kind="gemini"):
     """Gemini torus: the torus of a Cray XE6 or XK7, with faster links in blades and chassis (Alverson et al., 2010)."""
 
-    kind: Literal["gemini"] = "gemini"
     shape: Annotated[tuple[Length, ...], Field(min_length=3, max_length=3)] = Field(
         description="routers along x, y and z; along y two to a blade, along z eight to a chassis"
     )

@@ -1,11 +1,10 @@
 """Hypercube: a grid of two routers per dimension (see `grid`)."""
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
@@ -13,11 +12,9 @@ from .grid import GridConfig
 from .requirements import MachineRequirements
 
 
-@register
-class HypercubeConfig(GridConfig):
+class HypercubeConfig(GridConfig, kind="hypercube"):
     """Hypercube: routers whose binary numbers differ in one digit are joined (Seitz, 1985)."""
 
-    kind: Literal["hypercube"] = "hypercube"
     dimensions: Whole = Field(ge=1, le=23, description="number of dimensions, with two routers each")
 
     @classmethod

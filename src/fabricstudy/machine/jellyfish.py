@@ -14,13 +14,12 @@ Combinatorics 1, 1980, doi:10.1016/S0195-6698(80)80030-8.
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .components import component_labels
@@ -87,11 +86,9 @@ def _repair(ends: list[list[int]], routers: int, rng: np.random.Generator) -> bo
     return True
 
 
-@register
-class JellyfishConfig(UniformTopology):
+class JellyfishConfig(UniformTopology, kind="jellyfish"):
     """Jellyfish: a connected random regular graph (Singla et al., NSDI 2012)."""
 
-    kind: Literal["jellyfish"] = "jellyfish"
     routers_total: Whole = Field(ge=4, le=1_000_000, alias="routers", description="routers (N)")
     degree: Whole = Field(ge=3, le=10_000, description="cables per router (r), fewer than routers")
     graph_seed: Whole = Field(1, ge=0, le=2**31 - 1, description="seed of the random graph")

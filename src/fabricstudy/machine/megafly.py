@@ -14,13 +14,12 @@ doi:10.1007/978-3-319-92040-5_15.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, Topology, assemble_groups, link_classes
@@ -28,8 +27,7 @@ from .graph import Machine
 from .requirements import MachineRequirements, halvings
 
 
-@register
-class MegaflyConfig(Topology):
+class MegaflyConfig(Topology, kind="megafly"):
     """Megafly, or Dragonfly+: fully connected groups of leaves and spines (Shpiner et al. 2017, Flajslik et al. 2018).
 
     Each leaf of a group is joined to each spine of the group; nodes attach to leaves, global cables to spines.
@@ -37,7 +35,6 @@ class MegaflyConfig(Topology):
 
     traits: ClassVar[frozenset[str]] = frozenset({"groups"})
 
-    kind: Literal["megafly"] = "megafly"
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
     leaves_per_group: Whole = Field(ge=1, le=10_000, description="leaves per group")
     spines_per_group: Whole = Field(ge=1, le=10_000, description="spines per group")

@@ -1,17 +1,11 @@
 """Mesh: a grid of lines (see `grid`)."""
 
-from typing import Literal
-
 from pydantic import Field
-
-from fabricstudy.core.kinds import register
 
 from .grid import Shape, ShapedGrid
 
 
-@register
-class MeshConfig(ShapedGrid):
+class MeshConfig(ShapedGrid, kind="mesh"):
     """Mesh: a line along each dimension."""
 
-    kind: Literal["mesh"] = "mesh"
     shape: Shape = Field(description="routers along each dimension")

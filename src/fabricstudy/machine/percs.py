@@ -14,12 +14,10 @@ Arimilli et al.: The PERCS high-performance interconnect. HOTI 2010, doi:10.1109
 """
 
 from math import comb
-from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
@@ -50,11 +48,9 @@ class PercsLatencies(EachClass):
     host_ns: Latency = default_latency("host", "between a node and its hub")
 
 
-@register
-class PercsConfig(GroupTopology):
+class PercsConfig(GroupTopology, kind="percs"):
     """IBM PERCS (Power 775): fully connected supernodes of fully connected hubs (Arimilli et al., HOTI 2010)."""
 
-    kind: Literal["percs"] = "percs"
     supernodes: Whole = Field(ge=1, le=10_000, description="supernodes; 512 is the largest PERCS")
     drawers_per_supernode: Whole = Field(4, ge=1, le=100, description="drawers per supernode")
     hubs_per_drawer: Whole = Field(8, ge=1, le=100, description="hub chips, which are the routers, per drawer")

@@ -15,13 +15,12 @@ SC 2022, arXiv:2208.01695.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .finite_field import check_prime_power, galois_field_of_order, prime_of
@@ -60,11 +59,9 @@ def polar_pairs(q: int) -> tuple[Ints, Ints]:
     return np.concatenate(tails), np.concatenate(heads)
 
 
-@register
-class PolarFlyConfig(UniformTopology):
+class PolarFlyConfig(UniformTopology, kind="polarfly"):
     """PolarFly: polarity graphs of diameter 2, near the Moore bound (Lakhotia et al., SC 2022)."""
 
-    kind: Literal["polarfly"] = "polarfly"
     q: Whole = Field(
         ge=2, le=256, description="a prime power: 2, 3, 4, 5, 7, 8, ...; q^2 + q + 1 routers of q or q + 1 cables"
     )

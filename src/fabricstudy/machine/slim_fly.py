@@ -25,13 +25,12 @@ Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 201
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import LATENCY_DESCRIPTION, ClassBandwidths, ClassLatencies, NodesPerRouter, Topology, link_classes
@@ -80,8 +79,7 @@ def router_degree(q: int) -> int:
     return (3 * q - delta_of(q)) // 2
 
 
-@register
-class SlimFlyConfig(Topology):
+class SlimFlyConfig(Topology, kind="slim-fly"):
     """Slim Fly: McKay-Miller-Siran graphs of diameter 2, near the Moore bound (Besta and Hoefler, SC 2014).
 
     Two sides of q groups of q routers; a router is joined to half the routers of its group and to one of each group
@@ -90,7 +88,6 @@ class SlimFlyConfig(Topology):
 
     traits: ClassVar[frozenset[str]] = frozenset({"groups"})
 
-    kind: Literal["slim-fly"] = "slim-fly"
     q: Whole = Field(ge=3, le=1_000, description="a prime power: 3, 4, 5, 7, 8, 9, 11, ...; there are 2 q^2 routers")
     nodes_per_router: NodesPerRouter
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")

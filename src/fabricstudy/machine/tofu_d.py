@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .dimension import Dimension
@@ -14,8 +13,7 @@ UNIT_DIMENSIONS = (Dimension(2), Dimension(3, wrap=True), Dimension(2))
 """The dimensions a, b and c, the same on all machines."""
 
 
-@register
-class TofuDConfig(GridConfig):
+class TofuDConfig(GridConfig, kind="tofu-d"):
     """Tofu interconnect D: a torus of units of 2x3x2 nodes, each its own router (Ajima et al., CLUSTER 2018).
 
     The dimensions x, y and z join units; within a unit, a and c are pairs and b is a ring of three.
@@ -25,7 +23,6 @@ class TofuDConfig(GridConfig):
     axis_names: ClassVar[tuple[str, ...]] = tuple("xyzabc")
     block: ClassVar[tuple[int, ...] | None] = (1, 1, 1)
 
-    kind: Literal["tofu-d"] = "tofu-d"
     units: Annotated[tuple[Length, ...], Field(min_length=3, max_length=3)] = Field(
         description="units along the dimensions x, y and z"
     )

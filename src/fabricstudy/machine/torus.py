@@ -4,19 +4,15 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
-
 from .dimension import Dimension
 from .grid import Shape, ShapedGrid, Wrap, rings
 
 
-@register
-class TorusConfig(ShapedGrid):
+class TorusConfig(ShapedGrid, kind="torus"):
     """Torus: a ring along each dimension; a line where `wrap` is false (Dally and Seitz, 1987)."""
 
     least_length: ClassVar[int] = 3
 
-    kind: Literal["torus"] = "torus"
     shape: Shape = Field(description="routers along each dimension")
     wrap: Wrap = Field((True,), description="true if a dimension is a ring, false for a line")
     pair_cables: Literal[1, 2] = Field(

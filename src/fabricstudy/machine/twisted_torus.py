@@ -23,13 +23,12 @@ embeddings. ISCA 2023, doi:10.1145/3579371.3589350.
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import LATENCY_DESCRIPTION, NodesPerRouter, Topology
@@ -64,11 +63,9 @@ def modulo(points: Ints, shape: tuple[int, ...], twist: TorusRows) -> Ints:
     return inside
 
 
-@register
-class TwistedTorusConfig(Topology):
+class TwistedTorusConfig(Topology, kind="twisted-torus"):
     """Twisted torus: a torus with shifted wrap-around cables (Cámara et al. 2010; Camarero et al. 2015)."""
 
-    kind: Literal["twisted-torus"] = "twisted-torus"
     shape: Annotated[Shape, Field(min_length=2)] = Field(
         description="routers along each dimension; cables are shifted along later dimensions"
     )

@@ -20,12 +20,11 @@ CCIT report 776 (parallel cables).
 from collections.abc import Iterator
 from itertools import product
 from math import prod
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
@@ -98,8 +97,7 @@ def build_tree(
     )
 
 
-@register
-class XgftConfig(Topology):
+class XgftConfig(Topology, kind="xgft"):
     """Generalised fat tree (XGFT): any levels, children, parents and parallel cables (Öhring et al., 1995).
 
     With two levels it is a leaf-spine network; with fewer cables up than down it is tapered. The groups are the
@@ -108,7 +106,6 @@ class XgftConfig(Topology):
 
     traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
 
-    kind: Literal["xgft"] = "xgft"
     down: Annotated[tuple[Count, ...], Field(min_length=2, max_length=MAX_LEVELS)] = Field(
         description="nodes per leaf, then children of a router of each higher level"
     )

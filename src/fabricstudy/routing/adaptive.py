@@ -5,12 +5,9 @@
 * elsewhere: all links of minimal paths. On a tree these lead up, then down, so one virtual channel suffices.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from .base import Flows, MemorylessRoutes, NextHops, Routes, Routing
@@ -60,14 +57,11 @@ class AdaptiveMinimalRoutes(MemorylessRoutes):
         return self._minimal.ways(flows)
 
 
-@register
-class Adaptive(Routing):
+class Adaptive(Routing, kind="adaptive"):
     """Each packet takes, at each hop, the link of a shortest path with the most free buffer space.
 
     In a grid, candidates are the links of dimension order in all unfinished dimensions.
     """
-
-    kind: Literal["adaptive"] = "adaptive"
 
     def routes(self, machine: Machine) -> Routes:
         return AdaptiveGridRoutes(machine) if machine.dimensions else AdaptiveMinimalRoutes(machine)

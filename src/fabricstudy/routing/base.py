@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Floats, Integers, Ints
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
@@ -182,10 +182,8 @@ def _by_goal(flows: Flows, routers: int) -> Iterator[tuple[Ints, Ints]]:
             yield source[begin:end], goal[begin:end]
 
 
-class Routing(Kind):
+class Routing(Kind, family="routing"):
     """Base class of routings."""
-
-    FAMILY: ClassVar[Family] = Family("routing")
 
     # Trait that the machine must have: see `Topology.traits`.
     needs: ClassVar[str | None] = None

@@ -6,12 +6,11 @@ leaf are distributed evenly (Zahavi: J. Parallel and Distributed Computing 72(11
 virtual channel suffices. Parallel cables are one link.
 """
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Int32s, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing
@@ -75,13 +74,10 @@ def _links_up(machine: Machine, level: Int32s) -> tuple[Ints, Ints]:
     return up, parents
 
 
-@register
-class DModK(Routing):
+class DModK(Routing, kind="d-mod-k"):
     """Up a fat tree by the digits of the destination node's number, then straight down (Zahavi 2012)."""
 
     needs: ClassVar[str | None] = "levels"
-
-    kind: Literal["d-mod-k"] = "d-mod-k"
 
     def routes(self, machine: Machine) -> Routes:
         return DModKRoutes(machine)

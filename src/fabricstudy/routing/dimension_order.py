@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing
@@ -54,8 +53,7 @@ class DimensionOrderRoutes(ObliviousMemorylessRoutes):
         return NextHops(*(np.concatenate(column) for column in zip(*hops, strict=True)))
 
 
-@register
-class DimensionOrder(Routing):
+class DimensionOrder(Routing, kind="dimension-order"):
     """One dimension after the other, never past the destination (Dally and Seitz 1987).
 
     Rings use the shorter direction; express links are used longest first while they do not pass the destination.
@@ -63,7 +61,6 @@ class DimensionOrder(Routing):
 
     needs: ClassVar[str | None] = "dimensions"
 
-    kind: Literal["dimension-order"] = "dimension-order"
     tie: Literal["split", "positive", "alternate"] = Field(
         "split", description="at a tie on a ring: both directions equally, always up, or up from even coordinates only"
     )

@@ -1,12 +1,10 @@
 """Minimal: paths of least total `Machine.hop_weight`; bytes split hop by hop in proportion to parallel cables."""
 
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
@@ -87,11 +85,8 @@ def connected(result: Floats) -> Floats:
     return result
 
 
-@register
-class Minimal(Routing):
+class Minimal(Routing, kind="minimal"):
     """Shortest paths; on a dragonfly at most one global hop. Ties are split equally hop by hop."""
-
-    kind: Literal["minimal"] = "minimal"
 
     def routes(self, machine: Machine) -> Routes:
         return MinimalRoutes(machine)

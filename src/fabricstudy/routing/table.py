@@ -7,13 +7,12 @@ selects the cables of its link class. Parallel cables of a class are one link, s
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import FromFile, InputFileError
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
@@ -188,8 +187,7 @@ class _Names:
 _REMEDY = "use a name of the machine's file, or for other machines a number from 0"
 
 
-@register
-class Table(FromFile, Routing):
+class Table(FromFile, Routing, kind="table"):
     """The next hop of each router for each node, from a file.
 
     A `.csv` has the header router,destination,next, where a destination is a node, or router,destination_router,next,
@@ -200,8 +198,6 @@ class Table(FromFile, Routing):
     """
 
     READER: ClassVar[Any] = staticmethod(read_forwarding)
-
-    kind: Literal["table"] = "table"
 
     def check_machine(self, machine: Topology) -> None:
         _checked(self, machine)

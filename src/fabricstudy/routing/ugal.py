@@ -12,12 +12,11 @@ Valiant draws the first and last router, too, and is minimal then; so UGAL may t
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
 from fabricstudy.core.arrays import Bools
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Flag, Number, Whole
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
@@ -37,11 +36,9 @@ class UgalRoutes(Routes):
         return self._valiant.support(flows)
 
 
-@register
-class Ugal(NonMinimalRouting):
+class Ugal(NonMinimalRouting, kind="ugal"):
     """Minimal or Valiant per packet, whichever has the lower product of queue and hops at the source (Singh 2005)."""
 
-    kind: Literal["ugal"] = "ugal"
     detours: Whole = Field(
         1, ge=1, le=64, description="random intermediates per packet, of which the best one is compared; CAMINOS only"
     )

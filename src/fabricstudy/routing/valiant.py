@@ -13,12 +13,10 @@ minimal if the group is that of its first or last router.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
 
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.search import starts
 
@@ -160,11 +158,8 @@ class ThroughGroups(DetourRoutes):
         return share, visits
 
 
-@register
-class Valiant(NonMinimalRouting):
+class Valiant(NonMinimalRouting, kind="valiant"):
     """Minimal to an intermediate that is random for each packet, then minimal to the destination (Valiant 1982)."""
-
-    kind: Literal["valiant"] = "valiant"
 
     def routes(self, machine: Machine) -> Routes:
         return valiant_routes(machine, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
-from fabricstudy.core.kinds import Family, Kind, register
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
 
 from .pattern.base import MessagePattern
@@ -21,10 +21,8 @@ MAX_SIZES = 65_536
 """Maximum numbers of a file of sizes, which are part of the point."""
 
 
-class BlockSizes(Kind):
+class BlockSizes(Kind, family="block sizes"):
     """A distribution of block sizes with a given mean."""
-
-    FAMILY: ClassVar[Family] = Family("block sizes")
 
     def weights(self, blocks: int) -> Floats:
         """Return the sizes of `blocks` blocks, 2 or more, up to a factor; not negative, float64 [blocks]."""
@@ -76,14 +74,11 @@ class _Spread(BlockSizes):
         return np.linspace(1 - self.spread, 1 + self.spread, blocks)
 
 
-@register
-class LinearSizes(_Spread):
+class LinearSizes(_Spread, kind="linear"):
     """Sizes that increase linearly with the rank, from 1 - `spread` to 1 + `spread` of the mean.
 
     In an all-to-all the size is that of the sending rank.
     """
-
-    kind: Literal["linear"] = "linear"
 
 
 class _Shuffled(BlockSizes):
@@ -96,11 +91,8 @@ class _Shuffled(BlockSizes):
         return self.weights(ranks * (ranks - 1))
 
 
-@register
-class UniformSizes(_Shuffled, _Spread):
+class UniformSizes(_Shuffled, _Spread, kind="uniform"):
     """Equally spaced sizes from 1 - `spread` to 1 + `spread` of the mean, in random order."""
-
-    kind: Literal["uniform"] = "uniform"
 
 
 class _Power(BlockSizes):
@@ -110,22 +102,17 @@ class _Power(BlockSizes):
         return np.arange(1, blocks + 1, dtype=np.float64) ** -self.exponent
 
 
-@register
-class PowerLawSizes(_Shuffled, _Power):
+class PowerLawSizes(_Shuffled, _Power, kind="power-law"):
     """Sizes by a power law (Zipf): the i-th largest is proportional to i^-`exponent`; in random order."""
 
-    kind: Literal["power-law"] = "power-law"
 
-
-@register
-class SizesFile(BlockSizes):
+class SizesFile(BlockSizes, kind="file"):
     """Sizes listed in a text or CSV file: one integer per line and rank, scaled to the mean `message` of the pattern.
 
     For an all-to-all the file may have the full matrix, one line per sender, whose diagonal is ignored. To send exactly
     the listed bytes, set `message` to their mean. The numbers are part of the point.
     """
 
-    kind: Literal["file"] = "file"
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
     listed: SkipJsonSchema[tuple[Whole, ...]] = ()
     columns: SkipJsonSchema[Whole] = 1

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.workload.pattern import MessagePattern, Sends, one_phase
 
 
-@register
-class Ahead(MessagePattern):
+class Ahead(MessagePattern, kind="ahead"):
     """Each rank sends to the rank `step` further on, round the end to the first."""
 
-    kind: Literal["ahead"] = "ahead"
     step: Whole = Field(1, ge=1, le=1_000_000, description="ranks from sender to receiver")
 
     def traffic_messages(self, ranks: int) -> float:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.base import LinkBandwidths, LinkLatencies, Topology, link_classes
 from fabricstudy.machine.graph import Machine
@@ -15,11 +12,9 @@ from fabricstudy.machine.graph import Machine
 from .rungs import ends_of_rungs
 
 
-@register
-class MoebiusLadder(Topology):
+class MoebiusLadder(Topology, kind="moebius-ladder"):
     """Möbius ladder: a ring whose opposite routers are joined; a node on each router."""
 
-    kind: Literal["moebius-ladder"] = "moebius-ladder"
     rungs: Whole = Field(ge=3, le=10_000, description="half as many as routers")
     bandwidth: LinkBandwidths = Field(description="bandwidth of a cable in one direction; one value or one a class")
     latency: LinkLatencies = Field(

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.workload.allocation.base import Allocation, Grant, Request
 
 
-@register
-class FromTheEnd(Allocation):
+class FromTheEnd(Allocation, kind="from-the-end"):
     """The free nodes of the highest numbers."""
-
-    kind: Literal["from-the-end"] = "from-the-end"
 
     def allocate(self, request: Request) -> Grant:
         """Take the last free nodes."""

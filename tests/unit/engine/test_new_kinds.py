@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from fabricstudy.core.kinds import Kind, register
+from fabricstudy.core.kinds import Kind
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.batch import make_batches
 from fabricstudy.engine.definitions import AnalysedMachine
@@ -74,7 +74,7 @@ def added() -> Iterator[None]:
     families: dict[type[Kind], Any] = {Wormhole: Topology.FAMILY, Teleport: Routing.FAMILY, Gossip: Pattern.FAMILY}
     for member, family in families.items():
         assert family.kinds
-        register(member)
+        family.add(member)
     yield
     for member, family in families.items():
         family.remove(str(member.model_fields["kind"].default))
@@ -159,7 +159,7 @@ def test_what_is_derived_from_a_topology_and_wired_otherwise_is_not_taken_for_it
             straight: Machine = super().build()
             return replace(straight, kind="twisted")
 
-    register(Twisted)
+    Topology.FAMILY.add(Twisted)
     try:
         point = point_on(described | {"kind": "twisted"}, routing, engine="sst")
         straight = point_on(described, routing, engine="sst")

@@ -162,18 +162,14 @@ SHARED: dict[str, tuple[str, ...]] = {
 NEW_PATTERN = '''
 """Everyone to rank 0."""
 
-from typing import Literal
 
-from fabricstudy.core.kinds import register
 
 from .base import MessagePattern
 
 
-@register
-class Gather(MessagePattern):
+class Gather(MessagePattern, kind="gather-all"):
     """Everyone to rank 0."""
 
-    kind: Literal["gather-all"] = "gather-all"
 '''
 
 # Prints the fingerprints of all points, and those after each change of a file, which a child of its own sees.

@@ -338,9 +338,7 @@ def test_extensions_are_told_with_their_digests(make: Make, tmp_path: Path) -> N
     (tmp_path / "more").mkdir()
     own = tmp_path / "more/line.py"
     own.write_text(
-        "from typing import Literal\nfrom fabricstudy.core.kinds import register\n"
-        "from fabricstudy.machine.torus import TorusConfig\n\n\n@register\nclass Line(TorusConfig):\n"
-        '    kind: Literal["line"] = "line"\n'
+        "from fabricstudy.machine.torus import TorusConfig\n\n\nclass Line(TorusConfig, kind='line'):\n    pass\n"
     )
     _, page = written(make(figures=[], claims=[], extensions=["more/line.py"]), tmp_path / "out")
     assert "more/line.py" in page.text and hashlib.sha256(own.read_bytes()).hexdigest() in page.text

@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings
@@ -35,12 +34,12 @@ def test_a_kind_is_registered_where_it_stands_and_known_from_then_on() -> None:
 
     with pytest.raises(ValidationError):
         Topology.model_validate({"kind": "wheel"})
-    register(Wheel)
+    Topology.FAMILY.add(Wheel)
     try:
         assert Topology.model_validate({"kind": "wheel"}) == Wheel()
         assert "wheel" in json.dumps(Study.model_json_schema())
         with pytest.raises(ConfigError):
-            register(type("Other", (Topology,), {"__annotations__": {"kind": Literal["wheel"]}, "__module__": "other"}))
+            type("Other", (Topology,), {"__module__": "other"}, kind="wheel")
     finally:
         Topology.FAMILY.remove("wheel")
 

@@ -6,11 +6,9 @@ bytes on each link. Runtimes are empty. It runs in the calling process, so the s
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.source import code_digest
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.load import has_loads, link_loads
@@ -26,11 +24,8 @@ _START_CPU_S = 0.05
 _CPU_S_OF_A_MESSAGE = 5e-6
 
 
-@register
-class AnalysisOnly(EngineSettings):
+class AnalysisOnly(EngineSettings, kind="analysis"):
     """No simulation: bounds, hop-bytes, link sharing and (under oblivious routing) link loads; no runtimes."""
-
-    kind: Literal["analysis"] = "analysis"
 
 
 @adapter_of(AnalysisOnly)

@@ -2,14 +2,12 @@
 
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import NonMinimalRouting
@@ -37,11 +35,9 @@ eighth, at twice the processor time. The saturation load does not depend on it.
 """
 
 
-@register
-class CaminosSettings(EngineSettings):
+class CaminosSettings(EngineSettings, kind="caminos"):
     """CAMINOS; `phit` is the unit in which it moves data (default: one packet or a part of it)."""
 
-    kind: Literal["caminos"] = "caminos"
     phit_bytes: Size | None = Field(
         None,
         alias="phit",

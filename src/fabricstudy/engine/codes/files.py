@@ -3,13 +3,11 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, number_within
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Flag
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Messages, PlacedJob
@@ -41,11 +39,9 @@ MAX_LISTED_PACKETS = 2_000_000
 EVENT_BYTES = 736
 
 
-@register
-class CodesSettings(EngineSettings):
+class CodesSettings(EngineSettings, kind="codes"):
     """CODES on ROSS: packet-level models of several topologies; see docs/engines/codes.md."""
 
-    kind: Literal["codes"] = "codes"
     job_links: Flag = Field(
         True,
         description="tell the links that each of several jobs uses, where CODES can: on a dragonfly from a list of all "

@@ -1,11 +1,10 @@
 """Keys of the flow engine, and input files of the program: settings, machine, messages."""
 
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.dimension_order import DimensionOrder
@@ -31,8 +30,7 @@ MAX_WINDOW_BYTES = 64_000
 """Buffers above 64 to 100 kB do not change the times of CAMINOS."""
 
 
-@register
-class FlowSettings(EngineSettings):
+class FlowSettings(EngineSettings, kind="flow"):
     """Messages as flows that share the links max-min fairly: for screening, with a spot check by CAMINOS.
 
     No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
@@ -40,7 +38,6 @@ class FlowSettings(EngineSettings):
 
     checked_by: ClassVar[str | None] = "caminos"
 
-    kind: Literal["flow"] = "flow"
     batching: Number = Field(
         0.02,
         ge=0,

@@ -8,7 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import LinkClass, Machine
@@ -48,11 +47,9 @@ NO_NIC_COSTS: dict[str, Any] = {"nic2host_lat": "1ps", "rxMatchDelay_ns": 0, "tx
 """A free network interface."""
 
 
-@register
-class SstSettings(EngineSettings):
+class SstSettings(EngineSettings, kind="sst"):
     """SST: Merlin's routers, Firefly's network interfaces and MPI, and Ember's motifs."""
 
-    kind: Literal["sst"] = "sst"
     motifs: Literal["messages", "native"] = Field(
         "messages",
         description="what the jobs do: the message list that every engine gets, or Ember's own Alltoall and Halo3D",

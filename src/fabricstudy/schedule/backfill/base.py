@@ -2,13 +2,11 @@
 
 from typing import ClassVar
 
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 
 
-class Backfill(Kind):
+class Backfill(Kind, family="backfill"):
     """Which later jobs may start while an earlier one waits."""
-
-    FAMILY: ClassVar[Family] = Family("backfill")
 
     follows_order: ClassVar[bool] = True
     """Whether the order of the queue matters; otherwise it is that of submission."""

@@ -1,15 +1,12 @@
 """Backfilling with a reservation for every job."""
 
-from typing import ClassVar, Literal
-
-from fabricstudy.core.kinds import register
+from typing import ClassVar
 
 from ..state import CONSERVATIVE
 from .base import Backfill
 
 
-@register
-class Conservative(Backfill):
+class Conservative(Backfill, kind="conservative"):
     """Conservative: every waiting job has a slot, a partition (or a number of nodes) and a time; no job delays another.
 
     A new job has the earliest slot that delays no other one. When a job ends, the slot of each waiting job is replaced
@@ -20,4 +17,3 @@ class Conservative(Backfill):
     follows_order: ClassVar[bool] = False
     rule: ClassVar[int] = CONSERVATIVE
     on_nodes: ClassVar[bool] = True
-    kind: Literal["conservative"] = "conservative"

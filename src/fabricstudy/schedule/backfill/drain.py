@@ -1,15 +1,12 @@
 """Backfilling of Cobalt."""
 
-from typing import ClassVar, Literal
-
-from fabricstudy.core.kinds import register
+from typing import ClassVar
 
 from ..state import DRAIN
 from .base import Backfill
 
 
-@register
-class Drain(Backfill):
+class Drain(Backfill, kind="drain"):
     """Drain, as Cobalt on Argonne's Blue Genes: each job that cannot start blocks the soonest partition for later ones.
 
     In the order of the queue, a job that cannot start drains the partition that is free soonest by requested times, and
@@ -19,4 +16,3 @@ class Drain(Backfill):
 
     rule: ClassVar[int] = DRAIN
     needs_above: ClassVar[bool] = True
-    kind: Literal["drain"] = "drain"

@@ -1,15 +1,12 @@
 """Backfilling with one reservation."""
 
-from typing import ClassVar, Literal
-
-from fabricstudy.core.kinds import register
+from typing import ClassVar
 
 from ..state import EASY
 from .base import Backfill
 
 
-@register
-class Easy(Backfill):
+class Easy(Backfill, kind="easy"):
     """EASY: later jobs may start if they do not delay the first one that must wait.
 
     That job, the head, has a reservation of the partition that is free soonest by requested times. Later jobs start, in
@@ -20,4 +17,3 @@ class Easy(Backfill):
 
     rule: ClassVar[int] = EASY
     on_nodes: ClassVar[bool] = True
-    kind: Literal["easy"] = "easy"

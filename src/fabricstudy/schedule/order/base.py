@@ -3,13 +3,11 @@
 from typing import ClassVar
 
 from fabricstudy.core.arrays import Floats
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 
 
-class Order(Kind):
+class Order(Kind, family="order"):
     """Which waiting job comes first: the one of highest score, then the earlier submitted, then the lower number."""
-
-    FAMILY: ClassVar[Family] = Family("order")
 
     changes: ClassVar[bool] = False
     """Whether the order of two jobs may change while they wait; then scores are computed at each pass."""

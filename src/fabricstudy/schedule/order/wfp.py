@@ -1,15 +1,13 @@
 """The order of Argonne's Blue Genes."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from fabricstudy.core.arrays import Floats
-from fabricstudy.core.kinds import register
 
 from .base import Order
 
 
-@register
-class Wfp(Order):
+class Wfp(Order, kind="wfp"):
     """Highest (wait / requested time)^3 x nodes first, computed at each pass: Cobalt's utility function WFP.
 
     It favours large jobs, and those with long waits relative to their requests (Tang, Lan, Desai and Buettner:
@@ -17,7 +15,6 @@ class Wfp(Order):
     """
 
     changes: ClassVar[bool] = True
-    kind: Literal["wfp"] = "wfp"
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:

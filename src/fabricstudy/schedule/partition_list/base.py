@@ -6,7 +6,7 @@ from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
@@ -60,10 +60,9 @@ Loop = Annotated[tuple[Annotated[Whole, Field(ge=0)], ...], Field(min_length=1, 
 Loops = dict[str, tuple[Loop, ...]]
 
 
-class PartitionList(Kind):
+class PartitionList(Kind, family="partition list"):
     """The partitions that a scheduler allocates to jobs."""
 
-    FAMILY: ClassVar[Family] = Family("partition list")
     words: ClassVar[str] = "name of a published list, list of shapes, or mapping of kind"
 
     @classmethod

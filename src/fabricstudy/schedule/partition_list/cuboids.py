@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.structure.partitions import Geometry, PartitionSpace, geometries_by_size, partition_space
@@ -23,15 +22,13 @@ from .base import Loops, PartitionList, grid_of
 MAX_PARTITIONS = 20_000
 
 
-@register
-class Cuboids(PartitionList):
+class Cuboids(PartitionList, kind="cuboids"):
     """Every cuboid that fits, in every orientation, for a scheduler without a list; sorted from small to large.
 
     Of partitions of equal size, `prefer` selects those that are tried first: those with the largest bisection, those
     that block the fewest free partitions, or those of a published list.
     """
 
-    kind: Literal["cuboids"] = "cuboids"
     prefer: Literal["bisection", "packing", "production"] = Field(
         "packing", description="which of equal size is tried first"
     )

@@ -4,21 +4,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from ..partitions import NodePool
 from .base import PartitionList
 
 
-@register
-class NodeList(PartitionList):
+class NodeList(PartitionList, kind="nodes"):
     """No partitions: a job runs on any free nodes, those with the lowest numbers, as on most clusters.
 
     A baseline for the cost of partitions, and for simulators without a topology.
     """
 
-    kind: Literal["nodes"] = "nodes"
     reserve: Literal["set", "count"] = Field(
         "set",
         description="reservation of `easy` for a waiting job: the nodes of the lowest numbers that are free then, or "

@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Whole, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import Wrap, spread
@@ -33,15 +32,13 @@ class PartitionShape(Model):
     )
 
 
-@register
-class Shapes(PartitionList):
+class Shapes(PartitionList, kind="shapes"):
     """Partitions by shape, in the order of the list.
 
     Building blocks are midplanes of a Blue Gene, else routers. Where a machine's cables do not lead past other
     partitions, a ring is possible only in a dimension that the partition spans.
     """
 
-    kind: Literal["shapes"] = "shapes"
     shapes: tuple[PartitionShape, ...] = Field(min_length=1, max_length=100_000, description="the shapes")
     loops: Loops = Field(
         default_factory=dict,

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Model, Number
 from fabricstudy.core.quantities import Moment
 
@@ -42,10 +42,8 @@ class RequestedTimes(Model):
         return np.ceil(request_s / self.round_s) * self.round_s if self.round_s else request_s
 
 
-class Trace(Kind):
+class Trace(Kind, family="trace"):
     """The jobs of a schedule: submission, request and run time of each."""
-
-    FAMILY: ClassVar[Family] = Family("trace")
 
     is_drawn: ClassVar[bool] = True
     """Whether it depends on the seed; a log does not, so it has only one seed."""

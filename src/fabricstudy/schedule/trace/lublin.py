@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from ..jobs import Jobs
@@ -69,8 +68,7 @@ LOG_NODES = 7
 """The parameters are those of a machine of 2^7 nodes; for other sizes, `middle` and `high` are shifted."""
 
 
-@register
-class Lublin(Trace):
+class Lublin(Trace, kind="lublin"):
     """The model of Lublin and Feitelson with their published parameters; sizes are counted in building blocks.
 
     Logarithms of sizes have a two-stage uniform distribution, with many powers of 2; those of run times two gamma
@@ -79,7 +77,6 @@ class Lublin(Trace):
     (Lublin and Feitelson: The workload on parallel supercomputers, JPDC 63, 2003).
     """
 
-    kind: Literal["lublin"] = "lublin"
     number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
     type: Literal["all", "batch", "interactive"] = Field(
         "all", description="published set of parameters: of all jobs, or of one class"

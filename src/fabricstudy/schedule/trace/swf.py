@@ -26,7 +26,6 @@ from pydantic import model_validator
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes, split_lines
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Moment
 
@@ -189,8 +188,7 @@ _WHOLE = {SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE}
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
-@register
-class Swf(Trace):
+class Swf(Trace, kind="swf"):
     """A log in the standard workload format, compressed by gzip or not.
 
     Each line has 18 fields; lines that begin with `;` are the header or comments (Chapin et al.: Benchmarks and
@@ -198,7 +196,6 @@ class Swf(Trace):
     """
 
     is_drawn: ClassVar[bool] = False
-    kind: Literal["swf"] = "swf"
     file: str = pydantic.Field(min_length=1, description="the file, relative to the study's folder")
     from_s: Moment = pydantic.Field("0 s", alias="from", validate_default=True, description="first time of submission")
     to_s: Moment | None = pydantic.Field(None, alias="to", description="time of submission at which the part ends")

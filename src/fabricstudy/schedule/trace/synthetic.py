@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.errors import StudyError
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Model, Number, Whole
 from fabricstudy.core.quantities import Span
 
@@ -29,15 +28,13 @@ class Runtime(Model):
     longest_s: Span = Field(alias="longest", description="maximum, independent of the load")
 
 
-@register
-class Synthetic(Trace):
+class Synthetic(Trace, kind="synthetic"):
     """Jobs drawn from stated distributions: a mix of sizes, log-normal run times, arrivals uniform over a span.
 
     With `load`, all run times are scaled by one factor, so that requested nodes times run times are this share of the
     machine's node-seconds in the span. Sizes, arrivals and the draws of the times do not depend on the load.
     """
 
-    kind: Literal["synthetic"] = "synthetic"
     number: Annotated[Whole, Field(ge=1, le=10_000_000)] = Field(alias="jobs", description="jobs")
     span_s: Span = Field(alias="span", description="time over which jobs arrive")
     load: OfferedLoad | None = Field(

@@ -1,13 +1,12 @@
 """Base class of price lists."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 
 
 @dataclass(frozen=True)
@@ -54,10 +53,8 @@ class Tariff:
         return price
 
 
-class Prices(Kind):
+class Prices(Kind, family="price list"):
     """Base class of price lists."""
-
-    FAMILY: ClassVar[Family] = Family("price list")
 
     def tariff(self) -> Tariff:
         """Return the prices."""

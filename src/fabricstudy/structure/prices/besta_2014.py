@@ -9,10 +9,6 @@ References
 Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 2014, doi:10.1109/SC.2014.34, section VI.
 """
 
-from typing import Literal
-
-from fabricstudy.core.kinds import register
-
 from .base import Prices, Tariff
 
 TARIFF = Tariff(
@@ -28,16 +24,13 @@ TARIFF = Tariff(
 )
 
 
-@register
-class Besta2014(Prices):
+class Besta2014(Prices, kind="besta-2014"):
     """List prices of InfiniBand FDR10 in 2014: linear fits of Besta and Hoefler (SC 2014, section VI).
 
     Routers of k ports: 350.4 k - 892.3 USD, and 2.8 W a port; cables of x m: 0.4079 x + 0.5771 USD for each Gb/s, or
     0.0919 x + 2.7452 if optical. Routers are priced at 40 Gb/s per port, whatever the machine's bandwidth. The numbers
     were not checked against the source.
     """
-
-    kind: Literal["besta-2014"] = "besta-2014"
 
     def tariff(self) -> Tariff:
         return TARIFF

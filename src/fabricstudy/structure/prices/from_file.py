@@ -1,7 +1,7 @@
 """Price lists from CSV files."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import (
@@ -13,7 +13,6 @@ from fabricstudy.core.input_files import (
     position_text,
     whole,
 )
-from fabricstudy.core.kinds import register
 
 from .base import Prices, Tariff
 
@@ -54,8 +53,7 @@ def read_tariff(path: Path, data: bytes) -> Tariff:
     return Tariff(**tariff)
 
 
-@register
-class PricesFromFile(FromFile, Prices):
+class PricesFromFile(FromFile, Prices, kind="file"):
     """A price list from a CSV file with the header item,value.
 
     It needs a line for each item: `currency` and `year`; `router` and `port`, where a router of k ports costs
@@ -64,8 +62,6 @@ class PricesFromFile(FromFile, Prices):
     """
 
     READER: ClassVar[Any] = staticmethod(read_tariff)
-
-    kind: Literal["file"] = "file"
 
     def tariff(self) -> Tariff:
         tariff: Tariff = self.content()

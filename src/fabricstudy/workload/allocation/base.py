@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Int32s, Integers
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
@@ -49,10 +49,8 @@ class Grant:
         return self.nodes if self.reserved is None else self.reserved
 
 
-class Allocation(Kind):
+class Allocation(Kind, family="allocation"):
     """An allocation policy."""
-
-    FAMILY: ClassVar[Family] = Family("allocation")
 
     # The trait that a machine must have; see `traits` of the machines.
     needs: ClassVar[str | None] = None

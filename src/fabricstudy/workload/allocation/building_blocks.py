@@ -1,10 +1,7 @@
 """Convex cuboids of entire blocks."""
 
-from typing import Literal
-
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
@@ -12,11 +9,9 @@ from .base import Grant, Request
 from .boxes import Box, BoxSide, convex_boxes, dimensions_of, shape_of
 
 
-@register
-class BuildingBlocks(Box):
+class BuildingBlocks(Box, kind="building-blocks"):
     """A convex cuboid of blocks of one shape, into which the grid is divided (Jain et al., IPDPS 2017)."""
 
-    kind: Literal["building-blocks"] = "building-blocks"
     block: tuple[BoxSide, ...] = Field(
         min_length=1, description="routers of a block along each dimension, a divisor of the dimension's length"
     )

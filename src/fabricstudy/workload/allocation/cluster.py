@@ -2,21 +2,16 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from .base import Allocation, Grant, Request
 
 
-@register
-class Cluster(Allocation):
+class Cluster(Allocation, kind="cluster"):
     """The first free nodes in order of node number."""
-
-    kind: Literal["cluster"] = "cluster"
 
     def planned_nodes(self, machine: Topology, holder: Mapping[int, int] | None, nodes: int) -> Sequence[int] | None:
         if holder is None:

@@ -1,10 +1,7 @@
 """The smallest free cuboids that internal routes do not leave."""
 
-from typing import Literal
-
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 from fabricstudy.machine.base import Topology
 
@@ -12,8 +9,7 @@ from .base import Grant, Request
 from .boxes import Box, convex_boxes, dimensions_of
 
 
-@register
-class ConvexBlock(Box):
+class ConvexBlock(Box, kind="convex-block"):
     """The smallest free cuboid of routers in a grid that holds the job.
 
     Dimension-order and adaptive routes do not leave it, so such jobs share no links (variable-sized blocks of Jain et
@@ -21,7 +17,6 @@ class ConvexBlock(Box):
     entire cuboid.
     """
 
-    kind: Literal["convex-block"] = "convex-block"
     spare: Number = Field(
         0.0,
         ge=0,

@@ -1,11 +1,9 @@
 """Cuboids of a given size or shape."""
 
 import math
-from typing import Literal
 
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 
@@ -13,11 +11,9 @@ from .base import Grant, Request
 from .boxes import Box, BoxSide, dimensions_of, exact_boxes, shape_of
 
 
-@register
-class Cuboid(Box):
+class Cuboid(Box, kind="cuboid"):
     """A free cuboid of exactly the routers needed, which may wrap around a ring; the job reserves all of it."""
 
-    kind: Literal["cuboid"] = "cuboid"
     shape: tuple[BoxSide, ...] | None = Field(
         None,
         min_length=1,

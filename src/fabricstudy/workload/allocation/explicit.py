@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 
@@ -16,11 +15,9 @@ from ..messages import WorkloadError
 from .base import Allocation, Grant, Request
 
 
-@register
-class ExplicitNodes(Allocation):
+class ExplicitNodes(Allocation, kind="explicit"):
     """The nodes listed, in that order."""
 
-    kind: Literal["explicit"] = "explicit"
     nodes: tuple[Annotated[Whole, Field(ge=0)], ...] = Field(
         min_length=1, description="node numbers, from 0; ranks fill the nodes in this order"
     )

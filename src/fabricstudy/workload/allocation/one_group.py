@@ -1,10 +1,9 @@
 """A single group that no other job uses."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
@@ -12,15 +11,13 @@ from .base import Allocation, Grant, Request
 from .groups import check_fits, reserved_groups, sizes_and_taken
 
 
-@register
-class OneGroup(Allocation):
+class OneGroup(Allocation, kind="one-group"):
     """A group (of a dragonfly or Slim Fly; pod of a fat tree) that no other job uses; the job reserves all of it.
 
     Minimal routes do not leave it, so such jobs share no links.
     """
 
     needs: ClassVar[str | None] = "groups"
-    kind: Literal["one-group"] = "one-group"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
         check_fits(nodes, machine.group_nodes, "group", self.kind)

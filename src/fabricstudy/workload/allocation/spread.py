@@ -1,20 +1,13 @@
 """Routers round robin over the groups."""
 
-from typing import Literal
-
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from ..shapes import index_within
 from .base import Allocation, Grant, Request
 
 
-@register
-class SpreadAllocation(Allocation):
+class SpreadAllocation(Allocation, kind="spread"):
     """Free nodes of all groups in turn, lowest router numbers first."""
-
-    kind: Literal["spread"] = "spread"
 
     def allocate(self, request: Request) -> Grant:
         """Allocate the free nodes of the first router of each group, then those of the second of each, and so on.

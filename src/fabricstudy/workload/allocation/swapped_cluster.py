@@ -1,25 +1,20 @@
 """Free nodes nearly in order: some pairs of nodes are swapped."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Number
 
 from .base import Allocation, Grant, Request
 
 
-@register
-class SwappedCluster(Allocation):
+class SwappedCluster(Allocation, kind="swapped-cluster"):
     """The first free nodes in an order in which pairs of nodes are swapped (Jain et al., IPDPS 2017).
 
     All jobs of a point see the same order, so that jobs that fill the machine exchange nodes.
     """
 
-    kind: Literal["swapped-cluster"] = "swapped-cluster"
     swaps: Number = Field(
         0.05,
         ge=0,

@@ -7,7 +7,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
 
@@ -17,8 +16,7 @@ from .groups import check_fits, group_of_node
 from .whole_groups import WholeGroups
 
 
-@register
-class TreePartition(Allocation):
+class TreePartition(Allocation, kind="tree-partition"):
     """Nodes of a fat tree by the rules under which jobs share no links (Jain et al., IPDPS 2017).
 
     one-leaf (i): nodes of one leaf. whole-leaves (ii): entire leaves of one pod, which the job reserves. shared-pods
@@ -27,7 +25,6 @@ class TreePartition(Allocation):
     """
 
     needs: ClassVar[str | None] = "pods"
-    kind: Literal["tree-partition"] = "tree-partition"
     rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
         "auto", description="the rule to apply"
     )

@@ -1,10 +1,9 @@
 """As many entire groups as the job needs."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
@@ -12,8 +11,7 @@ from .base import Allocation, Grant, Request
 from .groups import reserved_groups, sizes_and_taken
 
 
-@register
-class WholeGroups(Allocation):
+class WholeGroups(Allocation, kind="whole-groups"):
     """As many entire groups, or pods of a fat tree, as the job needs; the job reserves all of them.
 
     On dragonflies and fat trees their minimal routes share no links with those of other such jobs; on a Slim Fly only
@@ -21,7 +19,6 @@ class WholeGroups(Allocation):
     """
 
     needs: ClassVar[str | None] = "groups"
-    kind: Literal["whole-groups"] = "whole-groups"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
         return -(-nodes // machine.group_nodes) * machine.group_nodes

@@ -1,12 +1,9 @@
 """Swaps of two ranks at falling temperature."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import Mapping, Refinement
@@ -24,8 +21,7 @@ SAMPLED_SWAPS = 4000
 """Random swaps from which the temperature of the start is measured."""
 
 
-@register
-class AnnealingMapping(Refinement):
+class AnnealingMapping(Refinement, kind="annealing"):
     """Simulated annealing by swaps of two ranks; never worse than the initial mapping.
 
     Seven of ten swaps are with a rank on or next to a partner's node, the others with any rank; the temperature falls
@@ -34,7 +30,6 @@ class AnnealingMapping(Refinement):
     good one. Good and slow: seconds for thousands of ranks, minutes for tens of thousands.
     """
 
-    kind: Literal["annealing"] = "annealing"
     start: Mapping = Field(default_factory=RandomMapping, description="initial mapping")
     moves_per_task: Whole = Field(1000, ge=1, le=1_000_000, description="attempted swaps per rank")
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.dimension_order import DimensionOrder
@@ -27,10 +27,8 @@ class MappingResult(NamedTuple):
     start: str | None = None
 
 
-class Mapping(Kind):
+class Mapping(Kind, family="mapping"):
     """A mapping of ranks to the cores of a job."""
-
-    FAMILY: ClassVar[Family] = Family("mapping")
 
     needs_traffic: ClassVar[bool] = False
     """It uses the messages; those of a pattern that depends on the placement are unknown."""

@@ -1,11 +1,10 @@
 """The best of several mappings."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole, at_path
 from fabricstudy.machine.base import Topology
 
@@ -22,8 +21,7 @@ from .tasks import Slots, Tasks
 ANNEALED = 2
 
 
-@register
-class BestMapping(Mapping):
+class BestMapping(Mapping, kind="best"):
     """The lowest hop-bytes of several initial mappings, all refined by exchange, the best two also by annealing.
 
     The effort is limited by swaps, not by time, so that the result is the same on each host. The default of `starts` is
@@ -33,7 +31,6 @@ class BestMapping(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-    kind: Literal["best"] = "best"
     starts: tuple[Mapping, ...] | None = Field(
         None,
         min_length=1,

@@ -7,15 +7,13 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
 from .base import Mapping
 from .tasks import Slots, Tasks
 
 
-@register
-class CurveMapping(Mapping):
+class CurveMapping(Mapping, kind="curve"):
     """Ranks and cores are ordered along the same space-filling curve, and matched in this order.
 
     Off a grid the nodes are in the order of their routers' numbers. The pattern must have coordinates. Hilbert's curve
@@ -23,7 +21,6 @@ class CurveMapping(Mapping):
     """
 
     needs_places: ClassVar[bool] = True
-    kind: Literal["curve"] = "curve"
     curve: Literal["better", "hilbert", "morton"] = Field(
         "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"
     )

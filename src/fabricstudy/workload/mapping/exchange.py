@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import Mapping, Refinement
@@ -17,8 +16,7 @@ CPU_S_OF_A_PARTNER, CPU_S_OF_A_PAIR, CPU_S_OF_A_TRY = 2e-6, 1e-7, 1.5e-6
 """For hop-bytes near and all, and for link loads; each per partner of the rank."""
 
 
-@register
-class ExchangeMapping(Refinement):
+class ExchangeMapping(Refinement, kind="exchange"):
     """Local search: swaps of two ranks until no swap improves the objective.
 
     With `neighbourhood: near` a rank is swapped with the best rank on or next to its partners' nodes; with `all` with
@@ -28,7 +26,6 @@ class ExchangeMapping(Refinement):
     IPDPS 2015).
     """
 
-    kind: Literal["exchange"] = "exchange"
     start: Mapping = Field(default_factory=GreedyMapping, description="initial mapping")
     neighbourhood: Literal["near", "all"] = Field("near", description="swap partners of a rank, for hop-bytes")
     tries: Whole = Field(300, ge=1, le=1_000_000, description="attempted swaps per rank, for link-load")

@@ -1,7 +1,7 @@
 """The mapping listed in a file."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, ValidationInfo, model_validator
@@ -9,7 +9,6 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.arrays import Integers
 from fabricstudy.core.input_files import InputFileError, folder_to_read, numbered_lines, position_text, read, whole
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, NoPhysics, Whole
 
 from ..messages import WorkloadError
@@ -17,14 +16,12 @@ from .base import Mapping
 from .tasks import Slots, Tasks
 
 
-@register
-class MappingFile(Mapping):
+class MappingFile(Mapping, kind="file"):
     """A text file with one number per line: line r has the core (0-based, within the allocation) of rank r.
 
     The numbers are part of the point; the name of the file is not.
     """
 
-    kind: Literal["file"] = "file"
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
     cores: SkipJsonSchema[tuple[Whole, ...]] = ()
 

@@ -1,12 +1,11 @@
 """Greedy placement next to partners."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import Mapping
@@ -15,8 +14,7 @@ from .tasks import Slots, Tasks
 GREEDY_CPU_S_PER_PARTNER = 2e-6
 
 
-@register
-class GreedyMapping(Mapping):
+class GreedyMapping(Mapping, kind="greedy"):
     """Places the rank with the most traffic to placed ranks on the nearby free node that adds the fewest hop-bytes.
 
     After Hoefler and Snir (Generic topology mapping strategies, ICS 2011). The result depends on the start: the best of
@@ -25,7 +23,6 @@ class GreedyMapping(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-    kind: Literal["greedy"] = "greedy"
     starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:

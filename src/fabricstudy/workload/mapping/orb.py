@@ -1,18 +1,16 @@
 """Orthogonal recursive bisection of ranks and nodes."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.core.kinds import register
 
 from .base import Mapping
 from .tasks import Slots, Tasks
 
 
-@register
-class OrbMapping(Mapping):
+class OrbMapping(Mapping, kind="orb"):
     """Orthogonal recursive bisection: ranks and nodes are bisected together by their coordinates.
 
     Nodes are cut at a plane across their longest extent; ranks across the corresponding dimension: the longest of the
@@ -22,7 +20,6 @@ class OrbMapping(Mapping):
     """
 
     needs_places: ClassVar[bool] = True
-    kind: Literal["orb"] = "orb"
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)

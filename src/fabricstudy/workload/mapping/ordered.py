@@ -1,12 +1,9 @@
 """Mapping along the dimensions of the machine, in a given order."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -20,8 +17,7 @@ from .tasks import Slots, Tasks
 SEATS = "T"
 
 
-@register
-class OrderedMapping(Mapping):
+class OrderedMapping(Mapping, kind="ordered"):
     """Ranks along the dimensions of the machine, the first letter fastest, as in the orders XYZT and TXYZ of Blue Gene.
 
     T stands for the cores of a router's nodes: XYZT maps consecutive ranks to neighbours along X, and uses the second
@@ -29,7 +25,6 @@ class OrderedMapping(Mapping):
     of a job smaller than the machine keep this order (IBM Blue Gene/P Application Development, 2009).
     """
 
-    kind: Literal["ordered"] = "ordered"
     order: str = Field(
         min_length=2, max_length=27, description="a permutation of T and the machine's dimensions, such as XYZT"
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Integers, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.structure.metis import two_parts
 
 from .base import Mapping
@@ -90,8 +89,7 @@ def _correct(graph: WeightedGraph, chosen: Bools, size: int) -> None:
         gain[graph.neighbour[row]] += np.where(behind, 2, -2) * graph.edge[row]
 
 
-@register
-class RecursiveBisection(Mapping):
+class RecursiveBisection(Mapping, kind="recursive-bisection"):
     """Recursive bisection of ranks and nodes by traffic and cables (Hoefler and Snir, ICS 2011).
 
     The weakest of the mappings by traffic: a stencil that fits a torus with 1 hop per message needs 3 to 4 hops. Use
@@ -99,7 +97,6 @@ class RecursiveBisection(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-    kind: Literal["recursive-bisection"] = "recursive-bisection"
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Halve the ranks and the nodes again and again, and map each half of the ranks to a half of the nodes.

@@ -6,12 +6,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
@@ -26,8 +25,7 @@ SCOTCH_SCRIPT = Path(scotch_process.__file__)
 SCOTCH_CPU_S_PER_PARTNER = 1.5e-4
 
 
-@register
-class ScotchMapping(Mapping):
+class ScotchMapping(Mapping, kind="scotch"):
     """Dual recursive bipartitioning of ranks and machine by Scotch; needs the package scotchpy64.
 
     Good for more than 10,000 ranks, as the start of `exchange`. (Pellegrini and Roman: Scotch: a software package for
@@ -36,7 +34,6 @@ class ScotchMapping(Mapping):
     """
 
     needs_traffic: ClassVar[bool] = True
-    kind: Literal["scotch"] = "scotch"
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         return SCOTCH_CPU_S_PER_PARTNER * ranks * (1 + degree)

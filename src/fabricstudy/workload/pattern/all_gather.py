@@ -6,15 +6,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 
 from ..block_sizes import BlockPattern
 from .base import Sends, TrafficEstimate, concatenate_phases, one_phase, repeat, without_empty
 
 
-@register
-class AllGather(BlockPattern):
+class AllGather(BlockPattern, kind="all-gather"):
     """Each rank's block of `message` bytes reaches every other rank (Thakur, Rabenseifner and Gropp 2005).
 
     ``ring``: in each of ranks - 1 phases a rank forwards one block to the next rank. ``recursive-doubling``: in
@@ -25,7 +23,6 @@ class AllGather(BlockPattern):
     (src/mpi/coll/allgatherv).
     """
 
-    kind: Literal["all-gather"] = "all-gather"
     algorithm: Literal["ring", "recursive-doubling"] = Field(
         "ring", description="ring (one block per phase to the next rank) or recursive-doubling (doubled in each phase)"
     )

@@ -14,7 +14,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
 from . import collective
@@ -24,8 +23,7 @@ MPICH_ALL_REDUCE_BYTES = 2048
 OPEN_MPI_ALL_REDUCE_BYTES = 10_000
 
 
-@register
-class AllReduce(Collective):
+class AllReduce(Collective, kind="all-reduce"):
     """Every rank receives the sum of all ranks' vectors of `message` bytes. The reduction itself costs no time.
 
     * ring: each block goes round twice, in 2 (p - 1) steps (Patarasuk and Yuan 2009)
@@ -41,7 +39,6 @@ class AllReduce(Collective):
     their neighbours, as MPICH does (Thakur, Rabenseifner and Gropp 2005).
     """
 
-    kind: Literal["all-reduce"] = "all-reduce"
     message_bytes: Size = Field(alias="message", description="vector of each rank")
     algorithm: Literal["ring", "recursive-doubling", "rabenseifner", "tree", "mpich", "open-mpi"] = Field(
         "mpich", description="algorithm; mpich and open-mpi select one by bytes and ranks as these libraries do"

@@ -6,15 +6,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from ..block_sizes import BlockPattern
 from .base import Sends, TrafficEstimate, all_to_all_along, repeat, without_empty
 
 
-@register
-class AllToAll(BlockPattern):
+class AllToAll(BlockPattern, kind="all-to-all"):
     """Each rank sends one message to every other rank.
 
     ``linear`` posts all in one phase; ``pairwise`` has one phase per partner: rank + k, or rank xor k where the
@@ -26,7 +24,6 @@ class AllToAll(BlockPattern):
     """
 
     sizes_of_pairs: ClassVar[bool] = True
-    kind: Literal["all-to-all"] = "all-to-all"
     algorithm: Literal["linear", "pairwise", "scattered"] = Field(
         "linear", description="linear (all at once), pairwise (one partner per phase) or scattered (`window` per phase)"
     )

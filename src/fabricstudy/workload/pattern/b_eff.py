@@ -6,13 +6,11 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Int32s
-from fabricstudy.core.kinds import register
 
 from .base import MessagePattern, Sends, TrafficEstimate, concatenate_phases, one_phase
 
 
-@register
-class BEff(MessagePattern):
+class BEff(MessagePattern, kind="b-eff"):
     """Rings as in the effective bandwidth benchmark b_eff (Rabenseifner and Koniges 2001), one message size.
 
     Six phases in which ranks exchange with both neighbours in rings of 2, 4, 8, a quarter of, half of and all ranks
@@ -20,7 +18,6 @@ class BEff(MessagePattern):
     benchmark averages over the two halves, which `rings` selects, by a geometric mean.
     """
 
-    kind: Literal["b-eff"] = "b-eff"
     rings: Literal["both", "natural", "shuffled"] = Field(
         "both", description="both halves, the six phases in rank order (natural), or the six shuffled ones"
     )

@@ -1,25 +1,20 @@
 """Barrier."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
 from .collective import Collective, CollectivePart, exchange
 
 
-@register
-class Barrier(Collective):
+class Barrier(Collective, kind="barrier"):
     """Barrier by dissemination: in step k each rank sends to the rank 2^k away.
 
     The algorithm is that of Hensgen, Finkel and Manber (1988), and of MPICH. Messages of MPI's barrier are empty;
     here they have one byte, the minimum.
     """
 
-    kind: Literal["barrier"] = "barrier"
     message_bytes: Size = Field("1 B", alias="message", validate_default=True, description="size of each message")
 
     def parts(self, ranks: int) -> list[CollectivePart]:

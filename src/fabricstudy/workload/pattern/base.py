@@ -14,7 +14,7 @@ from pydantic import Field
 from fabricstudy.core.arrays import Bools, Floats, Int32s, Integers, Numbers
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.input_files import FromFile
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
@@ -159,13 +159,11 @@ class TrafficEstimate(NamedTuple):
     phases: int = 1
 
 
-class Pattern(Kind):
+class Pattern(Kind, family="pattern"):
     """A communication pattern.
 
     A pattern defines `sends`, or, if partners depend on the placement of the ranks, `sends_at`.
     """
-
-    FAMILY: ClassVar[Family] = Family("pattern")
 
     follows_placement: ClassVar[bool] = False
     """It defines `sends_at`; its ranks cannot be mapped by traffic."""

@@ -1,21 +1,17 @@
 """Complete bipartite exchange across the machine's best cut."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from ..messages import WorkloadError
 from .base import JobPlacement, MessagePattern, Sends, both_ways
 
 
-@register
-class Bisection(MessagePattern):
+class Bisection(MessagePattern, kind="bisection"):
     """Every rank in one half of the machine's best cut exchanges with every rank in the other half."""
 
     follows_placement: ClassVar[bool] = True
-    kind: Literal["bisection"] = "bisection"
 
     def traffic_messages(self, ranks: int) -> float:
         """Return the messages in all iterations, both ways, for two equal halves."""

@@ -5,7 +5,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import Size
 
@@ -14,8 +13,7 @@ from .collective import Collective, CollectivePart, ends_of_blocks, halving, pow
 MPICH_SHORT_BYTES, MPICH_LONG_BYTES, MPICH_FEW_RANKS = 12_288, 524_288, 8
 
 
-@register
-class Broadcast(Collective):
+class Broadcast(Collective, kind="broadcast"):
     """The root's `message` bytes reach every rank (Thakur, Rabenseifner and Gropp 2005).
 
     * binomial: undivided, down a binomial tree
@@ -25,7 +23,6 @@ class Broadcast(Collective):
       two of ranks; else scatter-ring (MPIR_CVAR_BCAST_SHORT_MSG_SIZE, _LONG_MSG_SIZE and _MIN_PROCS)
     """
 
-    kind: Literal["broadcast"] = "broadcast"
     message_bytes: Size = Field(alias="message", description="data of the root")
     algorithm: Literal["binomial", "scatter-ring", "scatter-recursive-doubling", "mpich"] = Field(
         "mpich", description="algorithm; mpich selects one by bytes and ranks as the library does"

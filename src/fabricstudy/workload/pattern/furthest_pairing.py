@@ -1,23 +1,20 @@
 """Pairs of ranks as far apart as the machine allows."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from fabricstudy.core.arrays import Int32s, Integers, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from ..messages import WorkloadError
 from .base import JobPlacement, MessagePattern, Sends, one_phase
 
 
-@register
-class FurthestPairing(MessagePattern):
+class FurthestPairing(MessagePattern, kind="furthest-pairing"):
     """Each rank exchanges with one partner on a node as far away as possible; on rings of even length, half-way."""
 
     follows_placement: ClassVar[bool] = True
-    kind: Literal["furthest-pairing"] = "furthest-pairing"
 
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.iterations

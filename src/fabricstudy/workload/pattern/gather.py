@@ -5,15 +5,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
 from ..block_sizes import BlockPattern
 from .collective import Collective, CollectivePart, reverse_steps, scattered
 
 
-@register
-class Gather(BlockPattern, Collective):
+class Gather(BlockPattern, Collective, kind="gather"):
     """Each rank's block of `message` bytes reaches the root.
 
     ``linear``: all at once, directly. ``binomial``: up a binomial tree, whose inner ranks forward what they received,
@@ -22,7 +20,6 @@ class Gather(BlockPattern, Collective):
     With `sizes` this is ``MPI_Gatherv``, which MPICH always performs with linear (src/mpi/coll/gatherv).
     """
 
-    kind: Literal["gather"] = "gather"
     message_bytes: Size = Field(alias="message", description="block of each rank")
     algorithm: Literal["linear", "binomial"] = Field(
         "binomial", description="linear (directly to the root) or binomial (up a tree)"

@@ -1,12 +1,11 @@
 """Pairs of ranks a fixed number of hops apart along a dimension."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 
@@ -14,8 +13,7 @@ from ..messages import WorkloadError
 from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, both_ways, request_and_reply
 
 
-@register
-class HopPairs(MessagePattern):
+class HopPairs(MessagePattern, kind="hop-pairs"):
     """Pairs of ranks `hops` apart along one dimension exchange messages, as in WICON2 (Bhatele and Kalé 2008).
 
     Along each line, from coordinate 0 up, a router is paired with the one `hops` further while both are free; routers
@@ -24,7 +22,6 @@ class HopPairs(MessagePattern):
     """
 
     follows_placement: ClassVar[bool] = True
-    kind: Literal["hop-pairs"] = "hop-pairs"
     dimension: str = Field("z", min_length=1, max_length=1, description="link class of the dimension, such as z")
     hops: Whole = Field(ge=1, description="hops between the ranks of a pair; on a ring at most half its length")
     reply: Flag = Field(False, description="the higher coordinate replies, instead of both sending at once")

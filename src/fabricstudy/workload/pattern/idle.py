@@ -1,19 +1,15 @@
 """No traffic."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from .base import Pattern, Sends, TrafficEstimate
 
 
-@register
-class Idle(Pattern):
+class Idle(Pattern, kind="idle"):
     """The job occupies its nodes and sends nothing."""
 
-    kind: Literal["idle"] = "idle"
     silent: ClassVar[bool] = True
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -23,7 +23,6 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
 
@@ -236,8 +235,7 @@ def _check_archive(data: bytes) -> None:
 _READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}
 
 
-@register
-class Matrix(TrafficFile, MessagePattern):
+class Matrix(TrafficFile, MessagePattern, kind="matrix"):
     """The traffic of a communication matrix: row r contains the bytes from rank r to each rank, all in one phase.
 
     File formats are Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy) and CSV (.csv: the
@@ -245,7 +243,6 @@ class Matrix(TrafficFile, MessagePattern):
     Bytes are rounded to integers of at least 1; the diagonal is ignored. The point contains the digest of the file.
     """
 
-    kind: Literal["matrix"] = "matrix"
     message_bytes: Size = Field(alias="message", description="maximum message size; the bytes of a pair are split")
     rows: SkipJsonSchema[Whole] = 0
     whole_messages: SkipJsonSchema[Whole] = 0

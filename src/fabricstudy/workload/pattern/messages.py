@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +16,6 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile, repeat
@@ -115,15 +114,13 @@ def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
     return np.stack(columns, axis=1), lambda index: f"row {index + 1}"
 
 
-@register
-class MessageList(TrafficFile, Pattern):
+class MessageList(TrafficFile, Pattern, kind="messages"):
     """The messages listed in a file, by phase; a rank sends those of a phase in the order of the file.
 
     A CSV (.csv) or Parquet (.parquet) file has the columns phase, source, destination and bytes; phases and ranks
     are numbered from 0. The job has one rank more than the largest number. The point contains the digest of the file.
     """
 
-    kind: Literal["messages"] = "messages"
     iterations: Whole = Field(1, ge=1, le=1_000_000, description="number of consecutive repetitions of the list")
     listed_ranks: SkipJsonSchema[Whole] = 0
     messages: SkipJsonSchema[Whole] = 0

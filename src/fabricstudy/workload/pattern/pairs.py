@@ -1,25 +1,20 @@
 """Pairs of ranks, independent of their placement."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 
 from .base import MessagePattern, Sends, TrafficEstimate, both_ways, request_and_reply
 
 
-@register
-class Pairs(MessagePattern):
+class Pairs(MessagePattern, kind="pairs"):
     """Each rank exchanges with the rank half the job later (Jain et al., IPDPS 2017), or with a random one.
 
     With `reply` the lower rank of a pair sends, and the other replies once it has received everything, as in the
     benchmark WICON (Bhatele and Kalé 2008), with neighbours in rank (`distance: 1`) or random partners (`shuffled`).
     """
 
-    kind: Literal["pairs"] = "pairs"
     shuffled: Flag = Field(False, description="draw the pairs at random, once for all iterations")
     distance: Whole | None = Field(None, ge=1, description="distance of a pair in ranks; default: half the job")
     reply: Flag = Field(False, description="the higher rank replies, instead of both sending at once")

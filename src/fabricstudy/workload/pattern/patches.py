@@ -7,7 +7,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
 
@@ -65,8 +64,7 @@ class PatchGrid(MessagePattern):
         return concatenate_phases([out, back], self.iterations)
 
 
-@register
-class Patches(PatchGrid):
+class Patches(PatchGrid, kind="patches"):
     """NAMD-like traffic: a periodic grid of patches, and compute objects per patch and per pair of near patches.
 
     Each patch sends its atoms once to every rank with one of its computes (proxies); forces return in the next
@@ -74,8 +72,6 @@ class Patches(PatchGrid):
     mapping applies. A grid of 6 x 6 x 4 is that of ApoA1 in Bhatele and Kalé 2008, who do not state sizes and the load
     balancer, so this is an approximation.
     """
-
-    kind: Literal["patches"] = "patches"
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         first, second = (np.repeat(ends, self.split) for ends in self.computes())

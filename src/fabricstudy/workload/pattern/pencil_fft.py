@@ -1,11 +1,8 @@
 """Transposes of a 3D FFT with pencil decomposition."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
 
@@ -13,15 +10,13 @@ from ..shapes import balanced_shape
 from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, concatenate_phases
 
 
-@register
-class PencilFft(MessagePattern):
+class PencilFft(MessagePattern, kind="pencil-fft"):
     """The two transposes of a pencil-decomposed 3D FFT (P3DFFT, Pekurovsky 2012): all-to-all in rows, then in columns.
 
     Ranks form a grid of rows and columns; a row has consecutive ranks. In each transpose a rank divides its `message`
     bytes equally among the ranks of its row or column, itself included.
     """
 
-    kind: Literal["pencil-fft"] = "pencil-fft"
     message_bytes: Size = Field(alias="message", description="data of a rank, divided in each transpose")
     rows: Whole | None = Field(None, ge=1, description="rows of ranks; default: as square as their number allows")
 

@@ -1,19 +1,12 @@
 """A random permutation of the ranks."""
 
-from typing import Literal
-
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from .base import MessagePattern, Sends, one_phase
 
 
-@register
-class Permutation(MessagePattern):
+class Permutation(MessagePattern, kind="permutation"):
     """Each rank sends to one other rank and receives from one (a random derangement, drawn once for all iterations)."""
-
-    kind: Literal["permutation"] = "permutation"
 
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.iterations

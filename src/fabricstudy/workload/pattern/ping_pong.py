@@ -1,24 +1,20 @@
 """A ping-pong between the two furthest nodes."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from ..messages import WorkloadError
 from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, repeat
 
 
-@register
-class PingPong(MessagePattern):
+class PingPong(MessagePattern, kind="ping-pong"):
     """A ping-pong between ranks on the job's two furthest nodes; the other ranks are idle.
 
     Half of an iteration is the latency of a message.
     """
 
     follows_placement: ClassVar[bool] = True
-    kind: Literal["ping-pong"] = "ping-pong"
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         return (TrafficEstimate(2.0 * self.iterations, int(self.message_bytes), 2),)

@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.hops import hop_distances
 
 from ..mapping.orb import across, pairing
@@ -17,8 +16,7 @@ _FULL = 2**30
 """More hops than any."""
 
 
-@register
-class PlacedPatches(PatchGrid):
+class PlacedPatches(PatchGrid, kind="placed-patches"):
     """The traffic of `patches`, with patches and computes placed by the topology of the job's nodes.
 
     The source has three methods (Bhatele 2009). Topology oblivious: both distributed `evenly` in rank order.
@@ -30,7 +28,6 @@ class PlacedPatches(PatchGrid):
     """
 
     follows_placement: ClassVar[bool] = True
-    kind: Literal["placed-patches"] = "placed-patches"
     place: Literal["evenly", "orb"] = Field(
         "orb", description="placement of patches: evenly in rank order, or in boxes of the machine by their grid"
     )

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
 from . import collective
@@ -19,8 +18,7 @@ MPICH_REDUCE_SCATTER_BYTES = 524_288
 OPEN_MPI_SHORT_BYTES, OPEN_MPI_LONG_BYTES = 12 * 1024, 256 * 1024
 
 
-@register
-class ReduceScatter(Collective):
+class ReduceScatter(Collective, kind="reduce-scatter"):
     """Each rank receives one block of the sum of all vectors of `message` bytes. The reduction costs no time.
 
     * ring: p - 1 steps to the next rank
@@ -32,7 +30,6 @@ class ReduceScatter(Collective):
       and 8; else ring: the fixed rules of Open MPI's coll/tuned; its releases from 4.1 on have other rules
     """
 
-    kind: Literal["reduce-scatter"] = "reduce-scatter"
     message_bytes: Size = Field(alias="message", description="vector of each rank, divided into blocks")
     algorithm: Literal["ring", "pairwise", "recursive-halving", "mpich", "open-mpi"] = Field(
         "mpich", description="algorithm; mpich and open-mpi select one by bytes and ranks as these libraries do"

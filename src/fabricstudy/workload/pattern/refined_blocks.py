@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.arrays import Bools, Integers, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Number, Whole
 from fabricstudy.core.quantities import Size
 
@@ -140,8 +139,7 @@ MAX_BLOCKS = 2**21
 Level = Annotated[Whole, Field(ge=0, le=12)]
 
 
-@register
-class RefinedBlocks(MessagePattern):
+class RefinedBlocks(MessagePattern, kind="refined-blocks"):
     """Guard cells of blocks of an adaptively refined mesh, as in FLASH with PARAMESH (MacNeice et al., CPC 2000).
 
     An octree refines a cube to the first of `levels`, and to the second where a block touches the surface of a sphere;
@@ -153,7 +151,6 @@ class RefinedBlocks(MessagePattern):
     """
 
     has_places: ClassVar[bool] = True
-    kind: Literal["refined-blocks"] = "refined-blocks"
     message_bytes: Size = Field(alias="message", description="data of a cell: its variables times the bytes of a value")
     cells: Whole = Field(8, ge=2, le=1024, multiple_of=2, description="cells of a block along a dimension, even")
     guard: Whole = Field(4, ge=1, le=1024, description="layers of guard cells")

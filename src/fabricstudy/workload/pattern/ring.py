@@ -1,19 +1,12 @@
 """A ring of ranks."""
 
-from typing import Literal
-
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from .base import MessagePattern, Sends, one_phase
 
 
-@register
-class Ring(MessagePattern):
+class Ring(MessagePattern, kind="ring"):
     """Each rank sends to the next and to the previous rank, all in one phase; two ranks exchange two messages each."""
-
-    kind: Literal["ring"] = "ring"
 
     def is_near(self, ranks: int) -> bool:
         return self.numbering == "natural"

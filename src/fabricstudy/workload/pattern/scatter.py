@@ -5,15 +5,13 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.quantities import Size
 
 from ..block_sizes import BlockPattern
 from .collective import Collective, CollectivePart, scattered
 
 
-@register
-class Scatter(BlockPattern, Collective):
+class Scatter(BlockPattern, Collective, kind="scatter"):
     """The root sends each rank a block of `message` bytes.
 
     ``linear``: all at once, directly. ``binomial``: down a binomial tree, whose inner ranks forward the blocks of
@@ -23,7 +21,6 @@ class Scatter(BlockPattern, Collective):
     (src/mpi/coll/scatterv).
     """
 
-    kind: Literal["scatter"] = "scatter"
     message_bytes: Size = Field(alias="message", description="block of each rank")
     algorithm: Literal["linear", "binomial"] = Field(
         "binomial", description="linear (directly from the root) or binomial (down a tree)"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.arrays import Int32s
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import MessagePattern, Sends, one_phase
@@ -47,14 +46,12 @@ class RandomPartners(MessagePattern):
         return one_phase(source, partner, self.iterations)
 
 
-@register
-class SpreadPattern(RandomPartners):
+class SpreadPattern(RandomPartners, kind="spread"):
     """Each rank sends to partners drawn from the next `neighbourhood` ranks (Jain et al., IPDPS 2017).
 
     A partner drawn twice receives two messages. The source does not state `degree` and `neighbourhood`.
     """
 
-    kind: Literal["spread"] = "spread"
     neighbourhood: Whole | None = Field(
         None, ge=1, description="maximum distance of partners in ranks, cyclically; default: all ranks"
     )

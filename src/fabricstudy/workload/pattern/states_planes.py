@@ -6,14 +6,12 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, between_ranks, concatenate_phases
 
 
-@register
-class StatesPlanes(MessagePattern):
+class StatesPlanes(MessagePattern, kind="states-planes"):
     """OpenAtom-like traffic: an array of states times planes, whose parts exchange along both in turn.
 
     Four phases: each part sends to the other planes of its state (the transpose of an FFT); to the part that sums its
@@ -22,7 +20,6 @@ class StatesPlanes(MessagePattern):
     """
 
     has_places: ClassVar[bool] = True
-    kind: Literal["states-planes"] = "states-planes"
     states: Whole = Field(ge=1, le=100_000, description="number of states")
     planes: Whole = Field(ge=1, le=100_000, description="planes of each state")
     group: Literal["states", "planes"] = Field(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 
 from ..shapes import balanced_shape
@@ -50,15 +49,13 @@ class RankGrid(MessagePattern):
             raise ConfigError(problem, remedy, ("shape",), list(self.shape or ()), "does-not-fit")
 
 
-@register
-class Stencil(RankGrid):
+class Stencil(RankGrid, kind="stencil"):
     """Each rank sends one message to both neighbours in each dimension of a Cartesian rank grid, all in one phase.
 
     Ranks are in row-major order, as in ``MPI_Cart_create``. In a periodic dimension of length 2 both neighbours are the
     same rank, which receives two messages.
     """
 
-    kind: Literal["stencil"] = "stencil"
     periodic: Flag = Field(False, description="wrap the grid around in each dimension")
 
     def traffic_messages(self, ranks: int) -> float:

@@ -1,19 +1,15 @@
 """Breadth-first steps of Strassen's matrix multiplication."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import Size
 
 from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, concatenate_phases
 
 
-@register
-class StrassenBfs(MessagePattern):
+class StrassenBfs(MessagePattern, kind="strassen-bfs"):
     """The traffic of the breadth-first steps of CAPS (Ballard, Demmel, Holtz, Lipshitz and Schwartz, SPAA 2012).
 
     In each step each set of cooperating ranks splits into 7 groups of consecutive ranks, and each rank exchanges with
@@ -21,7 +17,6 @@ class StrassenBfs(MessagePattern):
     on the way up, half as much. An iteration has 2 `steps` phases.
     """
 
-    kind: Literal["strassen-bfs"] = "strassen-bfs"
     message_bytes: Size = Field(alias="message", description="size of a message in the first step")
     steps: Whole = Field(1, ge=1, le=10, description="breadth-first steps; the ranks are a multiple of 7 to this power")
 

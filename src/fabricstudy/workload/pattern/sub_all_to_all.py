@@ -1,23 +1,16 @@
 """All-to-alls within the lines of a grid of ranks."""
 
-from typing import Literal
-
 import numpy as np
-
-from fabricstudy.core.kinds import register
 
 from .base import Sends, TrafficEstimate, all_to_all_along, concatenate_phases
 from .stencil import RankGrid
 
 
-@register
-class SubAllToAll(RankGrid):
+class SubAllToAll(RankGrid, kind="sub-all-to-all"):
     """All-to-alls along the lines of a rank grid: one phase per dimension longer than 1, the last dimension first.
 
     As in multi-dimensional FFTs; ``MPI_Alltoall`` in sub-communicators (Jain et al., IPDPS 2017).
     """
-
-    kind: Literal["sub-all-to-all"] = "sub-all-to-all"
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         lines = [length for length in self.grid(ranks) if length > 1]

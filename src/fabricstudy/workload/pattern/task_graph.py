@@ -20,7 +20,6 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints, Numbers
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, to_unit
 
@@ -228,8 +227,7 @@ MOST_ROUNDED = 0.01
 """Maximum relative change of all bytes by rounding those of each edge."""
 
 
-@register
-class TaskGraphPattern(TrafficFile, MessagePattern):
+class TaskGraphPattern(TrafficFile, MessagePattern, kind="task-graph"):
     """The traffic of a graph file, all in one phase: a vertex is a rank, and a unit of edge weight is one `message`.
 
     With more vertices than ranks, vertices are grouped first, and edges within a group send nothing. File formats are
@@ -237,7 +235,6 @@ class TaskGraphPattern(TrafficFile, MessagePattern):
     digest of the file, not its edges; a file that changes after planning is refused.
     """
 
-    kind: Literal["task-graph"] = "task-graph"
     group: Literal["blocks", "metis"] = Field(
         "metis", description="grouping where there are more vertices than ranks: consecutive vertices, or by METIS"
     )

@@ -1,21 +1,16 @@
 """Uniform random traffic."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .base import MessagePattern, Sends
 
 
-@register
-class UniformRandom(MessagePattern):
+class UniformRandom(MessagePattern, kind="uniform-random"):
     """Each rank sends `messages_per_rank` messages, each to a rank drawn uniformly from the others."""
 
-    kind: Literal["uniform-random"] = "uniform-random"
     messages_per_rank: Whole = Field(1, ge=1, le=1_000_000, description="messages of each rank in an iteration")
 
     def traffic_messages(self, ranks: int) -> float:

@@ -1,26 +1,21 @@
 """Random partners in a neighbourhood of a rank grid."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Int32s
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import Whole
 
 from .spread import RandomPartners
 from .stencil import RankGrid
 
 
-@register
-class UnstructuredMesh(RankGrid, RandomPartners):
+class UnstructuredMesh(RankGrid, RandomPartners, kind="unstructured-mesh"):
     """Each rank sends to partners drawn from its neighbourhood in a periodic rank grid (Jain et al., IPDPS 2017).
 
     A partner drawn twice receives two messages. The source does not state `degree` and `neighbourhood`.
     """
 
-    kind: Literal["unstructured-mesh"] = "unstructured-mesh"
     neighbourhood: Whole = Field(2, ge=1, description="maximum distance of partners in each dimension")
 
     def draw(self, source: Int32s, ranks: int, rng: np.random.Generator) -> Int32s:

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.kinds import Family, Kind
+from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -57,10 +57,8 @@ def in_node_order(node: Ints, share: Floats, first: Ints, last: Ints) -> Destina
     return Destinations(node[order], share[order], first[order], last[order])
 
 
-class Traffic(Kind):
+class Traffic(Kind, family="traffic"):
     """The destinations of offered traffic."""
-
-    FAMILY: ClassVar[Family] = Family("traffic")
 
     needs: ClassVar[str | None] = None
     """The trait that a machine must have."""

@@ -1,21 +1,15 @@
 """Bit-reverse traffic."""
 
-from typing import Literal
-
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from .base import Destinations, Traffic, check_power_of_two, one_each
 
 
-@register
-class BitReverse(Traffic):
+class BitReverse(Traffic, kind="bit-reverse"):
     """Each of 2^n nodes sends to the node whose number has its bits in reverse order; palindromes are idle."""
-
-    kind: Literal["bit-reverse"] = "bit-reverse"
 
     def check_machine(self, machine: Topology) -> None:
         check_power_of_two(self.kind, machine.nodes)

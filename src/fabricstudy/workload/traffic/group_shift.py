@@ -1,11 +1,10 @@
 """Group-shift traffic, the adversary of minimal routing on dragonflies."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -14,8 +13,7 @@ from ..shapes import index_within
 from .base import Destinations, Traffic, one_each, ranges
 
 
-@register
-class GroupShift(Traffic):
+class GroupShift(Traffic, kind="group-shift"):
     """Each node of group i sends to random nodes of group i + `groups`, modulo the groups with nodes.
 
     On a dragonfly with one cable between two groups of a routers with p nodes each, minimal routing then carries a load
@@ -23,7 +21,6 @@ class GroupShift(Traffic):
     """
 
     needs: ClassVar[str | None] = "groups"
-    kind: Literal["group-shift"] = "group-shift"
     groups: Whole = Field(1, ge=1, description="difference of the group numbers")
     fixed: Flag = Field(False, description="send to the node of the same position in the group, instead of random ones")
 

@@ -1,11 +1,8 @@
 """Hot-spot traffic."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Number, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -13,15 +10,13 @@ from fabricstudy.machine.graph import Machine
 from .base import Destinations, Traffic, in_node_order
 
 
-@register
-class HotSpot(Traffic):
+class HotSpot(Traffic, kind="hot-spot"):
     """A share of all messages goes to a few nodes, the rest is uniform.
 
     The link of a hot node carries a load of 1 / (N share) at most, to first order (Pfister and Norton: Hot spot
     contention and combining in multistage interconnection networks, IEEE Trans. Computers 34(10), 1985).
     """
 
-    kind: Literal["hot-spot"] = "hot-spot"
     share: Number = Field(gt=0, le=1, description="share of the messages that go to the hot nodes, such as 0.05")
     nodes: tuple[Whole, ...] = Field((0,), min_length=1, max_length=1000, description="the hot nodes")
 

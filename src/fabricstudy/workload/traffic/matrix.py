@@ -1,11 +1,10 @@
 """The traffic of a matrix file."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -15,14 +14,12 @@ from ..pattern.matrix import read_matrix
 from .base import Destinations, Traffic
 
 
-@register
-class MatrixTraffic(TrafficFile, Traffic):
+class MatrixTraffic(TrafficFile, Traffic, kind="matrix"):
     """Node i sends to each node in proportion to row i of a matrix; each row is normalised, empty ones are idle.
 
     The file formats are those of the pattern `matrix`.
     """
 
-    kind: Literal["matrix"] = "matrix"
     rows: SkipJsonSchema[Whole] = 0
 
     READER: ClassVar[Any] = staticmethod(read_matrix)

@@ -1,11 +1,8 @@
 """A mix of traffics."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Model, Number
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -20,11 +17,9 @@ class MixPart(Model):
     traffic: Traffic = Field(description="destinations of these messages")
 
 
-@register
-class TrafficMix(Traffic):
+class TrafficMix(Traffic, kind="mix"):
     """Each message belongs to one of several traffics, drawn by their weights."""
 
-    kind: Literal["mix"] = "mix"
     of: tuple[MixPart, ...] = Field(min_length=1, max_length=100, description="the traffics, each with its weight")
 
     def check_machine(self, machine: Topology) -> None:

@@ -1,21 +1,15 @@
 """Traffic between nodes of adjacent routers."""
 
-from typing import Literal
-
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.graph import Machine
 
 from ..messages import WorkloadError
 from .base import Destinations, Traffic
 
 
-@register
-class Neighbours(Traffic):
+class Neighbours(Traffic, kind="neighbours"):
     """Each message goes to a random node of a random router among those joined by a cable to the sender's router."""
-
-    kind: Literal["neighbours"] = "neighbours"
 
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         pairs = np.unique(np.stack([machine.link_tail, machine.link_head], axis=1), axis=0)

@@ -1,10 +1,7 @@
 """Permutation traffic."""
 
-from typing import Literal
-
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -12,11 +9,8 @@ from fabricstudy.machine.graph import Machine
 from .base import Destinations, Traffic, one_each
 
 
-@register
-class PermutationTraffic(Traffic):
+class PermutationTraffic(Traffic, kind="permutation"):
     """Each node sends to one other, by a permutation without fixed points drawn with the seed of the point."""
-
-    kind: Literal["permutation"] = "permutation"
 
     def check_machine(self, machine: Topology) -> None:
         if machine.nodes < 2:

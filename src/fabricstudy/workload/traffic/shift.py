@@ -1,11 +1,8 @@
 """Shift traffic."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -13,11 +10,9 @@ from fabricstudy.machine.graph import Machine
 from .base import Destinations, Traffic, one_each
 
 
-@register
-class Shift(Traffic):
+class Shift(Traffic, kind="shift"):
     """Node i sends to node i + `nodes`, modulo the nodes of the machine."""
 
-    kind: Literal["shift"] = "shift"
     nodes: Whole = Field(1, ge=1, description="difference of the node numbers")
 
     def check_machine(self, machine: Topology) -> None:

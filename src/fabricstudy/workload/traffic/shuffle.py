@@ -1,21 +1,15 @@
 """Shuffle traffic."""
 
-from typing import Literal
-
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from .base import Destinations, Traffic, check_power_of_two, one_each
 
 
-@register
-class Shuffle(Traffic):
+class Shuffle(Traffic, kind="shuffle"):
     """Each of 2^n nodes sends to the node whose number has its bits rotated by one to the left; the ends are idle."""
-
-    kind: Literal["shuffle"] = "shuffle"
 
     def check_machine(self, machine: Topology) -> None:
         check_power_of_two(self.kind, machine.nodes)

@@ -1,11 +1,10 @@
 """Tornado traffic."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -15,8 +14,7 @@ from ..shapes import index_within
 from .base import Destinations, Traffic, one_each
 
 
-@register
-class Tornado(Traffic):
+class Tornado(Traffic, kind="tornado"):
     """Each node sends ceil(k / 2) - 1 steps up each dimension of length k, almost half-way round a ring.
 
     Dimension order on rings of k then carries a load of 1 / (ceil(k / 2) - 1) at most, in one direction only (Dally and
@@ -24,7 +22,6 @@ class Tornado(Traffic):
     """
 
     needs: ClassVar[str | None] = "dimensions"
-    kind: Literal["tornado"] = "tornado"
     dimensions: Whole | None = Field(None, ge=1, description="number of dimensions, the first ones; default: all")
 
     def check_machine(self, machine: Topology) -> None:

@@ -1,11 +1,9 @@
 """Transpose traffic."""
 
 from math import isqrt
-from typing import Literal
 
 import numpy as np
 
-from fabricstudy.core.kinds import register
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -13,11 +11,8 @@ from fabricstudy.machine.graph import Machine
 from .base import Destinations, Traffic, one_each
 
 
-@register
-class Transpose(Traffic):
+class Transpose(Traffic, kind="transpose"):
     """Node r s + c of s^2 nodes sends to node c s + r, as a matrix is transposed; those of the diagonal are idle."""
-
-    kind: Literal["transpose"] = "transpose"
 
     def check_machine(self, machine: Topology) -> None:
         if isqrt(machine.nodes) ** 2 != machine.nodes:
