@@ -5,19 +5,17 @@ on every candidate. The lower bound for any routing is the maximum over the link
 router, around each group and between the halves, and bytes times hops over the capacity of all cables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from scipy.sparse import coo_array, csr_array
 
 from fabricstudy.core.arrays import Floats, Int16s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.kinds import Kind
-from fabricstudy.core.model import ConfigError, Number, Whole
+from fabricstudy.core.model import ConfigError, Number, Whole, model_check
 from fabricstudy.core.quantities import NS_PER_S, Bandwidth
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -167,8 +165,8 @@ class Candidates(Analysis, kind="candidates"):
         8, ge=1, le=100_000, description="for the floor plan; null: cables as long as their latency says, 8 m"
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> Candidates:
+    @model_check
+    def _fits(self) -> None:
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
             raise ConfigError(problem, "swap them", ("max_nodes",), self.max_nodes, "out-of-range")
@@ -188,7 +186,6 @@ class Candidates(Analysis, kind="candidates"):
         if wanted > self.nodes:
             problem = f"they need {wanted} nodes of {self.nodes}"
             raise ConfigError(problem, "make them smaller", ("jobs",), wanted, "does-not-fit")
-        return self
 
     @property
     def largest(self) -> int:

@@ -1,15 +1,13 @@
 """Messages that share links."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.model import ConfigError, Model, Whole
+from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
@@ -30,13 +28,12 @@ class Case(Model):
     pattern: Pattern = Field(description="pattern of the messages, whose sizes do not count")
     mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of the ranks")
 
-    @model_validator(mode="after")
-    def _has_dimensions(self) -> Case:
+    @model_check
+    def _has_dimensions(self) -> None:
         if "dimensions" not in self.machine.traits:
             problem = f"a machine of kind {self.machine.kind} has no dimensions"
             raise ConfigError(problem, "use a torus or a mesh", ("machine",), code="unsupported")
         self.mapping.check_fit(self.machine, self.pattern, self.machine.nodes * self.machine.cores_per_node)
-        return self
 
 
 class Contention(Analysis, kind="contention"):

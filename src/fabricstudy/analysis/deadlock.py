@@ -1,10 +1,8 @@
 """Deadlock freedom of routings."""
 
-from __future__ import annotations
+from pydantic import Field
 
-from pydantic import Field, model_validator
-
-from fabricstudy.core.model import ConfigError, at_path
+from fabricstudy.core.model import ConfigError, at_path, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
@@ -44,8 +42,8 @@ class Deadlock(Analysis, kind="deadlock"):
     machines: dict[str, Topology] = Field(min_length=1, max_length=100, description="{label: machine}")
     routings: dict[str, Routing] = Field(min_length=1, max_length=100, description="{label: routing}")
 
-    @model_validator(mode="after")
-    def _can_be_followed(self) -> Deadlock:
+    @model_check
+    def _can_be_followed(self) -> None:
         for label, machine in self.machines.items():
             if machine.routers > MAX_CHECKED_ROUTERS:
                 problem = f"{machine.routers:,} routers are too many to follow all channels"
@@ -56,7 +54,6 @@ class Deadlock(Analysis, kind="deadlock"):
                 if routing.needs is None or routing.needs in machine.traits:
                     with at_path("routings", name):
                         routing.check_machine(machine)
-        return self
 
     def rows(self) -> list[Row]:
         rows = []

@@ -1,16 +1,14 @@
 """Edge-isoperimetric bounds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
+from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, model_check
 from fabricstudy.structure.isoperimetry.product import lindsey_cut, product_weights
 from fabricstudy.structure.isoperimetry.search import MAX_VERTICES, edge_profile
 from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound
@@ -62,8 +60,8 @@ class Isoperimetry(Analysis, kind="isoperimetry"):
     weights: tuple[Weight, ...] = Field((), description="weight of a link of each dimension; left out: 1 each")
     exact: Flag = Field(False, description=f"search all sets; graphs of at most {MAX_VERTICES} vertices")
 
-    @model_validator(mode="after")
-    def _has_shapes(self) -> Isoperimetry:
+    @model_check
+    def _has_shapes(self) -> None:
         if bool(self.shapes) == (self.family is not None):
             problem = "an isoperimetry has either shapes or a family"
             raise ConfigError(problem, "leave one out", ("shapes",), code="conflicting-keys")
@@ -82,7 +80,6 @@ class Isoperimetry(Analysis, kind="isoperimetry"):
             if vertices > most:
                 problem = f"{vertices} vertices are too many to {what}"
                 raise ConfigError(problem, f"use at most {most:,}", path, list(shape), "out-of-range")
-        return self
 
     def rows(self) -> list[Row]:
         return [row for shape in self._all_shapes() for row in self._of_shape(shape)]

@@ -1,16 +1,14 @@
 """Most partitions of a list that can be in use at once."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.model import ConfigError, Whole, at_path
+from fabricstudy.core.model import ConfigError, Whole, at_path, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.schedule.partition_list.base import PartitionList
@@ -44,15 +42,14 @@ class Packings(Analysis, kind="packings"):
         default_factory=dict, description="partitions already in use, by label: {label: {nodes: number}}"
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> Packings:
+    @model_check
+    def _fits(self) -> None:
         for name, partition_list in self.lists.items():
             with at_path("lists", name):
                 partitions = partition_list.partitions(self.machine)
             if isinstance(partitions, NodePool):
                 problem = "nodes without a topology do not conflict"
                 raise ConfigError(problem, "leave it out", ("lists", name), code="unsupported")
-        return self
 
     def rows(self) -> list[Row]:
         rows = []

@@ -6,8 +6,6 @@ shares w(s) of the node-hours, run one size after the other, takes the sum of w(
 machine without idle nodes. Backfilling can be better, so that lists are ranked by a lower bound of the utilisation.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping
@@ -15,10 +13,10 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.model import ConfigError, Number, at_path
+from fabricstudy.core.model import ConfigError, Number, at_path, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.schedule.cables import lines_of
 from fabricstudy.schedule.packing import max_disjoint_partitions
@@ -85,8 +83,8 @@ class PartitionLists(Analysis, kind="partition-lists"):
         default_factory=dict, description="for a dimension, which positions of its lines can be closed by themselves"
     )
 
-    @model_validator(mode="after")
-    def _fits(self) -> PartitionLists:
+    @model_check
+    def _fits(self) -> None:
         with at_path("machine"):
             space = self._space
         lines_of(space, self.loops, grid_of(self.machine).axis_names)
@@ -100,7 +98,6 @@ class PartitionLists(Analysis, kind="partition-lists"):
             if sorted(map(space.nodes, geometries)) != sorted(self.sizes):
                 problem = f"not one geometry for each of the sizes {', '.join(map(str, sorted(self.sizes)))}"
                 raise ConfigError(problem, "write one for each", ("named", label), code="out-of-range")
-        return self
 
     @property
     def _space(self) -> PartitionSpace:

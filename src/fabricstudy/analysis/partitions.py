@@ -1,12 +1,10 @@
 """Partitions of machines and their bisections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fabricstudy.core.model import ConfigError
+from fabricstudy.core.model import ConfigError, model_check
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
@@ -61,8 +59,8 @@ class PartitionsAnalysis(Analysis, kind="partitions"):
     allowed: Allowed | None = Field(None, description="geometries that the scheduler allocates; default: all that fit")
     message_bytes: Size | None = Field(None, alias="message", description="what each node sends, for `exchange_ns`")
 
-    @model_validator(mode="after")
-    def _fit(self) -> PartitionsAnalysis:
+    @model_check
+    def _fit(self) -> None:
         for label, machine in self.machines.items():
             if not isinstance(machine, GridConfig):
                 problem = f"a machine of kind {machine.kind} has no cuboids"
@@ -74,7 +72,6 @@ class PartitionsAnalysis(Analysis, kind="partitions"):
                     problem = f"it does not fit into the {'x'.join(map(str, space.blocks))} blocks of {label}"
                     path = ("allowed", str(number))
                     raise ConfigError(problem, "take sides that do", path, list(geometry), "does-not-fit")
-        return self
 
     def _spaces(self) -> Iterator[tuple[str, PartitionSpace]]:
         grids = ((label, grid) for label, grid in self.machines.items() if isinstance(grid, GridConfig))

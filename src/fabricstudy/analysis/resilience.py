@@ -1,15 +1,13 @@
 """Connectivity, hops, bisection and throughput of machines whose cables fail at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.model import ConfigError, Number, Whole
+from fabricstudy.core.model import ConfigError, Number, Whole, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import adjacency
 from fabricstudy.machine.faults import Faults, fault_order, number_of, with_faults
@@ -74,8 +72,8 @@ class Resilience(Analysis, kind="resilience"):
         "all", description="none: leave bisection and loads out, which take most of the time"
     )
 
-    @model_validator(mode="after")
-    def _some_cables_fail(self) -> Resilience:
+    @model_check
+    def _some_cables_fail(self) -> None:
         for label, machine in self.machines.items():
             for place, percent in enumerate(self.percent):
                 if percent and not self.of:
@@ -84,7 +82,6 @@ class Resilience(Analysis, kind="resilience"):
                     except ConfigError as error:
                         problem = f"{label}: {error.problem}"
                         raise ConfigError(problem, "raise it", ("percent", str(place)), percent, error.code) from None
-        return self
 
     def rows(self) -> list[Row]:
         return [row for label, config in self.machines.items() for row in self._rows(label, config)]

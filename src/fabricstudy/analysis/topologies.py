@@ -1,13 +1,11 @@
 """Routers, cables, hops and bisection of machines."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fabricstudy.core.model import ConfigError, Flag
+from fabricstudy.core.model import ConfigError, Flag, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.valiant import Valiant
@@ -72,8 +70,8 @@ class Topologies(Analysis, kind="topologies"):
         False, description="also compute Valiant's routes, which takes minutes if there are very many shortest paths"
     )
 
-    @model_validator(mode="after")
-    def _sizes_differ(self) -> Topologies:
+    @model_check
+    def _sizes_differ(self) -> None:
         for label, sizes in self.families.items():
             nodes = [machine.nodes for machine in sizes]
             for number, count in enumerate(nodes):
@@ -81,7 +79,6 @@ class Topologies(Analysis, kind="topologies"):
                     problem = f"two machines of the family have {count} nodes"
                     path = ("families", label, str(number))
                     raise ConfigError(problem, "move one to another family", path, code="duplicate")
-        return self
 
     def rows(self) -> list[Row]:
         return [

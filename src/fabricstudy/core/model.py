@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -149,6 +149,17 @@ def at_path(*keys: str) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise error.below(*keys) from None
+
+
+def model_check(check: Callable[[Any], None]) -> Any:
+    """Decorate a method that checks the fields of a model together, once each of them is valid."""
+
+    @wraps(check)
+    def checked(model: Any) -> Any:
+        check(model)
+        return model
+
+    return model_validator(mode="after")(checked)
 
 
 def check_all(checks: Iterable[Callable[[], object]]) -> None:

@@ -5,8 +5,6 @@ lines do not count, and all versions of Python yield the same digest. Sources ar
 parsing all of them would take half a second in each process.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fabricstudy.core.model import ConfigError, Model, Whole
+from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
@@ -42,13 +42,12 @@ class Point(Model):
     engine: EngineSettings = Field(description="the simulator")
     seed: Whole = Field(ge=0, lt=2**31)
 
-    @model_validator(mode="after")
-    def _has_traffic(self) -> Point:
+    @model_check
+    def _has_traffic(self) -> None:
         if bool(self.jobs) == (self.offered is not None):
             raise ConfigError(
                 "a point has either jobs or offered", "write one of them", ("jobs",), code="conflicting-keys"
             )
-        return self
 
 
 def canonical_json(value: Any) -> str:

@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer, model_validator
+from pydantic import Field, GetJsonSchemaHandler, SerializationInfo, ValidationInfo, model_serializer
 from pydantic_core import CoreSchema
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Kind
-from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole, at_path
+from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole, at_path, model_check
 from fabricstudy.core.quantities import Bandwidth, Latency, has_base_units
 
 from .faults import MachineFaults, with_faults
@@ -160,8 +160,8 @@ class Topology(Kind, family="machine"):
     def _check(self) -> None:
         """Reject what cannot be built: raise ConfigError with the path relative to the machine."""
 
-    @model_validator(mode="after")
-    def _can_be_built(self) -> Topology:
+    @model_check
+    def _can_be_built(self) -> None:
         try:
             self._check()
             counts = {"nodes": self.nodes, "routers": self.routers, "cables": self.cables}
@@ -177,7 +177,6 @@ class Topology(Kind, family="machine"):
             problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
             remedy = f"use at most {MAX_NODES:,} nodes and {MAX_CABLES:,} cables"
             raise ConfigError(problem, remedy, code="out-of-range")
-        return self
 
 
 class DegradedMachine(Topology):

@@ -7,8 +7,6 @@ Routers that no cable joins to the others fail with their nodes, and so do route
 renumbered in their order. Without its missing cables a grid or tree has no dimensions or levels; groups remain.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace

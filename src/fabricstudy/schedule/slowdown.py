@@ -1,7 +1,5 @@
 """Slowdown of jobs on partitions that lack rings or bisection: given, measured, or from bisections."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +7,10 @@ from typing import Annotated, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
-from fabricstudy.core.model import ConfigError, Model, Name, Number, Whole
+from fabricstudy.core.model import ConfigError, Model, Name, Number, Whole, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import partition_space
@@ -70,12 +68,11 @@ class Measured(Model):
         None, description="experiment whose times at the expected link loads are used at sizes that are not simulated"
     )
 
-    @model_validator(mode="after")
-    def _same_axes(self) -> Measured:
+    @model_check
+    def _same_axes(self) -> None:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
             raise ConfigError(problem, "name the same axes in both", ("against",), code="not-comparable")
-        return self
 
 
 class Slowdown(Model):
@@ -92,8 +89,8 @@ class Slowdown(Model):
         (), max_length=100, description="parts of the jobs with different communication; default: all are equal"
     )
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Slowdown:
+    @model_check
+    def _one_way(self) -> None:
         ways = [name for name in ("mesh", "measured", "bisection") if getattr(self, name) is not None]
         if len(ways) > 1:
             problem = f"the slowdown is given by {' and '.join(ways)}"
@@ -103,7 +100,6 @@ class Slowdown(Model):
             if name in names[:number]:
                 path = ("applications", str(number), "name")
                 raise ConfigError("two applications have this name", "use distinct names", path, name, "duplicate")
-        return self
 
     @cached_property
     def kinds(self) -> tuple[Application, ...]:

@@ -1,7 +1,5 @@
 """The grammar of claims: the statement of a source, its range and the accepted one, and how it is measured."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import KEYS, NAMES
 from fabricstudy.core.errors import Code, StudyError
-from fabricstudy.core.model import ConfigError, Model, Name, check_all
+from fabricstudy.core.model import ConfigError, Model, Name, check_all, model_check
 
 from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
 
@@ -27,10 +25,9 @@ class Measure(Selection):
     metric: str = Field(description="column of the table")
     reduce: Reduce = Field("max", description="how several rows are reduced to one number")
 
-    @model_validator(mode="after")
-    def _fits_table(self) -> Measure:
+    @model_check
+    def _fits_table(self) -> None:
         self._check_numbers()
-        return self
 
 
 class Value(Measure):
@@ -56,13 +53,12 @@ class PairMeasure(Measure):
     )
     against: dict[str, Label] = Field(min_length=1, description="labels of the second one: {axis: label}")
 
-    @model_validator(mode="after")
-    def _same_axes(self) -> PairMeasure:
+    @model_check
+    def _same_axes(self) -> None:
         if set(self.of) != set(self.against):
             problem = "`of` and `against` name different axes"
             raise ConfigError(problem, "name the same axes in both", ("against",), code="conflicting-keys")
         _refuse_duplicates("where", self.where, self.of)
-        return self
 
 
 class Contrast(PairMeasure):
@@ -87,10 +83,9 @@ class Trend(PairMeasure):
         min_length=1, max_length=1, description="one axis and two of its labels: {axis: [from, to]}"
     )
 
-    @model_validator(mode="after")
-    def _another_axis(self) -> Trend:
+    @model_check
+    def _another_axis(self) -> None:
         _refuse_duplicates("along", self.along, {*self.of, *self.where})
-        return self
 
 
 class Crossing(PairMeasure):
@@ -104,12 +99,11 @@ class Crossing(PairMeasure):
     along: str = Field(description="axis of `of`, whose labels are numbers")
     level: float = Field(1.0, allow_inf_nan=False, description="what the ratio rises to")
 
-    @model_validator(mode="after")
-    def _of_pair(self) -> Crossing:
+    @model_check
+    def _of_pair(self) -> None:
         if self.along not in self.of:
             remedy = f"add its labels to `of`, such as {self.along}: {{min: 0}}"
             raise ConfigError("this axis is not in `of`", remedy, ("along",), self.along, "unknown-name")
-        return self
 
 
 class Spread(Measure):
@@ -146,12 +140,11 @@ class Correlation(Measure):
     over: Names = Field((), description="axes along which rows are ranked; default: all")
     reduce: Reduce = Field("min", description="how several groups are reduced to one number")
 
-    @model_validator(mode="after")
-    def _two_columns(self) -> Correlation:
+    @model_check
+    def _two_columns(self) -> None:
         if self.against == self.metric:
             problem = "a column always agrees with itself"
             raise ConfigError(problem, "use another one", ("against",), self.against, "duplicate")
-        return self
 
 
 Simple = Annotated[Value | Contrast | Trend | Crossing | Spread, Field(discriminator="kind")]
@@ -177,8 +170,8 @@ class Rows(Selection):
     columns: tuple[str, ...] = Field(min_length=1, description="columns to compare")
     rows: tuple[tuple[Cell, ...], ...] = Field(min_length=1, description="the printed rows, each a list of cells")
 
-    @model_validator(mode="after")
-    def _fits_columns(self) -> Rows:
+    @model_check
+    def _fits_columns(self) -> None:
         if self.analysis is None:
             remedy = "name the analysis to compare with"
             raise ConfigError("this key is missing", remedy, ("analysis",), code="missing-key")
@@ -186,7 +179,6 @@ class Rows(Selection):
             if len(row) != len(self.columns):
                 problem = f"{len(row)} cells for {len(self.columns)} columns"
                 raise ConfigError(problem, "write one for each column", ("rows", str(number)), code="out-of-range")
-        return self
 
 
 AnyMeasure = Annotated[
@@ -226,8 +218,8 @@ class Part(Model):
             raise ConfigError("unknown key", remedy, ("expect",), code="unknown-key")
         return value
 
-    @model_validator(mode="after")
-    def _check_ranges(self) -> Part:
+    @model_check
+    def _check_ranges(self) -> None:
         for key, (low, high) in (("source_range", self.source_range), ("accept", self.accepted)):
             if low is None and high is None:
                 raise ConfigError("[null, null] always holds", "write at least one bound", (key,), code="out-of-range")
@@ -242,7 +234,6 @@ class Part(Model):
             if not self.reason:
                 remedy = "write why the accepted range is wider than that of the source"
                 raise ConfigError("this key is missing", remedy, ("reason",), code="missing-key")
-        return self
 
     def measures(self) -> tuple[Value | Contrast | Trend | Crossing | Spread | Correlation | Rows, ...]:
         """Selections that the part needs."""
@@ -269,12 +260,11 @@ class Claim(Model):
     scope: str = Field("", max_length=500, description="the part that is run, if the source states more")
     parts: tuple[Part, ...] = Field((), description="measured numbers; all must be in their accepted ranges")
 
-    @model_validator(mode="after")
-    def _says_why_not(self) -> Claim:
+    @model_check
+    def _says_why_not(self) -> None:
         if not self.parts and not self.note:
             problem = "a claim without parts is not run"
             raise ConfigError(problem, "write the reason in `note`, or add parts", ("note",), code="missing-key")
-        return self
 
 
 def selections_of(figures: Iterable[AnyFigure], claims: Iterable[Claim]) -> Iterator[tuple[str, Selection]]:

@@ -1,7 +1,5 @@
 """The grammar of figures: which numbers of which table, and how they are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -9,7 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.core.columns import LINK_LOAD_TABLE, METRICS, SCHEDULE_TABLES, column_unit
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Model, Name
+from fabricstudy.core.model import ConfigError, Model, Name, model_check
 from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
@@ -27,13 +25,12 @@ class LabelRange(Model):
     min: float | None = Field(None, description="smallest label")
     max: float | None = Field(None, description="largest label")
 
-    @model_validator(mode="after")
-    def _not_empty(self) -> LabelRange:
+    @model_check
+    def _not_empty(self) -> None:
         if self.min is None and self.max is None:
             raise ConfigError("a range without ends", "write min, max or both", code="out-of-range")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ConfigError(f"min {self.min:g} is above max {self.max:g}", "swap the two", code="out-of-range")
-        return self
 
 
 Condition = Label | Annotated[tuple[Label, ...], Field(min_length=1)] | LabelRange
@@ -89,8 +86,8 @@ class Selection(Model):
             return {**value, "table": "schedules"}
         return value
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Selection:
+    @model_check
+    def _one_source(self) -> None:
         if (self.schedule is not None) != (self.table in SCHEDULE_TABLES):
             remedy = f"write schedule: NAME, and one of {', '.join(SCHEDULE_TABLES)}"
             raise ConfigError("tables of schedules need the name of one", remedy, ("schedule",), code="unknown-name")
@@ -99,7 +96,6 @@ class Selection(Model):
             raise ValueError(f"`{min(unused)}` has no effect with a schedule; leave one of them out")
         if self.analysis is not None:
             self._refuse({"table", "experiment", "reduce_jobs"}, "an analysis has no such key")
-        return self
 
     def _refuse(self, keys: Collection[str], problem: str) -> None:
         """Refuse keys that have no meaning here, if the study sets one."""
@@ -224,12 +220,11 @@ class JobsFigure(Selection, Picture):
     from_s: Moment | None = Field(None, alias="from", description="start of the time window")
     to_s: Moment | None = Field(None, alias="to", description="its end")
 
-    @model_validator(mode="after")
-    def _is_of_a_schedule(self) -> JobsFigure:
+    @model_check
+    def _is_of_a_schedule(self) -> None:
         if self.schedule is None:
             problem = "this kind draws the jobs of a schedule"
             raise ConfigError(problem, "write schedule: NAME", ("schedule",), code="unknown-name")
-        return self
 
     @property
     def draws_jobs(self) -> bool:
@@ -256,8 +251,8 @@ class EcdfFigure(Selection, Panels):
     hue: Names = Field((), description="axes, or class_nodes of a schedule, distinguished by colour")
     x_log: bool = Field(False, description="logarithmic x axis")
 
-    @model_validator(mode="after")
-    def _fits_table(self) -> EcdfFigure:
+    @model_check
+    def _fits_table(self) -> None:
         if self.draws_jobs:
             self._refuse({"x", "x_label", "unit", "rows", "x_log"}, "a schedule figure plots wait times, in hours")
         elif self.x is None:
@@ -266,7 +261,6 @@ class EcdfFigure(Selection, Panels):
         else:
             self._check_numbers()
             check_unit("unit", self.x, self.unit)
-        return self
 
     @property
     def draws_jobs(self) -> bool:
@@ -286,10 +280,9 @@ class MachineFigure(Selection, Picture):
     kind: Literal["machine"]
     load: Literal["bytes", "stall"] | None = Field(None, description="colour of the links; default: their class")
 
-    @model_validator(mode="after")
-    def _is_of_points(self) -> MachineFigure:
+    @model_check
+    def _is_of_points(self) -> None:
         self._refuse({"table", "analysis", "schedule", "reduce_jobs"}, "a machine figure shows one point")
-        return self
 
     @property
     def of_links(self) -> bool:
@@ -337,8 +330,8 @@ class Figure(Selection, Panels):
     )
     from_zero: bool = Field(True, description="the y axis of lines and bars begins at 0")
 
-    @model_validator(mode="after")
-    def _fits_table(self) -> Figure:
+    @model_check
+    def _fits_table(self) -> None:
         self._check_numbers()
         kind, line = self.kind, self.kind == "line"
         of_slowest = self.table == "jobs" and self.reduce_jobs == "max"
@@ -362,7 +355,6 @@ class Figure(Selection, Panels):
             problem = "the axis of bars begins at 0"
             raise ConfigError(problem, "leave it out", ("from_zero",), False, "conflicting-keys")
         check_unit("unit", self.y, self.unit)
-        return self
 
 
 class Across(Selection):
@@ -410,8 +402,8 @@ class ScatterFigure(Selection, Panels):
     )
     share_y: bool | None = Field(None, description="one y axis for all panels; default: as for share_x")
 
-    @model_validator(mode="after")
-    def _fits_table(self) -> ScatterFigure:
+    @model_check
+    def _fits_table(self) -> None:
         self._check_numbers()
         for key in ("x_where", "x_key"):
             if getattr(self, key) and self.x_analysis is None:
@@ -419,7 +411,6 @@ class ScatterFigure(Selection, Panels):
                 raise ConfigError(problem, "add x_analysis, or use where", (key,), code="conflicting-keys")
         check_unit("unit", self.y, self.unit)
         check_unit("x_unit", self.x, self.x_unit)
-        return self
 
     def across(self) -> Across | None:
         """Return the selection of rows for x, if x is from another analysis than y."""
@@ -455,8 +446,8 @@ class HeatmapFigure(Selection, Panels):
     )
     log: bool = Field(False, description="logarithmic scale of colours")
 
-    @model_validator(mode="after")
-    def _fits_table(self) -> HeatmapFigure:
+    @model_check
+    def _fits_table(self) -> None:
         self._check_numbers()
         if self.x == self.y:
             raise ConfigError("both axes are the same", "use another one", ("y",), self.y, "duplicate")
@@ -464,7 +455,6 @@ class HeatmapFigure(Selection, Panels):
             problem = "normalised values have no unit"
             raise ConfigError(problem, "leave it out", ("unit",), self.unit, "conflicting-keys")
         check_unit("unit", self.value, self.unit)
-        return self
 
 
 class LoadFigure(Selection, Panels):
@@ -486,8 +476,8 @@ class LoadFigure(Selection, Panels):
     y_max: float = Field(5.0, gt=1, le=1000, description="end of the y axis, over the highest latency without load")
     hue: Names = Field((), description="axes distinguished by colour")
 
-    @model_validator(mode="after")
-    def _fits_table(self) -> LoadFigure:
+    @model_check
+    def _fits_table(self) -> None:
         self._refuse({"analysis", "schedule", "reduce_jobs"}, "a load figure shows offered traffic")
         if self.kind == "load-throughput":
             self._refuse({"y", "unit", "y_max"}, "load-throughput shows loads")
@@ -495,7 +485,6 @@ class LoadFigure(Selection, Panels):
             raise ConfigError("not a latency", "use one like latency_p99_ns", ("y",), self.y, "unknown-name")
         self._check_numbers()
         check_unit("unit", self.y, self.unit)
-        return self
 
 
 TableFigure = Figure | ScatterFigure | HeatmapFigure | EcdfFigure | LoadFigure

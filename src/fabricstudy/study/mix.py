@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
-from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole
+from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, model_check
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.job import Compute, Job, JobName
 from fabricstudy.workload.mapping.base import Mapping
@@ -50,8 +50,8 @@ class Mix(Model):
 
     _written: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _one_unit(self) -> Mix:
+    @model_check
+    def _one_unit(self) -> None:
         if bool(self.shares) == bool(self.nodes):
             remedy = "write either shares: [0.1, 0.2] or nodes: [100, 200]"
             raise ConfigError("a mix has either shares or nodes", remedy, code="conflicting-keys")
@@ -69,7 +69,6 @@ class Mix(Model):
         if self._room < min(self._sizes):
             path, remedy = ("shares" if self.shares else "nodes",), "raise fill, or lower the smallest size"
             raise ConfigError("no size fits", remedy, path, code="does-not-fit")
-        return self
 
     @model_validator(mode="wrap")
     @classmethod

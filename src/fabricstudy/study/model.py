@@ -9,7 +9,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.errors import Code, suggestion
-from fabricstudy.core.model import ConfigError, Name, check_all
+from fabricstudy.core.model import ConfigError, Name, check_all, model_check
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
@@ -98,10 +98,9 @@ class Study(Sweep):
             raise ConfigError("the name is that of a store", remedy, value=name, code="invalid-name")
         return name
 
-    @model_validator(mode="after")
-    def _agrees(self) -> Self:
+    @model_check
+    def _agrees(self) -> None:
         check_all([self._check_sweep, self._check_base, self._check_size, self._check_link_loads, self._check_names])
-        return self
 
     def _check_sweep(self) -> None:
         sweep_keys = self.model_fields_set & set(Sweep.model_fields)

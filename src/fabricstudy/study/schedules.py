@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Model, at_path
+from fabricstudy.core.model import ConfigError, Model, at_path, model_check
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run, RunBase, list_id, run_id
 from fabricstudy.schedule.slowdown import Application, Measured, non_torus_sizes
@@ -31,12 +31,11 @@ class Schedule(SweepBase, RunBase):
         "first", description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none"
     )
 
-    @model_validator(mode="after")
-    def _is_not_too_large(self) -> Self:
+    @model_check
+    def _is_not_too_large(self) -> None:
         if self.size > MAX_RUNS:
             problem, remedy = f"{self.size:,} runs are too many", f"use at most {MAX_RUNS:,}"
             raise ConfigError(problem, remedy, ("sweep",), code="point-count")
-        return self
 
     @property
     def fixed(self) -> list[Any]:

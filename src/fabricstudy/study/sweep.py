@@ -1,7 +1,5 @@
 """The grammar of sweeps: axes, their cross product, zipped axes, exclusions, seeds."""
 
-from __future__ import annotations
-
 import itertools
 import keyword
 import math
@@ -23,7 +21,7 @@ from pydantic import (
 
 from fabricstudy.core.columns import RESERVED
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Flag, Model, Name, OrList, Written
+from fabricstudy.core.model import ConfigError, Flag, Model, Name, OrList, Written, model_check
 from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
 
@@ -137,8 +135,8 @@ class Axis(Model):
         Written("{label: {path: value}}"),
     ] = Field(None, alias="set", description="instead of `of` and `values`: several paths at once")
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Axis:
+    @model_check
+    def _one_way(self) -> None:
         if self.mix is not None and self.of != "jobs":
             problem = "a mix varies the list of jobs"
             raise ConfigError(problem, "write {of: jobs, mix: {...}}", ("of",), self.of, "invalid-value")
@@ -146,7 +144,6 @@ class Axis(Model):
         if (self.settings is None) == (self.of is None) or ways != (self.of is not None):
             problem = "an axis has either `of` and `values`, or `set`"
             raise ConfigError(problem, "write {of: path, values: [...]}", code="invalid-value")
-        return self
 
     @property
     def _choices(self) -> Any:
@@ -282,8 +279,8 @@ class SweepBase(Model):
         """The point or run as in the file, before anything varies."""
         return self._base
 
-    @model_validator(mode="after")
-    def _names_fit(self) -> Self:
+    @model_check
+    def _names_fit(self) -> None:
         for name, axis in self.sweep.items():
             taken = name in self.TAKEN and not (name == "engine" and axis.of in ("engine", "engine.kind"))
             if taken or keyword.iskeyword(name):
@@ -291,7 +288,6 @@ class SweepBase(Model):
                 raise ConfigError(problem, f"rename it, such as {name}_axis", ("sweep", name), name, "invalid-name")
             if name == "engine":
                 self._check_engine_labels(axis)
-        return self
 
     def _check_engine_labels(self, axis: Axis) -> None:
         for label, change in zip(axis.labels, axis.changes, strict=True):
@@ -301,8 +297,8 @@ class SweepBase(Model):
                 remedy = "label each engine by its kind, or rename the axis"
                 raise ConfigError(problem, remedy, ("sweep", "engine", "values", str(label)), label, "invalid-value")
 
-    @model_validator(mode="after")
-    def _paths_fit(self) -> Self:
+    @model_check
+    def _paths_fit(self) -> None:
         paths = {name: self._paths_of(name) for name in self.sweep}
         for number, name in enumerate(paths):
             for before in itertools.islice(paths, number):
@@ -311,7 +307,6 @@ class SweepBase(Model):
                         problem = f"this axis sets {path.text} and so overwrites {overwritten.text} of axis '{before}'"
                         remedy = f"put '{name}' before '{before}', or let them set different paths"
                         raise ConfigError(problem, remedy, ("sweep", name), code="conflicting-keys")
-        return self
 
     def _paths_of(self, name: str) -> list[DottedPath]:
         return list({path.text: path for change in self.changes[name] for path, _ in change}.values())
@@ -336,8 +331,8 @@ class SweepBase(Model):
             for name, axis in self.sweep.items()
         }
 
-    @model_validator(mode="after")
-    def _zips_fit(self) -> Self:
+    @model_check
+    def _zips_fit(self) -> None:
         used: set[str] = set()
         for number, group in enumerate(self.zip_):
             path = ("zip", str(number))
@@ -356,10 +351,9 @@ class SweepBase(Model):
                 lengths = ", ".join(f"{name} has {size}" for name, size in sizes.items())
                 problem = f"zipped axes of different lengths: {lengths}"
                 raise ConfigError(problem, "write equally many values", path, list(group), "invalid-value")
-        return self
 
-    @model_validator(mode="after")
-    def _excludes_fit(self) -> Self:
+    @model_check
+    def _excludes_fit(self) -> None:
         for number, entry in enumerate(self.exclude):
             if not entry:
                 problem = "an empty entry excludes every combination"
@@ -373,7 +367,6 @@ class SweepBase(Model):
                     if self.sweep[name].index(label) is None:
                         remedy = suggestion(label, map(str, self.sweep[name].labels))
                         raise ConfigError("no such label", remedy, path, label, "unknown-name")
-        return self
 
     @cached_property
     def dimensions(self) -> tuple[tuple[str, ...], ...]:
@@ -427,10 +420,9 @@ class Experiment(Sweep):
         default_factory=dict, alias="set", description="changes to the base, made first: {path: value, ...}"
     )
 
-    @model_validator(mode="after")
-    def _settings_fit(self) -> Experiment:
+    @model_check
+    def _settings_fit(self) -> None:
         assert self.fixed is not None
-        return self
 
     @cached_property
     def fixed(self) -> list[tuple[DottedPath, Any]]:

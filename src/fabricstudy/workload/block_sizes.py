@@ -1,7 +1,5 @@
 """Block sizes of collective operations and their distributions, as in MPI_Allgatherv, Scatterv, Gatherv, Alltoallv."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 

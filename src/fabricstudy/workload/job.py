@@ -1,13 +1,21 @@
 """A job: ranks with a pattern, an allocation, a mapping and their computation."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fabricstudy.core.model import ConfigError, Flag, Model, Name, NoPhysics, Number, QuantityOrMapping, Whole
+from fabricstudy.core.model import (
+    ConfigError,
+    Flag,
+    Model,
+    Name,
+    NoPhysics,
+    Number,
+    QuantityOrMapping,
+    Whole,
+    model_check,
+)
 from fabricstudy.core.quantities import Computation
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.mapping.base import Mapping
@@ -103,24 +111,22 @@ class Job(Model):
         "and has no runtime, lower bound or slowdown",
     )
 
-    @model_validator(mode="after")
-    def _one_size(self) -> Job:
+    @model_check
+    def _one_size(self) -> None:
         explicit = self.allocation.node_count() is not None
         sizes = (self.share is not None) + (self.nodes is not None) + explicit
         if sizes != 1:
             remedy = "set exactly one of share (like 0.5), nodes (like 36) and an explicit allocation"
             raise ConfigError(f"the job's size is set {sizes} times", remedy, code="conflicting-keys")
-        return self
 
-    @model_validator(mode="after")
-    def _computes_in_phases(self) -> Job:
+    @model_check
+    def _computes_in_phases(self) -> None:
         if self.compute is not None and self.pattern.silent:
             problem = f"{self.pattern.kind} has no phases to compute in"
             raise ConfigError(problem, "omit compute", ("compute",), code="conflicting-keys")
         if self.compute is not None and self.ranks_per_core > 1:
             problem = "the ranks of a core would compute one after another, which no engine simulates"
             raise ConfigError(problem, "omit compute or ranks_per_core", ("compute",), code="conflicting-keys")
-        return self
 
     def node_count(self, machine_nodes: int) -> int:
         """Return the job's nodes on a machine of `machine_nodes` nodes."""

@@ -3,10 +3,10 @@
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written
+from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written, model_check
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 
@@ -82,8 +82,8 @@ class Offered(Model):
     )
     tolerance: Number = Field(0.02, ge=0.001, le=0.2, description="resolution of the search for the saturation load")
 
-    @model_validator(mode="after")
-    def _fits(self) -> "Offered":
+    @model_check
+    def _fits(self) -> None:
         if self.measured < MIN_BATCH * self.batches:
             problem = f"{self.batches} batches of {self.measured} message times are shorter than {MIN_BATCH} each"
             raise ConfigError(
@@ -92,7 +92,6 @@ class Offered(Model):
         if (self.arrivals == "bursts") != (self.burst is not None):
             remedy = "write both arrivals: bursts and burst: 8, or neither"
             raise ConfigError("bursts need a mean length", remedy, ("burst",), self.burst, "conflicting-keys")
-        return self
 
     def destinations(self, machine: Machine, seed: int) -> Destinations:
         """Return the destinations of all nodes; random ones depend on the seed alone."""

@@ -1,16 +1,14 @@
 """All cuboids that fit into a machine."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.machine.base import Topology
 from fabricstudy.structure.partitions import Geometry, PartitionSpace, geometries_by_size, partition_space
 from fabricstudy.structure.production import Allowed
@@ -46,12 +44,11 @@ class Cuboids(PartitionList, kind="cuboids"):
         default_factory=dict, description="for a dimension, which positions of its lines can be closed by themselves"
     )
 
-    @model_validator(mode="after")
-    def _has_its_list(self) -> Cuboids:
+    @model_check
+    def _has_its_list(self) -> None:
         if (self.prefer == "production") != (self.production is not None):
             problem = "`production` and `prefer: production` need each other"
             raise ConfigError(problem, "give both, or neither", ("production",), code="conflicting-keys")
-        return self
 
     def partitions(self, machine: Topology) -> Partitions:
         grid = grid_of(machine)

@@ -1,18 +1,16 @@
 """Base class of the traces."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Kind
-from fabricstudy.core.model import ConfigError, Model, Number
+from fabricstudy.core.model import ConfigError, Model, Number, model_check
 from fabricstudy.core.quantities import Moment
 
 from ..jobs import Jobs
@@ -29,12 +27,11 @@ class RequestedTimes(Model):
     factor: tuple[Factor, Factor] = Field((1.0, 1.0), description="range of requested over run time, drawn uniformly")
     round_s: Moment = Field("0 s", alias="round", validate_default=True, description="unit to which it is rounded up")
 
-    @model_validator(mode="after")
-    def _in_order(self) -> RequestedTimes:
+    @model_check
+    def _in_order(self) -> None:
         least, most = self.factor
         if least > most:
             raise ConfigError("an empty range", "swap the two", ("factor",), [least, most], code="out-of-range")
-        return self
 
     def times(self, runtime_s: Floats, rng: np.random.Generator) -> Floats:
         """Draw the requested time of each job."""

@@ -1,7 +1,5 @@
 """The model of Lublin and Feitelson."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple

@@ -21,12 +21,11 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pydantic
-from pydantic import model_validator
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.errors import Code, StudyError
 from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes, split_lines
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.core.quantities import Moment
 
 from ..jobs import Jobs
@@ -212,12 +211,11 @@ class Swf(Trace, kind="swf"):
         None, description="SHA-256 of the file; another file is refused"
     )
 
-    @model_validator(mode="after")
-    def _in_order(self) -> Swf:
+    @model_check
+    def _in_order(self) -> None:
         if self.to_s is not None and self.to_s <= self.from_s:
             remedy = "write a time after `from`"
             raise ConfigError("an empty part of the log", remedy, ("to",), self.to_s, code="out-of-range")
-        return self
 
     def digest(self, folder: Path) -> str:
         return self._read(folder)[1]

@@ -1,7 +1,5 @@
 """Jobs drawn from stated distributions."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Annotated

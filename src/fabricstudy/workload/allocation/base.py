@@ -1,7 +1,5 @@
 """The base class of allocation policies, what a job requests from one, and what it is granted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar

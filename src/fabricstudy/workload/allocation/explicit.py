@@ -1,14 +1,12 @@
 """The nodes listed in the study."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.machine.base import Topology
 
 from ..messages import WorkloadError
@@ -22,12 +20,11 @@ class ExplicitNodes(Allocation, kind="explicit"):
         min_length=1, description="node numbers, from 0; ranks fill the nodes in this order"
     )
 
-    @model_validator(mode="after")
-    def _no_duplicates(self) -> ExplicitNodes:
+    @model_check
+    def _no_duplicates(self) -> None:
         if len(set(self.nodes)) != len(self.nodes):
             duplicate = next(node for index, node in enumerate(self.nodes) if node in self.nodes[:index])
             raise ConfigError("duplicate node", "list each node once", ("nodes",), duplicate, code="duplicate")
-        return self
 
     def node_count(self) -> int:
         return len(self.nodes)

@@ -1,7 +1,5 @@
 """Base classes of mappings."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np

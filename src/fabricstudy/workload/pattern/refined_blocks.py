@@ -4,18 +4,16 @@ The mesh is an octree of blocks; those that share a face differ by at most one l
 block of level l has edge 2^-l; its corner is counted in its own edges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Integers, Ints
-from fabricstudy.core.model import ConfigError, Flag, Number, Whole
+from fabricstudy.core.model import ConfigError, Flag, Number, Whole, model_check
 from fabricstudy.core.quantities import Size
 
 from ..mapping.curve import morton
@@ -167,12 +165,11 @@ class RefinedBlocks(MessagePattern, kind="refined-blocks"):
         True, description="one message per pair of ranks and step; false: one per contact of blocks"
     )
 
-    @model_validator(mode="after")
-    def _levels_ascend(self) -> RefinedBlocks:
+    @model_check
+    def _levels_ascend(self) -> None:
         if self.levels[0] > self.levels[1]:
             remedy = "write the minimum first"
             raise ConfigError("the levels descend", remedy, ("levels",), list(self.levels), "out-of-range")
-        return self
 
     def tree(self) -> tuple[Octree, Contacts]:
         """Return the blocks, and the contacts of all of them.

@@ -1,14 +1,12 @@
 """Patterns with random partners: their base, and partners among the next ranks."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Int32s
-from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.model import ConfigError, Whole, model_check
 
 from .base import MessagePattern, Sends, one_phase
 
@@ -22,12 +20,11 @@ class RandomPartners(MessagePattern):
         (6, 20), description="minimum and maximum number of partners of a rank, drawn uniformly"
     )
 
-    @model_validator(mode="after")
-    def _degree_ascends(self) -> RandomPartners:
+    @model_check
+    def _degree_ascends(self) -> None:
         if self.degree[0] > self.degree[1]:
             problem = "the minimum is above the maximum"
             raise ConfigError(problem, "write [minimum, maximum]", ("degree",), list(self.degree), "out-of-range")
-        return self
 
     def traffic_messages(self, ranks: int) -> float:
         """Return the mean number of messages in all iterations."""

@@ -1,15 +1,13 @@
 """Patterns on a Cartesian grid of ranks: their base, and messages to the neighbours."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fabricstudy.core.arrays import Integers
-from fabricstudy.core.model import ConfigError, Flag, Whole
+from fabricstudy.core.model import ConfigError, Flag, Whole, model_check
 
 from ..shapes import balanced_shape
 from .base import MessagePattern, Sends, both_ways
@@ -25,12 +23,11 @@ class RankGrid(MessagePattern):
         None, description="ranks in each dimension; default: as cubic as the number of ranks allows"
     )
 
-    @model_validator(mode="after")
-    def _shape_has_dimensions(self) -> RankGrid:
+    @model_check
+    def _shape_has_dimensions(self) -> None:
         if self.shape is not None and len(self.shape) != self.dimensions:
             problem = f"the shape has {len(self.shape)} numbers for {self.dimensions} dimensions"
             raise ConfigError(problem, "write one number per dimension", ("shape",), list(self.shape), "out-of-range")
-        return self
 
     def grid(self, ranks: int) -> tuple[int, ...]:
         """Return the ranks in each dimension."""

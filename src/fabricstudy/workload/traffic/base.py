@@ -1,7 +1,5 @@
 """The base class of traffics, and their destinations."""
 
-from __future__ import annotations
-
 from typing import ClassVar, NamedTuple
 
 import numpy as np
