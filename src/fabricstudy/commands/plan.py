@@ -36,13 +36,12 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
     states = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
-    new = [points[key].point for key, state in states.items() if state is Validity.INVALID]
+    new = [points[key] for key, state in states.items() if state is Validity.INVALID]
     unchecked = sum(state is Validity.UNCHECKED for state in states.values())
     limits = pipeline.plan.study.limits
     engines = {planned.point.engine.kind for planned in points.values()}
-    cpu_s = [_cost(points[key]) for key, state in states.items() if state is Validity.INVALID]
-    elapsed_s = [seconds / point.engine.processes for seconds, point in zip(cpu_s, new, strict=True)]
-    memory_bytes = [engine_named(point.engine.kind).predict_memory_bytes(point) or 0 for point in new]
+    forecasts = [(_cost(planned), _memory_bytes(planned), planned.point.engine.processes) for planned in new]
+    elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
@@ -50,10 +49,11 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
-        "cpu_s": round(sum(cpu_s), 3), "cores": max((point.engine.processes for point in new), default=1),
+        "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
+        "cores": max((processes for *_, processes in forecasts), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
-        "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
+        "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
     }  # fmt: skip
     if args.list:
@@ -77,6 +77,10 @@ def _cost(point: PlannedPoint) -> float:
         problem = f"{point.point_id}: its predicted time is {cpu_s}"
         raise FabricstudyError(f"{problem}; fix the closed forms of the extension of its kinds", "extension")
     return cpu_s
+
+
+def _memory_bytes(planned: PlannedPoint) -> float:
+    return engine_named(planned.point.engine.kind).predict_memory_bytes(planned.point) or 0.0
 
 
 def show_plan(summary: dict[str, Any]) -> None:

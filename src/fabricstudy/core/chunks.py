@@ -5,7 +5,8 @@ new item so changes only its own chunk.
 """
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -27,22 +28,21 @@ def divide(keys: Sequence[str], costs: Sequence[float], most: float) -> list[Chu
     >>> [(chunk.name, chunk.keys) for chunk in divide(["0a", "0b", "f0"], [1, 1, 1], most=2)]
     [('0', ('0a', '0b')), ('1', ('f0',))]
     """
-    bits = {key: f"{int(key, 16):0{4 * len(key)}b}" for key in keys}
-    ordered = sorted(zip(keys, costs, strict=True))
-    return list(_split("", ordered, 0, bits, most)) if ordered else []
+    ordered = dict(sorted(zip(keys, costs, strict=True)))
+    keys, costs = list(ordered), list(ordered.values())
 
+    def split(name: str, start: int, end: int) -> Iterator[Chunk]:
+        if end - start == 1 or sum(costs[start:end]) <= most:
+            yield Chunk(name or "all", tuple(keys[start:end]))
+            return
+        # Keys are sorted, so all share the digits before the first one in which the first and the last key differ.
+        first, last = int(keys[start], 16), int(keys[end - 1], 16)
+        digit = (first ^ last).bit_length() - 1
+        middle = bisect_left(keys, f"{last >> digit << digit:0{len(keys[start])}x}", start, end)
+        yield from split(name + "0", start, middle)
+        yield from split(name + "1", middle, end)
 
-def _split(name: str, items: list[tuple[str, float]], depth: int, bits: dict[str, str], most: float) -> list[Chunk]:
-    if len(items) == 1 or sum(cost for _, cost in items) <= most:
-        return [Chunk(name or "all", tuple(key for key, _ in items))]
-    # Items are sorted, so all share the digits that the first and the last share.
-    first, last = bits[items[0][0]], bits[items[-1][0]]
-    while first[depth] == last[depth]:
-        depth += 1
-    middle = next(i for i, (key, _) in enumerate(items) if bits[key][depth] == "1")
-    return _split(name + "0", items[:middle], depth + 1, bits, most) + _split(
-        name + "1", items[middle:], depth + 1, bits, most
-    )
+    return list(split("", 0, len(keys))) if keys else []
 
 
 def divide_in_at_most(keys: Sequence[str], costs: Sequence[float], target: float, chunks: int) -> list[Chunk]:

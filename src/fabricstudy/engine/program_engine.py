@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from operator import is_not
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
@@ -56,6 +57,7 @@ class ProgramEngine(Engine, ABC):
     """The program's name, for messages."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
+    _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
 
@@ -86,10 +88,19 @@ class ProgramEngine(Engine, ABC):
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point, that of all cores together."""
         shared = self.cost_of_sharing if point.engine.processes > 1 else 1.0
-        return shared * weighted_sum(self.work(point).cpu, self.law.cpu_s)
+        return shared * weighted_sum(self._counts(point).cpu, self.law.cpu_s)
 
     def predict_memory_bytes(self, point: Point) -> float:
-        return weighted_sum(self.work(point).memory, self.law.memory_bytes)
+        return weighted_sum(self._counts(point).memory, self.law.memory_bytes)
+
+    def _counts(self, point: Point) -> WorkCounts:
+        """Return the work of a point; points of a study that differ in their seeds share their parts, and follow."""
+        parts = (point.machine, point.routing, *point.jobs, point.offered, point.network, point.engine)
+        last, counts = self._last
+        if counts is None or len(parts) != len(last) or any(map(is_not, parts, last)):
+            counts = self.work(point)
+            self._last = parts, counts
+        return counts
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:

@@ -8,7 +8,10 @@ import numpy.typing as npt
 from fabricstudy.core.arrays import Floats, Int16s, Ints
 
 from .graph import Machine
-from .search import hops_between_all, starts
+from .search import hops_between_all, link_layers, starts
+
+SMALL = 128
+"""Routers of a machine for which a search in NumPy is faster than the import of SciPy."""
 
 
 class Adjacency(NamedTuple):
@@ -71,13 +74,23 @@ def path_weights(links: Adjacency, weight: Ints) -> Ints:
 
     Raises ValueError if the machine is not connected.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
     routers = len(links.first) - 1
-    graph: Any = csr_array((weight.astype(np.float64), links.head, links.first), shape=(routers, routers))
-    least_weight = dijkstra(graph)
-    if not np.isfinite(least_weight).all():
+    if routers <= SMALL:
+        least = np.where(np.eye(routers, dtype=np.bool_), 0.0, np.inf)
+        layers = link_layers(links.first)
+        for _ in range(routers):  # Bellman-Ford
+            before = least.copy()
+            for rows, link in layers:
+                least[rows] = np.minimum(least[rows], weight[link, None] + least[links.head[link]])
+            if np.array_equal(least, before):
+                break
+    else:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import dijkstra
+
+        graph: Any = csr_array((weight.astype(np.float64), links.head, links.first), shape=(routers, routers))
+        least = dijkstra(graph)
+    if not np.isfinite(least).all():
         raise ValueError("the machine is not connected")
     # Exact: sums of integers below 2**53.
-    return least_weight.astype(np.int64)
+    return least.astype(np.int64)

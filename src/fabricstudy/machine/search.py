@@ -16,6 +16,12 @@ def starts(tail: Integers, routers: int) -> Ints:
     return np.concatenate([[0], np.cumsum(np.bincount(tail, minlength=routers))]).astype(np.int64)
 
 
+def link_layers(first: Ints) -> list[tuple[Ints, Ints]]:
+    """Return for the first, second, ... link of each router the routers that have one, and its index."""
+    degree = np.diff(first)
+    return [(rows := np.flatnonzero(degree > k), first[rows] + k) for k in range(degree.max(initial=0))]
+
+
 def hops_between_all(first: Ints, head: Ints) -> Int16s:
     """Return the hops between all routers, int16 [routers, routers]; `first` and `head` are those of `Adjacency`.
 
@@ -38,9 +44,7 @@ def bfs_levels(reached: npt.NDArray[Word], first: Ints, head: Ints) -> Iterator[
 
     `first` and `head` are those of `Adjacency`.
     """
-    degree = np.diff(first)
-    # For the first, second, ... link of each router: the routers that have one, and its index.
-    layers = [(rows := np.flatnonzero(degree > k), first[rows] + k) for k in range(degree.max(initial=0))]
+    layers = link_layers(first)
     while True:
         yield reached
         grown = reached.copy()
