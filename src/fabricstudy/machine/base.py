@@ -43,7 +43,7 @@ class Topology(Kind, family="machine"):
     cannot be built.
     """
 
-    words: ClassVar[str] = "name of a published machine, or mapping of kind"
+    words = "name of a published machine, or mapping of kind"
 
     # What routings and allocation policies may require: "groups", "dimensions", "levels" or "pods".
     traits: ClassVar[frozenset[str]] = frozenset()

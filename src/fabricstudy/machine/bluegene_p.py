@@ -1,6 +1,6 @@
 """Blue Gene/P: machines and partitions, in midplanes."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,9 +14,9 @@ from .grid import GridBandwidths, GridConfig, GridLatencies, Midplanes, Wrap, pr
 class BlueGenePConfig(GridConfig, kind="bluegene-p"):
     """Blue Gene/P: midplanes of 8x8x8 nodes; a partition is a torus or a mesh in each dimension (IBM, 2008)."""
 
-    block: ClassVar[tuple[int, ...] | None] = (8, 8, 8)
+    block = (8, 8, 8)
     # Link chips bypass midplanes of other partitions.
-    partitions_wrap: ClassVar[bool] = True
+    partitions_wrap = True
 
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=3, max_length=3)] = Field(
         description="midplanes along each dimension"

@@ -1,6 +1,6 @@
 """Blue Gene/Q: machines and partitions, in midplanes."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,10 +16,10 @@ class BlueGeneQConfig(GridConfig, kind="bluegene-q"):
     Two cables join the two nodes along the fifth dimension.
     """
 
-    axis_names: ClassVar[tuple[str, ...]] = tuple("abcde")
-    block: ClassVar[tuple[int, ...] | None] = (4, 4, 4, 4)
+    axis_names = tuple("abcde")
+    block = (4, 4, 4, 4)
     # Link chips bypass midplanes of other partitions.
-    partitions_wrap: ClassVar[bool] = True
+    partitions_wrap = True
 
     midplanes: Annotated[tuple[Midplanes, ...], Field(min_length=4, max_length=4)] = Field(
         description="midplanes along the first four dimensions"

@@ -17,7 +17,7 @@ doi:10.1145/1402958.1402967.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -52,7 +52,7 @@ class FatTreeConfig(Topology, kind="fat-tree"):
     A pod is k/2 leaves with k/2 nodes each, all joined to its k/2 aggregation routers; the core joins the pods.
     """
 
-    traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels", "pods"})
+    traits = frozenset({"groups", "levels", "pods"})
 
     radix: Whole = Field(ge=2, le=10_000, description="ports per router (k), an even number")
     pods: Whole | None = Field(

@@ -3,7 +3,7 @@
 import fnmatch
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
@@ -71,7 +71,7 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     for minimal routing. The point includes the digest of the file; a file that changes after planning is refused.
     """
 
-    READER: ClassVar[Any] = staticmethod(read_fabric)
+    READER = staticmethod(read_fabric)
 
     router_count: SkipJsonSchema[Whole] = 0
     node_count: SkipJsonSchema[Whole] = 0

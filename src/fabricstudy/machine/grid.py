@@ -114,7 +114,7 @@ def classes_in_turn(names: Iterable[str], count: int, bandwidth: Any, latency: A
 class GridConfig(Topology):
     """Base class of grids; a subclass defines `grid`."""
 
-    traits: ClassVar[frozenset[str]] = frozenset({"dimensions"})
+    traits = frozenset({"dimensions"})
 
     axis_names: ClassVar[tuple[str, ...]] = AXES
     """Link class of each dimension."""

@@ -1,7 +1,5 @@
 """Machines of groups that an arrangement of global cables joins."""
 
-from typing import ClassVar
-
 from pydantic import Field
 
 from fabricstudy.core.model import ConfigError
@@ -13,7 +11,7 @@ from .base import NodesPerRouter, Topology
 class GroupTopology(Topology):
     """Base class of such machines; a subclass defines `group_shape`, `cables` and `build`."""
 
-    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
+    traits = frozenset({"groups"})
 
     nodes_per_router: NodesPerRouter
     arrangement: Arrangement = Field(

@@ -14,7 +14,7 @@ doi:10.1007/978-3-319-92040-5_15.
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -33,7 +33,7 @@ class MegaflyConfig(Topology, kind="megafly"):
     Each leaf of a group is joined to each spine of the group; nodes attach to leaves, global cables to spines.
     """
 
-    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
+    traits = frozenset({"groups"})
 
     groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
     leaves_per_group: Whole = Field(ge=1, le=10_000, description="leaves per group")

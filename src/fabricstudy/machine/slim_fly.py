@@ -25,7 +25,7 @@ Besta, Hoefler: Slim Fly: a cost effective low-diameter network topology. SC 201
 """
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -86,7 +86,7 @@ class SlimFlyConfig(Topology, kind="slim-fly"):
     of the other side.
     """
 
-    traits: ClassVar[frozenset[str]] = frozenset({"groups"})
+    traits = frozenset({"groups"})
 
     q: Whole = Field(ge=3, le=1_000, description="a prime power: 3, 4, 5, 7, 8, 9, 11, ...; there are 2 q^2 routers")
     nodes_per_router: NodesPerRouter

@@ -1,6 +1,6 @@
 """Tofu interconnect D: a grid of six dimensions (see `grid`)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -20,8 +20,8 @@ class TofuDConfig(GridConfig, kind="tofu-d"):
     (doi:10.1109/CLUSTER.2018.00090)
     """
 
-    axis_names: ClassVar[tuple[str, ...]] = tuple("xyzabc")
-    block: ClassVar[tuple[int, ...] | None] = (1, 1, 1)
+    axis_names = tuple("xyzabc")
+    block = (1, 1, 1)
 
     units: Annotated[tuple[Length, ...], Field(min_length=3, max_length=3)] = Field(
         description="units along the dimensions x, y and z"

@@ -1,6 +1,6 @@
 """Torus: a grid of rings (see `grid`)."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from .grid import Shape, ShapedGrid, Wrap, rings
 class TorusConfig(ShapedGrid, kind="torus"):
     """Torus: a ring along each dimension; a line where `wrap` is false (Dally and Seitz, 1987)."""
 
-    least_length: ClassVar[int] = 3
+    least_length = 3
 
     shape: Shape = Field(description="routers along each dimension")
     wrap: Wrap = Field((True,), description="true if a dimension is a ring, false for a line")

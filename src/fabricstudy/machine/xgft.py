@@ -20,7 +20,7 @@ CCIT report 776 (parallel cables).
 from collections.abc import Iterator
 from itertools import product
 from math import prod
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -104,7 +104,7 @@ class XgftConfig(Topology, kind="xgft"):
     subtrees below the top, such as pods.
     """
 
-    traits: ClassVar[frozenset[str]] = frozenset({"groups", "levels"})
+    traits = frozenset({"groups", "levels"})
 
     down: Annotated[tuple[Count, ...], Field(min_length=2, max_length=MAX_LEVELS)] = Field(
         description="nodes per leaf, then children of a router of each higher level"

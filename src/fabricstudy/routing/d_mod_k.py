@@ -6,8 +6,6 @@ leaf are distributed evenly (Zahavi: J. Parallel and Distributed Computing 72(11
 virtual channel suffices. Parallel cables are one link.
 """
 
-from typing import ClassVar
-
 import numpy as np
 
 from fabricstudy.core.arrays import Int32s, Ints
@@ -77,7 +75,7 @@ def _links_up(machine: Machine, level: Int32s) -> tuple[Ints, Ints]:
 class DModK(Routing, kind="d-mod-k"):
     """Up a fat tree by the digits of the destination node's number, then straight down (Zahavi 2012)."""
 
-    needs: ClassVar[str | None] = "levels"
+    needs = "levels"
 
     def routes(self, machine: Machine) -> Routes:
         return DModKRoutes(machine)

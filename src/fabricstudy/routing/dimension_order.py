@@ -11,7 +11,7 @@ Parallel cables are one link. A ring needs two virtual channels for deadlock fre
 1 after it; other dimensions need one.
 """
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -59,7 +59,7 @@ class DimensionOrder(Routing, kind="dimension-order"):
     Rings use the shorter direction; express links are used longest first while they do not pass the destination.
     """
 
-    needs: ClassVar[str | None] = "dimensions"
+    needs = "dimensions"
 
     tie: Literal["split", "positive", "alternate"] = Field(
         "split", description="at a tie on a ring: both directions equally, always up, or up from even coordinates only"

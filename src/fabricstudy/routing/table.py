@@ -7,7 +7,6 @@ selects the cables of its link class. Parallel cables of a class are one link, s
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -197,7 +196,7 @@ class Table(FromFile, Routing, kind="table"):
     loads are available with any engine. The point includes the digest of the file.
     """
 
-    READER: ClassVar[Any] = staticmethod(read_forwarding)
+    READER = staticmethod(read_forwarding)
 
     def check_machine(self, machine: Topology) -> None:
         _checked(self, machine)

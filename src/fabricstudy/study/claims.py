@@ -76,7 +76,7 @@ class Contrast(PairMeasure):
 class Trend(PairMeasure):
     """The ratio of a pair at the second label of `along: {axis: [from, to]}` over that at the first."""
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "of", "along")
+    AXES = ("where", "of", "along")
 
     kind: Literal["trend"]
     along: dict[str, tuple[Label, Label]] = Field(
@@ -131,8 +131,8 @@ class Correlation(Measure):
     `reduce`. Groups of fewer than 6 rows, or in which a column is constant, have none.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "over")
-    NUMBERS: ClassVar[tuple[str, ...]] = ("metric", "against")
+    AXES = ("where", "over")
+    NUMBERS = ("metric", "against")
 
     kind: Literal["correlation"]
     against: str = Field(description="the other column of the table")
@@ -164,7 +164,7 @@ Cell = int | float | str
 class Rows(Selection):
     """The number of rows that differ between a printed table and the selected rows of an analysis, in any order."""
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
+    AXES = ("where", "columns")
 
     kind: Literal["rows"]
     columns: tuple[str, ...] = Field(min_length=1, description="columns to compare")

@@ -214,7 +214,7 @@ class JobsFigure(Selection, Picture):
     box a job, hatched where a midplane is idle for lack of cables.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
+    AXES = ("where", "columns")
 
     kind: Literal["timeline", "gantt"] = Field(description="kind of the drawing")
     from_s: Moment | None = Field(None, alias="from", description="start of the time window")
@@ -238,8 +238,8 @@ class EcdfFigure(Selection, Panels):
     waits of the jobs of its runs, of the first seed unless `where` has another one.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "columns", "rows")
-    NUMBERS: ClassVar[tuple[str, ...]] = ("x",)
+    AXES = ("where", "hue", "columns", "rows")
+    NUMBERS = ("x",)
 
     kind: Literal["ecdf"]
     reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
@@ -275,7 +275,7 @@ class MachineFigure(Selection, Picture):
     machines of groups are drawn as bundles of cables.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "columns")
+    AXES = ("where", "columns")
 
     kind: Literal["machine"]
     load: Literal["bytes", "stall"] | None = Field(None, description="colour of the links; default: their class")
@@ -300,8 +300,8 @@ class Figure(Selection, Panels):
     `normalise_to` divides each value by the median over seeds of the otherwise equal points with these labels.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "x", "style", "columns", "rows", "hue", "normalise_to")
-    NUMBERS: ClassVar[tuple[str, ...]] = ("y", "parts", "interval")
+    AXES = ("where", "x", "style", "columns", "rows", "hue", "normalise_to")
+    NUMBERS = ("y", "parts", "interval")
 
     kind: Literal["line", "bar", "box"] = Field(description="lines, bars or boxes")
     x: str = Field(description="axis of the study on the x axis")
@@ -360,7 +360,7 @@ class Figure(Selection, Panels):
 class Across(Selection):
     """The rows of an analysis that a figure reads the numbers in `column` from."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("column",)
+    NUMBERS = ("column",)
 
     column: str = Field(description="column of the number")
 
@@ -373,7 +373,7 @@ class ScatterFigure(Selection, Panels):
     joins the Pareto-efficient marks of each panel.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "style", "columns", "rows")
+    AXES = ("where", "hue", "style", "columns", "rows")
 
     kind: Literal["scatter"]
     x: str = Field(description="column of the table, or of `x_analysis`, on the x axis")
@@ -430,8 +430,8 @@ class HeatmapFigure(Selection, Panels):
     each value by the median over seeds of the otherwise equal points with these labels.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "x", "y", "columns", "rows", "normalise_to")
-    NUMBERS: ClassVar[tuple[str, ...]] = ("value",)
+    AXES = ("where", "x", "y", "columns", "rows", "normalise_to")
+    NUMBERS = ("value",)
 
     kind: Literal["heatmap"]
     x: str = Field(description="axis of the study on the x axis")
@@ -466,8 +466,8 @@ class LoadFigure(Selection, Panels):
     hollow; saturated ones have no latency, and are at the upper edge.
     """
 
-    AXES: ClassVar[tuple[str, ...]] = ("where", "hue", "columns", "rows")
-    NUMBERS: ClassVar[tuple[str, ...]] = ("y",)
+    AXES = ("where", "hue", "columns", "rows")
+    NUMBERS = ("y",)
 
     kind: Literal["load-latency", "load-throughput"] = Field(description="kind of the drawing")
     table: Literal["latency"] = Field("latency", description="table to read")

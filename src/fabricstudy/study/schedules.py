@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from fabricstudy.core.columns import RESERVED_BY_SCHEDULES
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Model, at_path, model_check
+from fabricstudy.core.model import ConfigError, at_path, model_check
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.schedule.run import PlannedRun, RatioInputs, Run, RunBase, list_id, run_id
 from fabricstudy.schedule.slowdown import Application, Measured, non_torus_sizes
@@ -24,8 +24,8 @@ MAX_RUNS = 100_000
 class Schedule(SweepBase, RunBase):
     """Scheduling of jobs on the partitions of a machine: one run, and a sweep over it."""
 
-    VARIES: ClassVar[type[Model]] = Run
-    TAKEN: ClassVar[frozenset[str]] = RESERVED_BY_SCHEDULES
+    VARIES = Run
+    TAKEN = RESERVED_BY_SCHEDULES
 
     keep_jobs: Literal["first", "all", "none"] = Field(
         "first", description="runs whose jobs are rows of `scheduled_jobs`: those of the first seed, all, or none"

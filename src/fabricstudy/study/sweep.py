@@ -407,8 +407,8 @@ class SweepBase(Model):
 class Sweep(SweepBase):
     """A sweep over points."""
 
-    VARIES: ClassVar[type[Model]] = Point
-    TAKEN: ClassVar[frozenset[str]] = RESERVED
+    VARIES = Point
+    TAKEN = RESERVED
 
     slowdown: Flag = Field(False, description="also simulate the baseline run of each job, which slowdown needs")
 

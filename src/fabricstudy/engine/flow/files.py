@@ -1,7 +1,6 @@
 """Keys of the flow engine, and input files of the program: settings, machine, messages."""
 
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -36,7 +35,7 @@ class FlowSettings(EngineSettings, kind="flow"):
     No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
     """
 
-    checked_by: ClassVar[str | None] = "caminos"
+    checked_by = "caminos"
 
     batching: Number = Field(
         0.02,

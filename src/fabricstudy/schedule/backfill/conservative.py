@@ -1,7 +1,5 @@
 """Backfilling with a reservation for every job."""
 
-from typing import ClassVar
-
 from ..state import CONSERVATIVE
 from .base import Backfill
 
@@ -14,6 +12,6 @@ class Conservative(Backfill, kind="conservative"):
     12, 2001).
     """
 
-    follows_order: ClassVar[bool] = False
-    rule: ClassVar[int] = CONSERVATIVE
-    on_nodes: ClassVar[bool] = True
+    follows_order = False
+    rule = CONSERVATIVE
+    on_nodes = True

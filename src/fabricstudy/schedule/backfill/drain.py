@@ -1,7 +1,5 @@
 """Backfilling of Cobalt."""
 
-from typing import ClassVar
-
 from ..state import DRAIN
 from .base import Backfill
 
@@ -14,5 +12,5 @@ class Drain(Backfill, kind="drain"):
     ends before the first larger partition above it becomes free. From Cobalt's source; not compared with a run of it.
     """
 
-    rule: ClassVar[int] = DRAIN
-    needs_above: ClassVar[bool] = True
+    rule = DRAIN
+    needs_above = True

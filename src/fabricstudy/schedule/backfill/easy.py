@@ -1,7 +1,5 @@
 """Backfilling with one reservation."""
 
-from typing import ClassVar
-
 from ..state import EASY
 from .base import Backfill
 
@@ -15,5 +13,5 @@ class Easy(Backfill, kind="easy"):
     Feitelson, IEEE TPDS 12, 2001).
     """
 
-    rule: ClassVar[int] = EASY
-    on_nodes: ClassVar[bool] = True
+    rule = EASY
+    on_nodes = True

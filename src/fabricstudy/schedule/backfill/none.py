@@ -1,7 +1,5 @@
 """No backfilling."""
 
-from typing import ClassVar
-
 from ..state import NONE
 from .base import Backfill
 
@@ -9,5 +7,5 @@ from .base import Backfill
 class NoBackfill(Backfill, kind="none"):
     """None: jobs start in the order of the queue, and the first one that cannot start blocks all behind it."""
 
-    rule: ClassVar[int] = NONE
-    on_nodes: ClassVar[bool] = True
+    rule = NONE
+    on_nodes = True

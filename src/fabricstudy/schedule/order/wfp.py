@@ -1,7 +1,5 @@
 """The order of Argonne's Blue Genes."""
 
-from typing import ClassVar
-
 from fabricstudy.core.arrays import Floats
 
 from .base import Order
@@ -14,7 +12,7 @@ class Wfp(Order, kind="wfp"):
     Fault-aware, utility-based job scheduling on Blue Gene/P systems, CLUSTER 2009).
     """
 
-    changes: ClassVar[bool] = True
+    changes = True
 
     @staticmethod
     def score(now_s: float, submit_s: Floats, request_s: Floats, nodes: Floats, score: Floats) -> None:

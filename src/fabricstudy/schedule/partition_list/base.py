@@ -1,6 +1,6 @@
 """Base class of the lists of partitions."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
@@ -63,7 +63,7 @@ Loops = dict[str, tuple[Loop, ...]]
 class PartitionList(Kind, family="partition list"):
     """The partitions that a scheduler allocates to jobs."""
 
-    words: ClassVar[str] = "name of a published list, list of shapes, or mapping of kind"
+    words = "name of a published list, list of shapes, or mapping of kind"
 
     @classmethod
     def from_shorthand(cls, value: Any) -> Any:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pydantic
@@ -194,7 +194,7 @@ class Swf(Trace, kind="swf"):
     standards for the evaluation of parallel job schedulers, JSSPP 1999; https://www.cs.huji.ac.il/labs/parallel/workload/).
     """
 
-    is_drawn: ClassVar[bool] = False
+    is_drawn = False
     file: str = pydantic.Field(min_length=1, description="the file, relative to the study's folder")
     from_s: Moment = pydantic.Field("0 s", alias="from", validate_default=True, description="first time of submission")
     to_s: Moment | None = pydantic.Field(None, alias="to", description="time of submission at which the part ends")

@@ -1,7 +1,7 @@
 """Price lists from CSV files."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import (
@@ -61,7 +61,7 @@ class PricesFromFile(FromFile, Prices, kind="file"):
     where a cable of x metres costs the lesser of electrical + x electrical_m and optical + x optical_m per Gb/s.
     """
 
-    READER: ClassVar[Any] = staticmethod(read_tariff)
+    READER = staticmethod(read_tariff)
 
     def tariff(self) -> Tariff:
         tariff: Tariff = self.content()

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -145,7 +145,7 @@ BoxSide = Annotated[Whole, Field(ge=1)]
 class Box(Allocation):
     """Base of the policies that allocate a free cuboid of routers in a grid."""
 
-    needs: ClassVar[str | None] = "dimensions"
+    needs = "dimensions"
 
     prefer: Prefer = Field(
         "best-bisection",

@@ -1,7 +1,5 @@
 """A single group that no other job uses."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from fabricstudy.machine.base import Topology
@@ -17,7 +15,7 @@ class OneGroup(Allocation, kind="one-group"):
     Minimal routes do not leave it, so such jobs share no links.
     """
 
-    needs: ClassVar[str | None] = "groups"
+    needs = "groups"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
         check_fits(nodes, machine.group_nodes, "group", self.kind)

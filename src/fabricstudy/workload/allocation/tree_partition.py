@@ -1,7 +1,7 @@
 """Rules for fat trees under which jobs share no links."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -24,7 +24,7 @@ class TreePartition(Allocation, kind="tree-partition"):
     whole-pods (iv): entire pods, which the job reserves. auto: the first of i, ii, iii that the job fits.
     """
 
-    needs: ClassVar[str | None] = "pods"
+    needs = "pods"
     rule: Literal["auto", "one-leaf", "whole-leaves", "shared-pods", "whole-pods"] = Field(
         "auto", description="the rule to apply"
     )

@@ -1,7 +1,5 @@
 """As many entire groups as the job needs."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from fabricstudy.machine.base import Topology
@@ -18,7 +16,7 @@ class WholeGroups(Allocation, kind="whole-groups"):
     the routes within one group are isolated.
     """
 
-    needs: ClassVar[str | None] = "groups"
+    needs = "groups"
 
     def reserved_nodes(self, machine: Topology, nodes: int) -> int:
         return -(-nodes // machine.group_nodes) * machine.group_nodes

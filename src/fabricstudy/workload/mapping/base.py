@@ -89,7 +89,7 @@ def max_partners_estimate(pattern: Pattern, ranks: int) -> float:
 class Refinement(Mapping):
     """Base of mappings that improve another one, their `start`, by swaps."""
 
-    needs_traffic: ClassVar[bool] = True
+    needs_traffic = True
 
     start: Mapping
     objective: Literal["hop-bytes", "link-load"] = Field(

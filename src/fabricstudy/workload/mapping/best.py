@@ -1,7 +1,5 @@
 """The best of several mappings."""
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
@@ -30,7 +28,7 @@ class BestMapping(Mapping, kind="best"):
     `mapping_start` of the table `jobs` names the start of the result.
     """
 
-    needs_traffic: ClassVar[bool] = True
+    needs_traffic = True
     starts: tuple[Mapping, ...] | None = Field(
         None,
         min_length=1,

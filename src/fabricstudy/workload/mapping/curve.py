@@ -1,7 +1,7 @@
 """Mapping along a space-filling curve."""
 
 from collections.abc import Callable
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,7 +20,7 @@ class CurveMapping(Mapping, kind="curve"):
     after Skilling (Programming the Hilbert curve, AIP Conf. Proc. 707, 2004); Morton's interleaves bits.
     """
 
-    needs_places: ClassVar[bool] = True
+    needs_places = True
     curve: Literal["better", "hilbert", "morton"] = Field(
         "better", description="the curve; better: the one with fewer bytes times hops, Hilbert's on ties"
     )

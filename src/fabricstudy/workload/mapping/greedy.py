@@ -1,7 +1,5 @@
 """Greedy placement next to partners."""
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
@@ -22,7 +20,7 @@ class GreedyMapping(Mapping, kind="greedy"):
     on the first node, and with a random rank on a random node.
     """
 
-    needs_traffic: ClassVar[bool] = True
+    needs_traffic = True
     starts: Whole = Field(16, ge=1, le=10_000, description="number of starts, of which the best result is selected")
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:

@@ -1,7 +1,5 @@
 """Orthogonal recursive bisection of ranks and nodes."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from fabricstudy.core.arrays import Integers, Ints
@@ -19,7 +17,7 @@ class OrbMapping(Mapping, kind="orb"):
     C-36(5), 1987; for mapping Bhatele, PhD thesis, University of Illinois 2010.)
     """
 
-    needs_places: ClassVar[bool] = True
+    needs_places = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         core_place, rank_place = slots.place_of_core, np.asarray(tasks.known_places, dtype=np.int64)

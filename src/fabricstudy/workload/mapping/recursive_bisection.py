@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -96,7 +95,7 @@ class RecursiveBisection(Mapping, kind="recursive-bisection"):
     `exchange` for better results.
     """
 
-    needs_traffic: ClassVar[bool] = True
+    needs_traffic = True
 
     def map_ranks(self, slots: Slots, tasks: Tasks, rng: np.random.Generator) -> Integers:
         """Halve the ranks and the nodes again and again, and map each half of the ranks to a half of the nodes.

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class ScotchMapping(Mapping, kind="scotch"):
     package, points with this mapping are refused. Results may differ between versions of Scotch.
     """
 
-    needs_traffic: ClassVar[bool] = True
+    needs_traffic = True
 
     def predict_cpu_s(self, ranks: int, degree: float) -> float:
         return SCOTCH_CPU_S_PER_PARTNER * ranks * (1 + degree)

@@ -1,7 +1,7 @@
 """All-to-all."""
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -23,7 +23,7 @@ class AllToAll(BlockPattern, kind="all-to-all"):
     both with scattered, unless in place (src/mpi/coll/alltoallv, src/mpi/coll/alltoallw, MPIR_CVAR_ALLTOALL_THROTTLE).
     """
 
-    sizes_of_pairs: ClassVar[bool] = True
+    sizes_of_pairs = True
     algorithm: Literal["linear", "pairwise", "scattered"] = Field(
         "linear", description="linear (all at once), pairwise (one partner per phase) or scattered (`window` per phase)"
     )

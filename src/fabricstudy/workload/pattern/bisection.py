@@ -1,7 +1,5 @@
 """Complete bipartite exchange across the machine's best cut."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from ..messages import WorkloadError
@@ -11,7 +9,7 @@ from .base import JobPlacement, MessagePattern, Sends, both_ways
 class Bisection(MessagePattern, kind="bisection"):
     """Every rank in one half of the machine's best cut exchanges with every rank in the other half."""
 
-    follows_placement: ClassVar[bool] = True
+    follows_placement = True
 
     def traffic_messages(self, ranks: int) -> float:
         """Return the messages in all iterations, both ways, for two equal halves."""

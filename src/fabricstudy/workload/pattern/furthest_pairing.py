@@ -1,7 +1,5 @@
 """Pairs of ranks as far apart as the machine allows."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from fabricstudy.core.arrays import Int32s, Integers, Ints
@@ -14,7 +12,7 @@ from .base import JobPlacement, MessagePattern, Sends, one_phase
 class FurthestPairing(MessagePattern, kind="furthest-pairing"):
     """Each rank exchanges with one partner on a node as far away as possible; on rings of even length, half-way."""
 
-    follows_placement: ClassVar[bool] = True
+    follows_placement = True
 
     def traffic_messages(self, ranks: int) -> float:
         return float(ranks) * self.iterations

@@ -1,7 +1,5 @@
 """Pairs of ranks a fixed number of hops apart along a dimension."""
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
@@ -21,7 +19,7 @@ class HopPairs(MessagePattern, kind="hop-pairs"):
     carries `hops` messages of each rank of a router, so the runtime of large messages is proportional to the hops.
     """
 
-    follows_placement: ClassVar[bool] = True
+    follows_placement = True
     dimension: str = Field("z", min_length=1, max_length=1, description="link class of the dimension, such as z")
     hops: Whole = Field(ge=1, description="hops between the ranks of a pair; on a ring at most half its length")
     reply: Flag = Field(False, description="the higher coordinate replies, instead of both sending at once")

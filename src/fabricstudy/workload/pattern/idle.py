@@ -1,7 +1,5 @@
 """No traffic."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from .base import Pattern, Sends, TrafficEstimate
@@ -10,7 +8,7 @@ from .base import Pattern, Sends, TrafficEstimate
 class Idle(Pattern, kind="idle"):
     """The job occupies its nodes and sends nothing."""
 
-    silent: ClassVar[bool] = True
+    silent = True
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         return ()

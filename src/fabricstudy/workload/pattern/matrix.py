@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -249,7 +249,7 @@ class Matrix(TrafficFile, MessagePattern, kind="matrix"):
     rests: SkipJsonSchema[Whole] = 0
     rest_bytes: SkipJsonSchema[Whole] = 0
 
-    READER: ClassVar[Any] = staticmethod(read_matrix)
+    READER = staticmethod(read_matrix)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -127,7 +127,7 @@ class MessageList(TrafficFile, Pattern, kind="messages"):
     total_bytes: SkipJsonSchema[Whole] = 0
     phases: SkipJsonSchema[Whole] = 1
 
-    READER: ClassVar[Any] = staticmethod(read_messages)
+    READER = staticmethod(read_messages)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

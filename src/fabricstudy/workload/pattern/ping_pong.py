@@ -1,7 +1,5 @@
 """A ping-pong between the two furthest nodes."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from ..messages import WorkloadError
@@ -14,7 +12,7 @@ class PingPong(MessagePattern, kind="ping-pong"):
     Half of an iteration is the latency of a message.
     """
 
-    follows_placement: ClassVar[bool] = True
+    follows_placement = True
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         return (TrafficEstimate(2.0 * self.iterations, int(self.message_bytes), 2),)

@@ -1,6 +1,6 @@
 """Patches and computes placed by the topology, as in NAMD."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -27,7 +27,7 @@ class PlacedPatches(PatchGrid, kind="placed-patches"):
     approximation.
     """
 
-    follows_placement: ClassVar[bool] = True
+    follows_placement = True
     place: Literal["evenly", "orb"] = Field(
         "orb", description="placement of patches: evenly in rank order, or in boxes of the machine by their grid"
     )

@@ -7,7 +7,7 @@ block of level l has edge 2^-l; its corner is counted in its own edges.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -148,7 +148,7 @@ class RefinedBlocks(MessagePattern, kind="refined-blocks"):
     blocks and regridding are not modelled.
     """
 
-    has_places: ClassVar[bool] = True
+    has_places = True
     message_bytes: Size = Field(alias="message", description="data of a cell: its variables times the bytes of a value")
     cells: Whole = Field(8, ge=2, le=1024, multiple_of=2, description="cells of a block along a dimension, even")
     guard: Whole = Field(4, ge=1, le=1024, description="layers of guard cells")

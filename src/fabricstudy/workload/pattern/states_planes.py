@@ -1,6 +1,6 @@
 """States and planes, as in OpenAtom."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,7 @@ class StatesPlanes(MessagePattern, kind="states-planes"):
     OpenAtom has 15 arrays and ten phases (Bhatele and Kalé 2008, who do not state the rest): an approximation.
     """
 
-    has_places: ClassVar[bool] = True
+    has_places = True
     states: Whole = Field(ge=1, le=100_000, description="number of states")
     planes: Whole = Field(ge=1, le=100_000, description="planes of each state")
     group: Literal["states", "planes"] = Field(

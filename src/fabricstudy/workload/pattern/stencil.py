@@ -1,7 +1,7 @@
 """Patterns on a Cartesian grid of ranks: their base, and messages to the neighbours."""
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -16,7 +16,7 @@ from .base import MessagePattern, Sends, both_ways
 class RankGrid(MessagePattern):
     """Base of patterns on a Cartesian grid of ranks, in row-major order as in ``MPI_Cart_create``."""
 
-    has_places: ClassVar[bool] = True
+    has_places = True
 
     dimensions: Whole = Field(3, ge=1, le=8, description="dimensions of the grid of ranks")
     shape: tuple[Annotated[Whole, Field(ge=1)], ...] | None = Field(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -241,7 +241,7 @@ class TaskGraphPattern(TrafficFile, MessagePattern, kind="task-graph"):
     vertices: SkipJsonSchema[Whole] = 0
     edges: SkipJsonSchema[Whole] = 0
 
-    READER: ClassVar[Any] = staticmethod(parse_graph)
+    READER = staticmethod(parse_graph)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Group-shift traffic, the adversary of minimal routing on dragonflies."""
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
@@ -20,7 +18,7 @@ class GroupShift(Traffic, kind="group-shift"):
     of 1 / (a p) at most (Kim, Dally, Scott and Abts: Technology-driven, highly-scalable dragonfly topology, ISCA 2008).
     """
 
-    needs: ClassVar[str | None] = "groups"
+    needs = "groups"
     groups: Whole = Field(1, ge=1, description="difference of the group numbers")
     fixed: Flag = Field(False, description="send to the node of the same position in the group, instead of random ones")
 

@@ -1,6 +1,6 @@
 """The traffic of a matrix file."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from pydantic.json_schema import SkipJsonSchema
@@ -22,7 +22,7 @@ class MatrixTraffic(TrafficFile, Traffic, kind="matrix"):
 
     rows: SkipJsonSchema[Whole] = 0
 
-    READER: ClassVar[Any] = staticmethod(read_matrix)
+    READER = staticmethod(read_matrix)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Tornado traffic."""
 
-from typing import ClassVar
-
 import numpy as np
 from pydantic import Field
 
@@ -21,7 +19,7 @@ class Tornado(Traffic, kind="tornado"):
     Towles: Principles and Practices of Interconnection Networks, 2004, section 3.2).
     """
 
-    needs: ClassVar[str | None] = "dimensions"
+    needs = "dimensions"
     dimensions: Whole | None = Field(None, ge=1, description="number of dimensions, the first ones; default: all")
 
     def check_machine(self, machine: Topology) -> None:
