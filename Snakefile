@@ -17,7 +17,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 try:
-    from fabricstudy.core.errors import StudyError
+    from fabricstudy.core.errors import ConfigError
 except ImportError:
     raise WorkflowError(
         f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
@@ -56,7 +56,7 @@ try:
     STUDIES = LOADED.jobs
     if workflow.is_main_process:
         check_timestamps(STUDIES)
-except StudyError as error:
+except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 INPUTS = Inputs(STUDIES, plan_by_rule=not workflow.modifier.is_main_snakefile())

@@ -359,8 +359,8 @@ class Copy:
         """Plan a study that cannot be, and give the error's path."""
         (self.folder / "study.yaml").write_text(json.dumps(STUDY | changed))
         code = (
-            "from fabricstudy.core.errors import StudyError\nfrom fabricstudy.study import load_study, plan\n"
-            "try:\n plan(load_study('study.yaml'))\nexcept StudyError as error:\n print(error.path)"
+            "from fabricstudy.core.errors import ConfigError\nfrom fabricstudy.study import load_study, plan\n"
+            "try:\n plan(load_study('study.yaml'))\nexcept ConfigError as error:\n print(error.path)"
         )
         done = self._run(code)
         assert done.returncode == 0, done.stderr

@@ -102,7 +102,7 @@ class TestThroughGroups:
         this = point(kind, via, {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"})
         with nullcontext() if fits else pytest.raises(ConfigError) as error:
             check_point(this.machine, this.routing, this.jobs)
-        assert error is None or error.value.path[0] == "routing"
+        assert error is None or error.value.keys[0] == "routing"
 
 
 @pytest.mark.parametrize("via", ["router", "group"])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.core.errors import SHOWN, FabricstudyError, StudyError, combine_errors, exit_code_of, suggestion
+from fabricstudy.core.errors import SHOWN, ConfigError, FabricstudyError, combine_errors, exit_code_of, suggestion
 from fabricstudy.core.source import PACKAGE
 
 
@@ -52,7 +52,7 @@ def test_errors_of_the_system(error: OSError, code: str, words: str, capsys: pyt
 
 
 def test_our_own_errors_say_what_sort_of_mistake_they_are() -> None:
-    position = {"ConfigError": 4, "StudyError": 5}
+    position = {"ConfigError": 4}
     without = [
         f"{file.name}:{node.lineno}"
         for file in PACKAGE.rglob("*.py")
@@ -77,11 +77,11 @@ def test_a_real_full_disk(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_many_mistakes_are_cut_for_people_and_whole_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    error = combine_errors([StudyError("a", "b", None, str(number)) for number in range(SHOWN + 5)])
+    error = combine_errors([ConfigError("a", "b", (str(number),)) for number in range(SHOWN + 5)])
     assert exit_code_of(raising(error)) == 1
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == SHOWN + 1 and "5" in lines[-1]
-    assert exit_code_of(raising(error.in_file("x.yaml")), as_json=True) == 1
+    assert exit_code_of(raising(error.below(file="x.yaml")), as_json=True) == 1
     told = json.loads(capsys.readouterr().out)["errors"]
     assert [one["path"] for one in told] == [str(number) for number in range(SHOWN + 5)]
     assert {one["file"] for one in told} == {"x.yaml"}

@@ -17,7 +17,6 @@ import yaml
 
 from fabricstudy.cli import main
 from fabricstudy.core import extensions
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import imported
@@ -101,7 +100,7 @@ def test_a_kind_of_an_extension_is_like_ours(tmp_path: Path) -> None:
 
 def test_mistakes_in_its_keys_are_told_like_those_in_ours(tmp_path: Path) -> None:
     for own, key in (({"kind": "halv", "message": "1 kB"}, "kind"), ({"kind": "half", "mesage": "1 kB"}, "mesage")):
-        with pytest.raises(StudyError) as caught:
+        with pytest.raises(ConfigError) as caught:
             load_study(write(tmp_path, jobs=[{"share": 1.0, "pattern": own}]))
         assert caught.value.path == f"jobs.0.pattern.{key}" and "did you mean" in caught.value.remedy
 
@@ -151,7 +150,7 @@ def test_what_cannot_be_an_extension(
     files: dict[str, str | bytes], listed: list[Any], place: int, told: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "study", files, extensions=listed)
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_study(path)
     error = caught.value
     assert (error.file, error.path, error.value) == (str(path), f"extensions.{place}", listed[place])
@@ -165,7 +164,7 @@ def test_what_cannot_be_an_extension(
     ("listed", "path"), [("half.py", "extensions"), ([1], "extensions.0"), ({"a": 1}, "extensions")]
 )
 def test_what_is_no_list_of_names(listed: Any, path: str, tmp_path: Path) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_study(write(tmp_path, extensions=listed))
     assert path in str(caught.value)
 
@@ -173,7 +172,7 @@ def test_what_is_no_list_of_names(listed: Any, path: str, tmp_path: Path) -> Non
 def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "study", {})
     (tmp_path / "study/half.py").symlink_to("half.py")
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_study(path)
     assert caught.value.path == "extensions.0"
 
@@ -181,7 +180,7 @@ def test_a_link_that_leads_to_itself_is_refused(tmp_path: Path) -> None:
 def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "study", {"../elsewhere.py": HALF})
     (tmp_path / "study/half.py").symlink_to("../elsewhere.py")
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_study(path)
     assert caught.value.path == "extensions.0"
 
@@ -203,13 +202,13 @@ def test_a_study_has_its_own_kinds_and_no_other_ones(tmp_path: Path) -> None:
     both = load_pipelines(",".join(files), tmp_path)
     codes = {next(iter(both[name].plan.points.values())).point.jobs[0].pattern.__class__ for name in "ab"}
     assert len(codes) == 2
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_study(write(tmp_path / "c", extensions=[]))
     assert caught.value.path == "jobs.0.pattern.kind"
     # Nor does it come in by a sweep, which is looked at later.
     sweep: dict[str, Any] = {"sweep": {"pattern": {"of": "jobs.0.pattern.kind", "values": ["half"]}}}
     ring = [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}]
-    with pytest.raises(StudyError):
+    with pytest.raises(ConfigError):
         plan(load_study(write(tmp_path / "c", extensions=[], jobs=ring, **sweep)))
     # What we publish of our own kinds stays the same.
     assert "`half`" not in reference_page() and '"half"' not in schema()
@@ -363,7 +362,7 @@ class Twice(Allocation, kind="twice"):
 """
     files: dict[str, str | bytes] = {"half.py": HALF, "twice.py": text}
     job = STUDY["jobs"][0] | {"share": 0.75, "allocation": "twice"}
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_study(write(tmp_path, files, extensions=["half.py", "twice.py"], jobs=[job]))
     assert caught.value.path == "jobs.0.share"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.engine.registry import engines
 from fabricstudy.workflow.jobs import Studies, load_studies
 from fabricstudy.workflow.snakefile import WILDCARDS, Inputs, check_cores, check_timestamps, settings, summary_lines
@@ -49,7 +49,7 @@ sweep: {alpha: {of: machine.bandwidth.global, values: {1: 1 GB/s, 2: 2 GB/s}}}
     ],
 )
 def test_config_is_checked(config: dict[str, Any], code: str, path: str | None) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         settings(config)
     assert (caught.value.code, caught.value.path) == (code, path)
 
@@ -69,7 +69,7 @@ def test_file_names_of_any_engine_fit_the_rules(engine: str) -> None:
 def test_cores_on_which_nothing_runs_are_refused(cores: int) -> None:
     check_cores(None)
     check_cores(1)
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         check_cores(cores)
     assert (caught.value.code, caught.value.path, caught.value.value) == ("out-of-range", "--cores", cores)
 
@@ -90,7 +90,7 @@ def test_a_file_of_tomorrow_is_refused(study: Studies) -> None:
     check_timestamps(study.jobs)
     for one in ("results/small/tables/jobs.parquet", "small.yaml"):
         os.utime(one, (time.time() + 86_400,) * 2)
-        with pytest.raises(StudyError) as caught:
+        with pytest.raises(ConfigError) as caught:
             check_timestamps(study.jobs)
         assert caught.value.code == "file-unreadable" and caught.value.file == one
         os.utime(one)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.store import STORES
 from fabricstudy.workflow.pipeline import load_pipelines
 
@@ -83,7 +83,7 @@ def test_unknown_and_strange_studies_are_refused(workplace: Workplace) -> None:
     """In one process: that Snakemake says such errors is seen in the test above."""
     workplace.write_study(TINY.replace("study: tiny", "study: $(touch pwned)"))
     for study, expected in (("qick", "did you mean 'quick'"), ("tiny.yaml", "tiny.yaml: study:")):
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(StudyError, match=re.escape(expected)):
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(ConfigError, match=re.escape(expected)):
             patch.chdir(workplace.folder)
             load_pipelines(study)
     assert {path.name for path in workplace.folder.iterdir()} == {"tiny.yaml", "simulator"}

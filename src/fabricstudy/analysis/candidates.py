@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from pydantic import Field
-from scipy.sparse import coo_array, csr_array
 
 from fabricstudy.core.arrays import Floats, Int16s, Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
@@ -55,6 +54,8 @@ class PairBytes:
     """
 
     def __init__(self, source: Ints, destination: Ints, size_bytes: Floats, nodes: int) -> None:
+        from scipy.sparse import coo_array, csr_array
+
         self._of_nodes = csr_array(coo_array((size_bytes, (source, destination)), shape=(nodes, nodes)))
         self._of_nodes.setdiag(0.0)
         self.busiest_node_bytes = max(float(self._of_nodes.sum(axis=way).max()) for way in (0, 1))
@@ -62,6 +63,8 @@ class PairBytes:
 
     def between(self, router_of_node: Integers) -> tuple[Ints, Ints, Floats]:
         """Return the bytes between distinct routers: source, destination and bytes."""
+        from scipy.sparse import coo_array, csr_array
+
         routers, index = np.unique(router_of_node[: self._of_nodes.shape[0]], return_inverse=True)
         # Machines with the same number of nodes on each router share the result.
         key = index.tobytes()

@@ -57,5 +57,4 @@ def _listed(listing: Path) -> Iterator[tuple[str, str]]:
             elif line:
                 raise InputFileError("not a digest and a path", "unpack the archive again", position_text(number), line)
     except InputFileError as mistake:
-        where = f"{listing}: {mistake.where}" if mistake.where else str(listing)
-        raise ArtifactError(f"{where}: {mistake.problem}; {mistake.remedy}") from None
+        raise ArtifactError(str(mistake.below(file=str(listing)))) from None

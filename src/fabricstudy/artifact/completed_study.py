@@ -141,7 +141,7 @@ def load_completed_study(study: Path, base: Path, *shards: Iterable[Path]) -> Co
     """Load a study that ran in `base`, and check that tables, report and records are current.
 
     `shards` are those of points and structures, and optionally of analyses and schedules, as in `Outputs`. Raises
-    ArtifactError if it was not run, or was changed since, and StudyError for a wrong study file.
+    ArtifactError if it was not run, or was changed since, and ConfigError for a wrong study file.
     """
     loaded = load_study(study)
     source = study.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
-from fabricstudy.core.errors import FabricstudyError, StudyError, suggestion
+from fabricstudy.core.errors import ConfigError, FabricstudyError, suggestion
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.fabric import FORMATS
@@ -119,7 +119,7 @@ def load_named_machine(source: str) -> Topology:
         return validate_machine({"kind": "graph", "file": source})
     try:
         return load_machine(find_study(source))
-    except StudyError as error:
+    except ConfigError as error:
         if error.code != "file-not-found":
             raise
         problem = f"{source}: neither a published machine, a study nor a .yaml file"

@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib as mpl
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.model import ConfigError
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.outcome import LINK_STALLS, LINKS, load_arrays
 from fabricstudy.engine.point import machine_id
@@ -60,8 +59,6 @@ def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
         scene = replace(scene, labels=args.labels)
         try:
             canvas, words, basis = draw_machines([scene], args.by if args.load else None)
-        except ConfigError as error:
-            raise error.in_study() from None
         except NothingToDraw as reason:
             raise FabricstudyError(f"{args.load[1]}: {reason}; take another point, or leave --by out") from None
         canvas.savefig(args.out, dpi=200, metadata=DATES[args.out.suffix])

@@ -11,8 +11,8 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, read_bytes
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.input_files import numbered_lines, position_text, read_bytes
+from fabricstudy.core.model import Model, at_path
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -85,22 +85,19 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
     """Map the ranks of a job, print metrics of the mapping, and write rank files for launchers."""
     config = load_named_machine(args.machine)
     _check_out(args)
-    try:
-        graph, sha256 = read_graph(args.graph)
-        slots = _slots(args, config, graph)
-        # Messages have whole bytes, and weights are any numbers.
-        scale = nearest_power_of_ten(float(graph.units.sum()), WHOLE_BYTES)
-        tasks = Tasks(slots.ranks, rank_messages(graph, slots.ranks, "metis", scale))
-        if not len(tasks.messages or ()):
-            problem = f"{args.graph}: all edges are within the groups of vertices of {slots.ranks} ranks"
-            raise FabricstudyError(f"{problem}; use more ranks", "invalid-data-file")
-        facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages or ())}
-        pattern = TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
-        mappings = _mappings(args.mappings)
-        for mapping in mappings.values():
-            mapping.check_fit(config, pattern, slots.ranks)
-    except ConfigError as error:
-        raise error.in_study() from None
+    graph, sha256 = read_graph(args.graph)
+    slots = _slots(args, config, graph)
+    # Messages have whole bytes, and weights are any numbers.
+    scale = nearest_power_of_ten(float(graph.units.sum()), WHOLE_BYTES)
+    tasks = Tasks(slots.ranks, rank_messages(graph, slots.ranks, "metis", scale))
+    if not len(tasks.messages or ()):
+        problem = f"{args.graph}: all edges are within the groups of vertices of {slots.ranks} ranks"
+        raise FabricstudyError(f"{problem}; use more ranks", "invalid-data-file")
+    facts = {"sha256": sha256, "vertices": tasks.ranks, "edges": len(tasks.messages or ())}
+    pattern = TaskGraphPattern.model_validate({"file": str(args.graph), "message": "1 B", **facts})
+    mappings = _mappings(args.mappings)
+    for mapping in mappings.values():
+        mapping.check_fit(config, pattern, slots.ranks)
     hosts = _hosts(args.hosts, len(slots.nodes))
     rows, cores = [], {}
     for name, mapping in mappings.items():
@@ -138,11 +135,8 @@ def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slot
 
 def _words(path: Path) -> list[tuple[str, int]]:
     """Return the words of a file, each with its line."""
-    try:
+    with at_path(file=str(path)):
         return [(word, line) for line, text in numbered_lines(read_bytes(path)) for word in text.split()]
-    except InputFileError as mistake:
-        problem = ": ".join(part for part in (str(path), mistake.where, mistake.problem) if part)
-        raise FabricstudyError(f"{problem}; {mistake.remedy}", mistake.code) from None
 
 
 def _numbers(path: Path, machine: Machine) -> Ints:

@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.table import Table
 
-from fabricstudy.core.errors import FabricstudyError, StudyError
-from fabricstudy.core.input_files import InputFileError, read_bytes, text_of
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.input_files import read_bytes, text_of
+from fabricstudy.core.model import at_path
 from fabricstudy.machine.bluegene_p import BlueGenePConfig
 from fabricstudy.machine.bluegene_q import BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
@@ -96,12 +97,8 @@ def _geometry(text: str) -> Geometry:
 
 
 def _allowed(path: Path) -> list[Sequence[int]]:
-    try:
+    with at_path(file=str(path)):
         listed = parse_yaml(text_of(read_bytes(path, MAX_STUDY_BYTES)))
-    except InputFileError as mistake:
-        raise FabricstudyError(f"{path}: {mistake.problem}; {mistake.remedy}", mistake.code) from None
-    except StudyError as error:
-        raise FabricstudyError(f"{path}: {error}") from None
     if isinstance(listed, str):  # lines without dashes
         listed = listed.split()
     if not isinstance(listed, list) or not listed:

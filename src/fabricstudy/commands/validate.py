@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from fabricstudy.core.errors import StudyError, combine_errors
+from fabricstudy.core.errors import ConfigError, combine_errors
 from fabricstudy.core.phrasing import count_noun
 
 from .common import load_pipeline
@@ -20,7 +20,7 @@ def check_studies(args: argparse.Namespace) -> list[dict[str, Any]]:
     for name in args.studies:
         try:
             pipeline = load_pipeline(name)
-        except StudyError as error:
+        except ConfigError as error:
             mistakes.append(error)
         else:
             valid.append({"study": name, "points": len(pipeline.plan.points), "runs": len(pipeline.plan.runs)})

@@ -9,7 +9,7 @@ import numpy as np
 
 from fabricstudy.analysis.resilience import adversary_of, figures_of
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.model import ConfigError, at_path
+from fabricstudy.core.model import at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 from fabricstudy.machine.faults import Faults, Survivors, rest_of, survivors
@@ -50,11 +50,8 @@ def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
     config = load_named_machine(args.machine)
     with progress_spinner("analysing"):
         machine = config.build()
-        try:
-            with at_path("--fail"):
-                left = survivors(machine, faults)
-        except ConfigError as error:
-            raise error.in_study() from None
+        with at_path("--fail"):
+            left = survivors(machine, faults)
         written = _picture(machine, left, args.out) if args.out is not None else {}
         return _losses(config, machine, left) | written
 
@@ -100,15 +97,15 @@ def _router_name(machine: Machine, router: int) -> int | str:
 
 def _worst_pair(machine: Machine, rest: Machine, left: Survivors) -> dict[str, Any] | None:
     """Return the two routers with nodes whose distance grows most, of equal ones the first; None if none grows."""
-    kept = np.flatnonzero(left.router)
-    growth = distances(rest) - distances(machine)[np.ix_(kept, kept)]
+    working = np.flatnonzero(left.router)
+    growth = distances(rest) - distances(machine)[np.ix_(working, working)]
     ends = np.flatnonzero(rest.nodes_of_router)
     growth = growth[np.ix_(ends, ends)]
     tail, head = np.unravel_index(int(growth.argmax()), growth.shape)
     if growth[tail, head] <= 0:
         return None
     hops = int(distances(rest)[ends[tail], ends[head]])
-    pair = [_router_name(machine, int(kept[ends[end]])) for end in (tail, head)]
+    pair = [_router_name(machine, int(working[ends[end]])) for end in (tail, head)]
     return {"routers": pair, "hops_before": hops - int(growth[tail, head]), "hops_after": hops}
 
 
@@ -116,10 +113,7 @@ def _picture(machine: Machine, left: Survivors, out: Path) -> dict[str, Any]:
     """Draw the whole machine with its failed cables in a colour of their own, and the nodes that are lost."""
     holder = np.where(left.node, 0, 1).astype(np.int32)
     with mpl.rc_context(STYLE):
-        try:
-            canvas, words, _ = draw_machines([Scene(left.marked, ("nodes", "lost nodes"), holder)])
-        except ConfigError as error:
-            raise error.in_study() from None
+        canvas, words, _ = draw_machines([Scene(left.marked, ("nodes", "lost nodes"), holder)])
         canvas.savefig(out, dpi=200, metadata=DATES[out.suffix])
     return {"written": str(out), "shows": words}
 

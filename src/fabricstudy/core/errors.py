@@ -9,6 +9,7 @@ import math
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
 from traceback import walk_tb
 from typing import Any, Literal
 
@@ -54,23 +55,25 @@ class FabricstudyError(Exception):
         return {"code": self.code, "message": str(self)}
 
 
-class StudyError(FabricstudyError):
-    """A mistake in a study file.
+class ConfigError(FabricstudyError, ValueError):
+    """A mistake in a study, in one of its values, or in an input file.
 
     Parameters
     ----------
     problem, remedy : str
         What is wrong, in a sentence without a full stop, and what to write instead.
-    file, path : str, optional
-        The study file, and the dotted path in it, such as ``machine.bandwidth.global``.
+    keys : tuple of str
+        Path of the value below the part that is checked; of a study such as ``("machine", "bandwidth", "global")``.
     value : object, optional
         The offending value as the file has it.
-    others : sequence of StudyError
-        Further mistakes of the same file, each without `others`.
+    others : sequence of ConfigError
+        Further mistakes of the same part, each without `others`.
+    file : str, optional
+        The file.
 
     Examples
     --------
-    >>> print(StudyError("unknown unit", "write it like '1 GB/s'", "a.yaml", "machine.bandwidth", "1G"))
+    >>> print(ConfigError("unknown unit", "write it like '1 GB/s'", ("machine", "bandwidth"), "1G", file="a.yaml"))
     a.yaml: machine.bandwidth: unknown unit (value: '1G'); write it like '1 GB/s'
     """
 
@@ -78,15 +81,20 @@ class StudyError(FabricstudyError):
         self,
         problem: str,
         remedy: str,
-        file: str | None = None,
-        path: str | None = None,
+        keys: tuple[str, ...] = (),
         value: object = None,
         code: Code = "invalid-value",
-        others: Sequence[StudyError] = (),
+        others: Sequence[ConfigError] = (),
+        file: str | None = None,
     ) -> None:
-        self.problem, self.remedy, self.file, self.path, self.value = problem, remedy, file, path, value
+        self.problem, self.remedy, self.keys, self.value, self.file = problem, remedy, keys, value, file
         self.others = tuple(others)
         super().__init__(problem, code)
+
+    @property
+    def path(self) -> str | None:
+        """The keys as a dotted path; None without any."""
+        return ".".join(self.keys) or None
 
     def __str__(self) -> str:
         more = len(self.others) + 1 - SHOWN
@@ -98,11 +106,27 @@ class StudyError(FabricstudyError):
         value = "" if self.value is None else f" (value: {_shown(self.value)})"
         return f"{location}{self.problem}{value}; {self.remedy}"
 
-    def each(self) -> Sequence[StudyError]:
+    def each(self) -> Sequence[ConfigError]:
         return (self, *self.others)
 
-    def in_file(self, file: str) -> StudyError:
-        return StudyError(**vars(self) | {"file": file, "others": [error.in_file(file) for error in self.others]})
+    def changed(self, **facts: Any) -> ConfigError:
+        """Return the mistake with other parameters."""
+        names = ("problem", "remedy", "keys", "value", "code", "others", "file")
+        return ConfigError(**{name: getattr(self, name) for name in names} | facts)
+
+    def below(self, *keys: str, file: str | None = None) -> ConfigError:
+        """Return the same mistakes with `keys` before their paths, and in `file` where they have none."""
+        others = [error.below(*keys, file=file) for error in self.others]
+        return self.changed(keys=(*keys, *self.keys), others=others, file=self.file or file)
+
+    @staticmethod
+    def of_extension(error: Exception) -> ConfigError:
+        """Return an exception of a study's extension as a mistake at its kind; raise any other one."""
+        location = extension_location(error)
+        if location is None:
+            raise error
+        problem = f"{PurePath(location[0]).name}, line {location[1]}: {first_line(error)}"
+        return ConfigError(problem, "fix the extension there", code="extension")
 
     def to_json(self) -> dict[str, Any]:
         """Return this mistake alone as a JSON object."""
@@ -117,17 +141,17 @@ def _shown(value: object) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
-def combine_errors(mistakes: Sequence[StudyError]) -> StudyError:
+def combine_errors(mistakes: Sequence[ConfigError]) -> ConfigError:
     """Return one error for several mistakes; the first one leads.
 
     Examples
     --------
-    >>> print(combine_errors([StudyError("a", "b"), StudyError("c", "d")]))
+    >>> print(combine_errors([ConfigError("a", "b"), ConfigError("c", "d")]))
     a; b
     c; d
     """
     first, *others = [mistake for error in mistakes for mistake in error.each()]
-    return StudyError(**vars(first) | {"others": others})
+    return first.changed(others=others)
 
 
 def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: bool = False) -> int:
@@ -148,9 +172,8 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
         location = extension_location(error)
         if location is None:
             raise
-        mistake = StudyError(
-            first_line(error), "fix the extension there", location[0], f"line {location[1]}", code="extension"
-        )
+        problem, line = first_line(error), f"line {location[1]}"
+        mistake = ConfigError(problem, "fix the extension there", (line,), code="extension", file=location[0])
     if as_json:
         print(json.dumps({"errors": [error.to_json() for error in mistake.each()]}, indent=1))
     else:

@@ -20,7 +20,6 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from fabricstudy.core.bundled_files import bundled_path
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import EXTENSIONS, OURS, direct_imports, extension_package
@@ -43,19 +42,19 @@ class _File(NamedTuple):
     def stem(self) -> str:
         return self.path.stem
 
-    def error(self, problem: str, remedy: str) -> StudyError:
+    def error(self, problem: str, remedy: str) -> ConfigError:
         return _error(self.position, self.name, problem, remedy)
 
 
-def _error(index: int, name: str, problem: str, remedy: str) -> StudyError:
-    return StudyError(problem, remedy, None, f"extensions.{index}", name, code="extension")
+def _error(index: int, name: str, problem: str, remedy: str) -> ConfigError:
+    return ConfigError(problem, remedy, ("extensions", str(index)), name, "extension")
 
 
 def load_extensions(names: Any, folder: Path, anywhere: bool = False) -> str:
     """Import the extensions of a study, and return the name of their package; "" if there are none.
 
     `names` is the value of the key `extensions`: paths relative to `folder`, and with `anywhere` also outside of it,
-    which no study allows; the checks of the study refuse anything else. Raises StudyError, without the name of the
+    which no study allows; the checks of the study refuse anything else. Raises ConfigError, without the name of the
     study file, if a file cannot be found or imported, has the name of another one, or defines no kind.
     """
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -82,6 +81,8 @@ def kinds_of(package: str) -> dict[str, list[type[Kind]]]:
 def _file(index: int, name: str, folder: Path, anywhere: bool) -> _File:
     try:
         return _read(index, name, folder, anywhere)
+    except ConfigError:
+        raise
     except OSError as error:
         raise _error(index, name, f"cannot be read ({error.strerror})", "check its name and permissions") from None
     except (ValueError, RuntimeError):  # a name with a null byte, a cycle of links
@@ -215,7 +216,7 @@ def _check_use(package: str, files: Sequence[_File]) -> None:
             raise file.error("defines no kind, and no other extension imports it", remedy)
 
 
-def _import_error(error: BaseException, importing: _File, files: Sequence[_File]) -> StudyError:
+def _import_error(error: BaseException, importing: _File, files: Sequence[_File]) -> ConfigError:
     """Return the error for a failed import, at the deepest line of an extension in its traceback."""
     by_path = {str(file.path): file for file in files}
     lines = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]

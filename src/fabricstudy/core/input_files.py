@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from pydantic import Field, ValidationInfo, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.errors import Code, StudyError, suggestion
+from fabricstudy.core.errors import Code, suggestion
 from fabricstudy.core.model import ConfigError, Model, NoPhysics
 
 MAX_INPUT_BYTES = 500_000_000
@@ -34,19 +34,19 @@ _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 T = TypeVar("T")
 
 
-class InputFileError(Exception):
-    """A mistake in a file: problem, remedy, `where` (line and column), value and code, as in `StudyError`."""
+class InputFileError(ConfigError):
+    """A mistake in a file, at the position `where`: line and column."""
 
     def __init__(
         self, problem: str, remedy: str, where: str = "", value: object = None, code: Code = "file-unreadable"
     ) -> None:
-        self.problem, self.remedy, self.where, self.value, self.code = problem, remedy, where, value, code
-        super().__init__(problem)
+        super().__init__(f"{where}: {problem}" if where else problem, remedy, (), value, code)
+        self.where = where
 
-    def in_file(self, name: str, code: Code) -> ConfigError:
-        """Return the mistake in the file of this name, at the path ``file``."""
-        location = f"{name}, {self.where}" if self.where else name
-        return ConfigError(f"{location}: {self.problem}", self.remedy, ("file",), self.value, code)
+    def at_file_key(self, name: str, code: Code) -> ConfigError:
+        """Return the mistake in the file of this name, at the key ``file`` of a kind."""
+        location = f"{name}{', ' if self.where else ': '}"
+        return self.changed(problem=location + self.problem, keys=("file",), code=code)
 
 
 def position_text(line: int, column: int | None = None, name: str = "") -> str:
@@ -75,6 +75,8 @@ def read_bytes(path: Path, most: int = MAX_INPUT_BYTES) -> bytes:
             if status.st_size > most:
                 raise InputFileError(f"more than {most:,} bytes", "use a smaller file", code="file-too-large")
             data = file.read(status.st_size + 1)
+    except InputFileError:
+        raise
     except IsADirectoryError:
         raise InputFileError("a folder, not a file", "give a file") from None
     except FileNotFoundError:
@@ -188,9 +190,9 @@ def _read_once(path: Path, changed: int, reader: Callable[[Path, bytes], T], cod
         data = read_bytes(path)
         return reader(path, data), hashlib.sha256(data).hexdigest()
     except InputFileError as mistake:
-        raise mistake.in_file(path.name, code) from None
+        raise mistake.at_file_key(path.name, code) from None
     except MemoryError:
-        raise InputFileError("larger than the memory", "use a smaller file").in_file(path.name, code) from None
+        raise InputFileError("larger than the memory", "use a smaller file").at_file_key(path.name, code) from None
 
 
 def read(path: Path, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
@@ -260,18 +262,18 @@ class FromFile(Model):
     def content(self) -> Any:
         """Return the content of the file.
 
-        Raises StudyError if it is missing or has changed since the study was planned, or the kind was read from a
+        Raises ConfigError if it is missing or has changed since the study was planned, or the kind was read from a
         record.
         """
         if not self.folder:
             problem = f"the file {self.file} is relative to its study, which this record does not name"
-            raise StudyError(problem, "name the study with --study", code="results-damaged")
+            raise ConfigError(problem, "name the study with --study", code="results-damaged")
         try:
             content, sha256 = self._read_file(Path(self.folder) / self.file)
         except ConfigError as error:
             # Without its value, which may be a path: the record of a failure does not show where the study is.
-            raise StudyError(f"the file {self.file}: {error.problem}", error.remedy, code=error.code) from None
+            raise ConfigError(f"the file {self.file}: {error.problem}", error.remedy, code=error.code) from None
         if sha256 != self.sha256:
             problem = f"the file {self.file} has changed since the study was planned"
-            raise StudyError(problem, "run the study again", code="study-changed")
+            raise ConfigError(problem, "run the study again", code="study-changed")
         return content

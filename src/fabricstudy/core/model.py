@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, wraps
-from pathlib import PurePath
 from typing import Annotated, Any
 
 from pydantic import (
@@ -22,7 +21,8 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from fabricstudy.core.errors import Code, StudyError, combine_errors, extension_location, first_line
+from fabricstudy.core.errors import ConfigError as ConfigError
+from fabricstudy.core.errors import combine_errors
 from fabricstudy.core.source import extension_digest
 
 # YAML distinguishes numbers, text and true/false, so values are not converted.
@@ -99,56 +99,13 @@ NoPhysics = "a name, or a way to run, which changes no outcome"
 """Marks a field that is not part of a point's physics."""
 
 
-class ConfigError(ValueError):
-    """A mistake in a value: problem, remedy, path below the value, and code, as in `StudyError`.
-
-    `others` are further mistakes below the same value, each without `others`.
-    """
-
-    def __init__(
-        self,
-        problem: str,
-        remedy: str,
-        path: tuple[str, ...] = (),
-        value: object = None,
-        code: Code = "invalid-value",
-        others: Sequence[ConfigError] = (),
-    ) -> None:
-        self.problem, self.remedy, self.path, self.value, self.code = problem, remedy, path, value, code
-        self.others = tuple(others)
-        super().__init__(f"{problem}; {remedy}")
-
-    def each(self) -> tuple[ConfigError, ...]:
-        """Return this mistake and those found together with it."""
-        return (self, *self.others)
-
-    def below(self, *keys: str) -> ConfigError:
-        """Return the same mistakes with `keys` before their paths."""
-        others = [error.below(*keys) for error in self.others]
-        return ConfigError(**vars(self) | {"path": (*keys, *self.path), "others": others})
-
-    @staticmethod
-    def of_extension(error: Exception) -> ConfigError:
-        """Return an exception of a study's extension as a mistake at its kind; raise any other one."""
-        location = extension_location(error)
-        if location is None:
-            raise error
-        problem = f"{PurePath(location[0]).name}, line {location[1]}: {first_line(error)}"
-        return ConfigError(problem, "fix the extension there", code="extension")
-
-    def in_study(self, file: str | None = None) -> StudyError:
-        """Return the same mistakes as those of a study file."""
-        others = [error.in_study(file) for error in self.others]
-        return StudyError(**vars(self) | {"file": file, "path": ".".join(self.path) or None, "others": others})
-
-
 @contextmanager
-def at_path(*keys: str) -> Iterator[None]:
-    """Prepend `keys` to the path of a ConfigError that is raised in this context."""
+def at_path(*keys: str, file: str | None = None) -> Iterator[None]:
+    """Prepend `keys` to the path of a ConfigError that is raised in this context, and name its `file`."""
     try:
         yield
     except ConfigError as error:
-        raise error.below(*keys) from None
+        raise error.below(*keys, file=file) from None
 
 
 def model_check(check: Callable[[Any], None]) -> Any:
@@ -163,14 +120,12 @@ def model_check(check: Callable[[Any], None]) -> Any:
 
 
 def check_all(checks: Iterable[Callable[[], object]]) -> None:
-    """Run all checks and raise all of their mistakes as one StudyError without the name of the file."""
+    """Run all checks and raise all of their mistakes as one."""
     mistakes = []
     for check in checks:
         try:
             check()
         except ConfigError as error:
-            mistakes.append(error.in_study())
-        except StudyError as error:
             mistakes.append(error)
     if mistakes:
         raise combine_errors(mistakes)

@@ -320,7 +320,7 @@ def _names(
 ) -> dict[str, Any]:
     """Return the names of what is left; ports of pairs of routers that lost a cable are left out."""
 
-    def kept(numbers: dict[str, int], to: Ints, lives: Bools) -> dict[str, int]:
+    def of_survivors(numbers: dict[str, int], to: Ints, lives: Bools) -> dict[str, int]:
         return {name: int(to[old]) for name, old in numbers.items() if lives[old]}
 
     place = {(int(t), int(h), int(k)): (i, int(c)) for i, (t, h, k, c) in enumerate(_rows(slow)) if row[i]}
@@ -339,8 +339,8 @@ def _names(
     return {
         "router_names": tuple(np.array(whole.router_names, dtype=object)[alive]),
         "node_names": tuple(np.array(whole.node_names, dtype=object)[alive_node]),
-        "router_of": kept(whole.router_of, number, alive),
-        "node_of": kept(whole.node_of, node_number, alive_node),
+        "router_of": of_survivors(whole.router_of, number, alive),
+        "node_of": of_survivors(whole.node_of, node_number, alive_node),
         "link_of_port": {
             new: links[link] for port, link in whole.link_of_port.items() if link in links and (new := at_port(port))
         },

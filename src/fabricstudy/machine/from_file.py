@@ -114,7 +114,7 @@ def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: in
     try:
         return machine_from_fabric(fabric, rules, cores_per_node)
     except InputFileError as mistake:
-        raise mistake.in_file(name, "invalid-data-file") from None
+        raise mistake.at_file_key(name, "invalid-data-file") from None
 
 
 class _Node(NamedTuple):

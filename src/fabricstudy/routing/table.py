@@ -205,7 +205,7 @@ class Table(FromFile, Routing, kind="table"):
         try:
             return TableRoutes(machine, self.content())
         except InputFileError as mistake:
-            raise mistake.in_file(self.file, "invalid-data-file") from None
+            raise mistake.at_file_key(self.file, "invalid-data-file") from None
 
 
 @lru_cache(maxsize=64)

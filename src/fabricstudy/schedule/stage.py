@@ -93,7 +93,7 @@ def run_metrics(done: ScheduleRun) -> dict[str, Any]:
 class ScheduleRun:
     """An executed run, with its partitions, jobs and slowdown factors; `points` are records of points by id.
 
-    Raises MissingRatio if a point of a ratio has no time, and StudyError if the trace cannot be read.
+    Raises MissingRatio if a point of a ratio has no time, and ConfigError if the trace cannot be read.
     """
 
     def __init__(self, planned: PlannedRun, points: Mapping[str, Record]) -> None:

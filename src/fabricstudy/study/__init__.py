@@ -3,7 +3,7 @@
 In: a study file (YAML): one complete point, and what varies.
 
 Out: `load_study` returns the checked `Study` (`load_machine` its machine alone); `plan` expands it into a `Plan`, the
-table of its points in a stable order. Mistakes raise a `StudyError` with file, path, value and remedy before anything
+table of its points in a stable order. Mistakes raise a `ConfigError` with file, path, value and remedy before anything
 runs.
 """
 

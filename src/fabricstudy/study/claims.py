@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import KEYS, NAMES
-from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.errors import Code
 from fabricstudy.core.model import ConfigError, Model, Name, check_all, model_check
 
 from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
@@ -281,8 +281,8 @@ def _check_ids(section: str, ids: list[str]) -> None:
             raise _error("duplicate id", "use distinct ids", f"{section}.{index}.id", name, "duplicate")
 
 
-def _error(problem: str, remedy: str, path: str, value: object, code: Code) -> StudyError:
-    return StudyError(problem, remedy, None, path, value, code)
+def _error(problem: str, remedy: str, path: str, value: object, code: Code) -> ConfigError:
+    return ConfigError(problem, remedy, (path,), value, code)
 
 
 def _choices(names: Iterable[str], section: str) -> str:
@@ -308,7 +308,7 @@ class KnownNames:
     def check(self, figures: Sequence[AnyFigure], claims: Sequence[Claim]) -> None:
         """Refuse figures and claims that repeat an id, or name or need what the study does not have.
 
-        Raises StudyError with the dotted path of each mistake, without a file name.
+        Raises ConfigError with the dotted path of each mistake, without a file name.
         """
         scatter = ((index, figure) for index, figure in enumerate(figures) if isinstance(figure, ScatterFigure))
         check_all([

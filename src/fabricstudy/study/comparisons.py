@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fabricstudy.core.columns import NAMES
-from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.errors import Code, ConfigError
 
 from .claims import PairMeasure, Trend, selections_of
 from .figures import Condition, Figure, HeatmapFigure, Label, LabelRange, ScatterFigure, Selection, fulfils
@@ -26,8 +26,8 @@ Observation = dict[str, Label | None]
 """The labels that identify a compared number."""
 
 
-def _refusal(problem: str, remedy: str, path: str, code: Code = "not-comparable") -> StudyError:
-    return StudyError(problem, remedy, None, path, code=code)
+def _refusal(problem: str, remedy: str, path: str, code: Code = "not-comparable") -> ConfigError:
+    return ConfigError(problem, remedy, (path,), code=code)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     """Refuse figures and claims that compare a point with one that the study does not have.
 
     Comparisons that depend on results (link classes, pairs of engines, computed labels of analyses) are not checked.
-    Raises StudyError with the path of the first such figure or measure, and the labels of a point without partner.
+    Raises ConfigError with the path of the first such figure or measure, and the labels of a point without partner.
     """
     _check_tables(study, rows, points)
     _check_labels(study, rows)

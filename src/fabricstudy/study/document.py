@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-import jinja2
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -27,6 +26,8 @@ from .model import Study
 
 def reference_page() -> str:
     """Return the text of docs/reference.md."""
+    import jinja2
+
     with extension_scope(""):
         sections = reference(Study, "")
     environment = jinja2.Environment(

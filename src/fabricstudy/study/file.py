@@ -10,11 +10,11 @@ import yaml
 from pydantic import ValidationError
 
 from fabricstudy.core.bundled_files import bundled_path
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.extensions import load_extensions
-from fabricstudy.core.input_files import InputFileError, read_bytes, text_of
+from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.kinds import extension_scope
-from fabricstudy.core.model import Model
+from fabricstudy.core.model import Model, at_path
 from fabricstudy.machine.base import Topology
 
 from .messages import explain_errors
@@ -50,13 +50,11 @@ for _tag, _pattern, _first in (
 def load_study(path: str | Path) -> Study:
     """Read and check a study file; paths in it are relative to its folder.
 
-    Raises StudyError with file, path, value and remedy of all mistakes.
+    Raises ConfigError with file, path, value and remedy of all mistakes.
     """
     path = Path(path)
-    try:
+    with at_path(file=str(path)):
         return validate_study(parse_yaml(_text(path)), path)
-    except StudyError as error:
-        raise error.in_file(str(path)) from None
 
 
 def parse_study_name(path: Path) -> str:
@@ -67,12 +65,12 @@ def parse_study_name(path: Path) -> str:
 def validate_study(data: Any, path: Path | None = None) -> Study:
     """Check a study that has been read from YAML; `path` is its file.
 
-    Raises StudyError without the name of the file.
+    Raises ConfigError without the name of the file.
     """
     if not isinstance(data, dict):
         what = "empty" if data is None else "a list" if isinstance(data, list) else "a single value"
         remedy = f"write keys and values, as {bundled_path('docs/reference.md')} shows"
-        raise StudyError(f"the file is {what}", remedy, code="invalid-yaml")
+        raise ConfigError(f"the file is {what}", remedy, code="invalid-yaml")
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
     with extension_scope(package):
@@ -80,11 +78,11 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
 
 
 def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
-    """Check values that have been read against a model. Raises StudyError without the name of the file."""
+    """Check values that have been read against a model. Raises ConfigError without the name of the file."""
     try:
         return model.model_validate(data, context=context, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise explain_errors(error, data, model).in_study() from None
+        raise explain_errors(error, data, model) from None
 
 
 def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -100,29 +98,25 @@ def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
 
 def study_files(path: Path) -> list[Path]:
     """Return a study file, and those that it names."""
-    try:
+    with at_path(file=str(path)):
         return [path, *(named for _, named in referenced_files(parse_yaml(_text(path)), path.parent))]
-    except StudyError as error:
-        raise error.in_file(str(path)) from None
 
 
 def load_machine(path: str | Path) -> Topology:
     """Return the machine of a study, or of a YAML file with only a machine (bare, or below the key `machine`).
 
-    Raises StudyError with file, path, value and remedy of all mistakes.
+    Raises ConfigError with file, path, value and remedy of all mistakes.
     """
     path = Path(path)
-    try:
+    with at_path(file=str(path)):
         data = _with_machine(path)
         if _is_bare(data):
             with extension_scope(load_extensions(data.get("extensions"), path.parent)):
                 return validate_machine(data["machine"], path.parent)
         machine = validate_study(data, path).machine
         if machine is None:
-            raise StudyError("the study has no machine", "name one that simulates, or a machine", code="missing-key")
+            raise ConfigError("the study has no machine", "name one that simulates, or a machine", code="missing-key")
         return machine
-    except StudyError as error:
-        raise error.in_file(str(path)) from None
 
 
 def is_machine(path: Path) -> bool:
@@ -140,7 +134,7 @@ def _is_bare(data: Any) -> bool:
 
 
 def validate_machine(data: Any, folder: Path | None = None) -> Topology:
-    """Check a machine from YAML; `folder` is that of its file. Raises StudyError without the name of the file."""
+    """Check a machine from YAML; `folder` is that of its file. Raises ConfigError without the name of the file."""
     return validated(_OnlyMachine, {"machine": data}, {"folder": folder or Path()}).machine
 
 
@@ -151,18 +145,14 @@ class _OnlyMachine(Model):
 def _text(path: Path) -> str:
     if not path.exists():
         remedy = "check its path, or name a bundled study, such as quick"
-        raise StudyError("no such file", remedy, code="file-not-found")
-    try:
-        return text_of(read_bytes(path, MAX_STUDY_BYTES))
-    except InputFileError as mistake:
-        problem = f"{mistake.where}: {mistake.problem}" if mistake.where else mistake.problem
-        raise StudyError(problem, mistake.remedy, code=mistake.code) from None
+        raise ConfigError("no such file", remedy, code="file-not-found")
+    return text_of(read_bytes(path, MAX_STUDY_BYTES))
 
 
 def parse_yaml(text: str) -> Any:
     """Return the plain values of a YAML document.
 
-    Raises StudyError for anything but plain YAML, repeated keys, and files that are too large.
+    Raises ConfigError for anything but plain YAML, repeated keys, and files that are too large.
     """
     loader = _Loader(text)
     try:
@@ -171,9 +161,11 @@ def parse_yaml(text: str) -> Any:
             return None
         _Walk(loader).visit(root, ())
         return loader.construct_document(root)
+    except ConfigError:
+        raise
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         remedy = "fix it there; quote text that contains : # or {"
-        raise StudyError(f"not plain YAML: {_reason(error)}", remedy, code="invalid-yaml") from None
+        raise ConfigError(f"not plain YAML: {_reason(error)}", remedy, code="invalid-yaml") from None
     finally:
         loader.dispose()
 
@@ -203,23 +195,23 @@ class _Walk:
         if self._left < 0 or len(path) > MAX_DEPTH:
             many = f"has more than {MAX_YAML_NODES:,} values, aliases included"
             problem = f"the file {'is nested too deeply' if len(path) > MAX_DEPTH else many}"
-            raise StudyError(problem, "make it smaller", None, ".".join(path[:8]) or None, code="file-too-large")
+            raise ConfigError(problem, "make it smaller", path[:8], code="file-too-large")
         if isinstance(node, yaml.SequenceNode):
             for number, item in enumerate(node.value):
                 self.visit(item, (*path, str(number)))
         elif node.tag == "tag:yaml.org,2002:int" and len(node.value) > MAX_NUMBER_LENGTH:
             problem = f"a number of {len(node.value):,} digits"
-            raise StudyError(problem, "write a smaller one", None, ".".join(path), code="file-too-large")
+            raise ConfigError(problem, "write a smaller one", path, code="file-too-large")
         seen: set[Any] = set()
         for key_node, value_node in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(key_node, yaml.ScalarNode):
                 remedy = "use text or a number as key"
-                raise StudyError("a key is a list or a mapping", remedy, None, ".".join(path), code="invalid-yaml")
+                raise ConfigError("a key is a list or a mapping", remedy, path, code="invalid-yaml")
             key_path = (*path, key_node.value)
             if key_node.tag != "tag:yaml.org,2002:merge":
                 key = self._loader.construct_object(key_node)
                 if key in seen:
                     problem = f"duplicate key (again in line {key_node.start_mark.line + 1})"
-                    raise StudyError(problem, "remove one", None, ".".join(key_path), key, "invalid-yaml")
+                    raise ConfigError(problem, "remove one", key_path, key, "invalid-yaml")
                 seen.add(key)
             self.visit(value_node, key_path)

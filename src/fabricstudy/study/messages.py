@@ -63,7 +63,7 @@ def explain_errors(error: ValidationError, raw: Any, annotation: Any) -> ConfigE
         if not _is_misspelt(path, by_path)
         for mistake in _explain(by_path[path], path, raw, annotation).below(*path).each()
     ]
-    return ConfigError(first.problem, first.remedy, first.path, first.value, first.code, others)
+    return first.changed(others=others)
 
 
 def _is_misspelt(path: tuple[str, ...], by_path: dict[tuple[str, ...], list[ErrorDetails]]) -> bool:
@@ -174,9 +174,9 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
     if kind == "value_error":
         error = context["error"]
         if isinstance(error, ConfigError):
-            value = shown if error.value is None and not error.path else error.value
+            value = shown if error.value is None and not error.keys else error.value
             rate = _PER_SECOND.fullmatch(str(value)) if "B/s'" in error.remedy else None
             remedy = f"{error.remedy} (or '{rate[1]} {rate[2]}/s': b is a bit, B a byte)" if rate else error.remedy
-            return ConfigError(error.problem, remedy, error.path, value, error.code, error.others)
+            return error.changed(remedy=remedy, value=value)
     problem = str(context["error"]) if kind == "value_error" else detail["msg"].rstrip(".")
     return ConfigError(problem, f"see {bundled_path('docs/reference.md')}", value=shown, code="invalid-value")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from fabricstudy.core.errors import SHOWN, StudyError, combine_errors
+from fabricstudy.core.errors import SHOWN, combine_errors
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import ConfigError, Model, at_path, check_all
 from fabricstudy.engine.point import PlannedPoint, Point, canonical_json, digest, ids_of, silent
@@ -80,16 +80,11 @@ def plan(study: Study) -> Plan:
     """Expand a study into its points, and check each of them.
 
     Rows are in the order of the experiments, then of the axes (the last axis varies fastest), then of the seeds. Raises
-    StudyError for points that cannot be, with the path of the axis value that causes the mistake, each mistake once; or
-    at the first figure or claim that compares a point without a partner.
+    ConfigError for points that cannot be, with the path of the axis value that causes the mistake, each mistake once;
+    or at the first figure or claim that compares a point without a partner.
     """
-    try:
+    with at_path(file=None if study.file is None else str(study.file)):
         return _planned(study)
-    except StudyError as error:
-        # A mistake in a log is in the file of the log.
-        file = None if study.file is None else str(study.file)
-        located = [StudyError(**vars(part) | {"file": part.file or file, "others": ()}) for part in error.each()]
-        raise combine_errors(located) from None
 
 
 def _planned(study: Study) -> Plan:
@@ -115,7 +110,7 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
     if links > MAX_LINK_ROWS:
         remedy = f"use at most {MAX_LINK_ROWS:,}: name an experiment of fewer points; equal points are simulated once"
         problem = f"about {links:,} rows of links"
-        raise StudyError(problem, remedy, None, "link_loads", list(study.link_loads), "out-of-range")
+        raise ConfigError(problem, remedy, ("link_loads",), list(study.link_loads), "out-of-range")
 
 
 def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
@@ -379,15 +374,17 @@ class _Expansion:
     def each(self, add: Callable[[tuple[int, ...], dict[str, Any]], None]) -> None:
         """Call `add` with positions and raw point of each combination; report equal mistakes at one path once.
 
-        Raises StudyError if `add` raises for some combination, or there is none.
+        Raises ConfigError if `add` raises for some combination, or there is none.
         """
-        wrong: dict[tuple[str | None, str], StudyError] = {}
+        wrong: dict[tuple[str | None, str], ConfigError] = {}
         number = 0
         for number, indices in enumerate(self._varied.combinations(), 1):
             tree = self.tree(indices)
             try:
                 add(indices, tree)
             except ConfigError as error:
+                if error.file is not None:  # a log
+                    raise
                 for mistake in error.each():
                     located = self.error(mistake, indices)
                     wrong.setdefault((located.path, located.code), located)
@@ -399,9 +396,9 @@ class _Expansion:
             nothing = ConfigError("`exclude` removes every combination", "relax it", code="point-count")
             raise self.error_at(nothing, ("exclude",))
 
-    def error(self, error: ConfigError, indices: tuple[int, ...]) -> StudyError:
+    def error(self, error: ConfigError, indices: tuple[int, ...]) -> ConfigError:
         """Return the error at the axis value that a mistake in a point stems from."""
-        at_path = self._touching(error.path, indices)
+        at_path = self._touching(error.keys, indices)
         # A part that does not fit the machine may stem from an axis over the machine.
         touching = at_path or self._touching(("machine",), indices)
         if not touching:
@@ -411,7 +408,7 @@ class _Expansion:
         labels = {axis: str(self._varied.sweep[axis].labels[number]) for axis, number, _, _ in touching}
         labels_text = f" (at {', '.join(f'{k}={v}' for k, v in labels.items())})" if len(labels) > 1 else ""
         if at_path:
-            location, value = (*location, *error.path[len(path.steps) :]), error.value
+            location, value = (*location, *error.keys[len(path.steps) :]), error.value
         return self.error_at(error, location, value, labels_text)
 
     def _touching(self, keys: tuple[str, ...], indices: tuple[int, ...]) -> list[tuple[str, int, DottedPath, Any]]:
@@ -422,15 +419,15 @@ class _Expansion:
             if path.touches(keys)
         ]
 
-    def _error_in_base(self, error: ConfigError) -> StudyError:
+    def _error_in_base(self, error: ConfigError) -> ConfigError:
         for path, _ in self._varied.fixed:
-            if path.touches(error.path):
-                location = ("set", path.text, *error.path[len(path.steps) :])
+            if path.touches(error.keys):
+                location = ("set", path.text, *error.keys[len(path.steps) :])
                 return self.error_at(error, location, error.value)
-        location = (*self._prefix, *error.path) if isinstance(self._varied, Schedule) else error.path
-        return StudyError(error.problem, error.remedy, None, ".".join(location), error.value, error.code)
+        return error.below(*self._prefix) if isinstance(self._varied, Schedule) else error
 
-    def error_at(self, error: ConfigError, keys: tuple[str, ...], value: object = None, labels: str = "") -> StudyError:
+    def error_at(
+        self, error: ConfigError, keys: tuple[str, ...], value: object = None, labels: str = ""
+    ) -> ConfigError:
         """Return the error at the path `keys` of this experiment, for points with these labels."""
-        path = ".".join((*self._prefix, *keys))
-        return StudyError(error.problem + labels, error.remedy, None, path, value, error.code)
+        return error.changed(problem=error.problem + labels, keys=(*self._prefix, *keys), value=value)

@@ -182,7 +182,7 @@ class Studies:
 def load_studies(names: str, batch_cpu_s: float, results: Path | None = None) -> Studies:
     """Return the jobs of studies, whose names or paths are separated by commas.
 
-    Plans in `results` are read, not made again: each job on a cluster reads the Snakefile, too. Raises StudyError if a
+    Plans in `results` are read, not made again: each job on a cluster reads the Snakefile, too. Raises ConfigError if a
     study cannot be found or is wrong, or two have the same name.
     """
     if results is not None:

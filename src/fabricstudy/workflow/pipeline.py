@@ -12,7 +12,7 @@ from pydantic import Field
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.chunks import Chunk, divide_in_at_most
-from fabricstudy.core.errors import StudyError, suggestion
+from fabricstudy.core.errors import ConfigError, suggestion
 from fabricstudy.core.kinds import kinds_within
 from fabricstudy.core.model import Number
 from fabricstudy.core.source import code_digest
@@ -223,7 +223,7 @@ def bundled_studies(configs: Path = CONFIGS) -> list[str]:
 
 
 def find_study(name: str, configs: Path = CONFIGS) -> Path:
-    """Find a study by its name in `configs` or by its path. Raises StudyError if there is no such file."""
+    """Find a study by its name in `configs` or by its path. Raises ConfigError if there is no such file."""
     known = configs / f"{name}.yaml"
     if "/" not in name and known.is_file():
         # Relative if possible: the path is in logs, and in the report.
@@ -232,13 +232,13 @@ def find_study(name: str, configs: Path = CONFIGS) -> Path:
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path
     remedy = f"{suggestion(name, bundled_studies(configs))}; or write the path of a .yaml file"
-    raise StudyError("no such study", remedy, value=name, code="file-not-found")
+    raise ConfigError("no such study", remedy, value=name, code="file-not-found")
 
 
 def load_pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BATCH_CPU_S) -> dict[str, Pipeline]:
     """Load and plan studies, separated by commas; return them by name.
 
-    Raises StudyError if one cannot be found or is wrong, or two have the same name.
+    Raises ConfigError if one cannot be found or is wrong, or two have the same name.
     """
     by_name: dict[str, Pipeline] = {}
     for name in (part.strip() for part in str(names).split(",")):
@@ -247,6 +247,7 @@ def load_pipelines(names: str, configs: Path = CONFIGS, batch_cpu_s: float = BAT
         _LOG.info("%s: %d points on %d machines", file, len(study.plan.points), len(study.plan.machines))
         if study.name in by_name:
             remedy = f"rename one; the other is {by_name[study.name].file}"
-            raise StudyError("two studies have the same name", remedy, str(file), "study", study.name, "duplicate")
+            problem = "two studies have the same name"
+            raise ConfigError(problem, remedy, ("study",), study.name, "duplicate", file=str(file))
         by_name[study.name] = study
     return by_name

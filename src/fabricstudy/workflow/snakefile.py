@@ -12,8 +12,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
-from fabricstudy.core.errors import StudyError
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.model import ConfigError, Model, at_path
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.file import validated
 from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
@@ -64,7 +63,7 @@ _OF_A_STUDY = {"machine", "jobs", "engine", "sweep", "experiments", "analyses", 
 
 
 def settings(config: Mapping[str, Any]) -> Settings:
-    """Check the config of Snakemake. Raises StudyError for unknown or invalid keys, or a study file.
+    """Check the config of Snakemake. Raises ConfigError for unknown or invalid keys, or a study file.
 
     Examples
     --------
@@ -73,11 +72,9 @@ def settings(config: Mapping[str, Any]) -> Settings:
     """
     if _OF_A_STUDY & set(config):
         remedy = f"leave --configfile out and write --config study={config.get('study', 'PATH')}"
-        raise StudyError("a study file is not a file of settings", remedy, "--configfile", code="usage")
-    try:
+        raise ConfigError("a study file is not a file of settings", remedy, code="usage", file="--configfile")
+    with at_path(file="--config"):
         return validated(Settings, dict(config), {})
-    except StudyError as error:
-        raise error.in_file("--config") from None
 
 
 RESULTS, REPORTS = Path("results"), Path("reports")
@@ -206,7 +203,7 @@ def check_cores(cores: int | None) -> None:
     """Refuse fewer than 1 core: with 0 Snakemake waits for ever, below 0 it uses any number. None is no limit."""
     if cores is not None and cores < 1:
         remedy = "give 1 or more, or all"
-        raise StudyError("too few cores", remedy, path="--cores", value=cores, code="out-of-range")
+        raise ConfigError("too few cores", remedy, ("--cores",), cores, "out-of-range")
 
 
 def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
@@ -219,10 +216,10 @@ def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
                 if Path(made).stat().st_mtime > latest_s:
                     problem = "results are dated in the future: the clock of this or another computer is wrong"
                     remedy = "set the clock, or date all results now: find results reports -exec touch {} +"
-                    raise StudyError(problem, remedy, made, code="file-unreadable")
+                    raise ConfigError(problem, remedy, code="file-unreadable", file=made)
         if jobs.file.stat().st_mtime > latest_s:
             problem = "the file is dated in the future, so that no result would be newer"
-            raise StudyError(problem, "date it now: touch FILE", str(jobs.file), code="file-unreadable")
+            raise ConfigError(problem, "date it now: touch FILE", code="file-unreadable", file=str(jobs.file))
 
 
 def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]:

@@ -11,7 +11,7 @@ from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import Kind
-from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
+from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole, at_path
 
 from .pattern.base import MessagePattern
 
@@ -180,10 +180,8 @@ class BlockPattern(MessagePattern):
         if total > MAX_TRAFFIC_BYTES:
             remedy = f"use a smaller message: {MAX_TRAFFIC_BYTES:.3g} bytes at most in total"
             raise ConfigError(f"the blocks have {total:.3g} bytes", remedy, ("message",), None, "out-of-range")
-        try:
+        with at_path("sizes"):
             self.sizes.check_ranks(ranks, self.sizes_of_pairs)
-        except ConfigError as error:
-            raise error.below("sizes") from None
 
     def rank_blocks(self, ranks: int) -> Ints:
         """Return the bytes of each rank's block, int64 [ranks]."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.batch import at_most, make_batches, run_batch, usable_cores
 from fabricstudy.engine.codes import ranks
@@ -70,7 +70,7 @@ def study(engine: object) -> Study:
 
 @pytest.mark.parametrize("kind", ["analysis", "caminos", "flow"])
 def test_an_engine_that_cannot_is_refused_with_its_place(kind: str) -> None:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         plan(study({"kind": kind, "processes": 3}))
     assert (error.value.code, error.value.path, error.value.value) == ("unsupported", "engine.processes", 3)
     assert plan(study({"kind": kind, "processes": 1})).points

@@ -53,7 +53,7 @@ def refused(machine: dict[str, Any], **faults: Any) -> tuple[str, tuple[str, ...
     (error,) = caught.value.errors()
     mistake = error["ctx"]["error"]
     assert isinstance(mistake, ConfigError)
-    return mistake.code, (*map(str, error["loc"]), *mistake.path)
+    return mistake.code, (*map(str, error["loc"]), *mistake.keys)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_nodes_that_are_cut_off_leave_the_pool() -> None:
     with pytest.raises(ConfigError) as caught:
         point = point_on(machine, jobs=[{"nodes": 5, "pattern": {"kind": "ring", "message": "1 kB"}}])
         check_point(point.machine, point.routing, point.jobs)
-    assert (caught.value.code, caught.value.path) == ("does-not-fit", ("jobs", "0", "nodes"))
+    assert (caught.value.code, caught.value.keys) == ("does-not-fit", ("jobs", "0", "nodes"))
 
 
 @pytest.mark.parametrize("share", ["10 %", "20 %", "30 %"])
@@ -215,7 +215,7 @@ def test_routings_of_whole_grids_and_trees_are_refused(machine: dict[str, Any], 
     check_point(whole.machine, whole.routing, whole.jobs)
     with pytest.raises(ConfigError) as caught:
         check_point(left.machine, left.routing, left.jobs)
-    assert (caught.value.code, caught.value.path) == ("unsupported", ("routing", "kind"))
+    assert (caught.value.code, caught.value.keys) == ("unsupported", ("routing", "kind"))
     for other in ("minimal", "valiant", "ugal", "adaptive"):
         point = point_on(machine | {"faults": {"cables": 1}}, other)
         check_point(point.machine, point.routing, point.jobs)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
@@ -128,16 +127,16 @@ def test_the_point_holds_the_content_and_not_the_name(tmp_path: Path) -> None:
     assert config.physics() == machine_of(tmp_path / "other", "g.csv").physics()
     from_record = Topology.model_validate(config.model_dump(mode="json"), context=BASE_UNITS_CONTEXT)
     assert (from_record.physics(), from_record.nodes) == (config.physics(), 4)
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(ConfigError) as refusal:
         from_record.build()
     assert refusal.value.code == "results-damaged"
     (tmp_path / "f.csv").write_text((tmp_path / "f.csv").read_text().replace("h3,d", "h3,c"))
     assert machine_of(tmp_path, "f.csv").physics() != config.physics()
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(ConfigError) as refusal:
         config.build()
     assert refusal.value.code == "study-changed"
     (tmp_path / "f.csv").unlink()
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(ConfigError) as refusal:
         config.build()
     assert refusal.value.code == "invalid-data-file"
 
@@ -320,7 +319,7 @@ BAD: list[tuple[str, str, str, Any]] = [
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, text: str, where: str, value: Any) -> None:
     error = refusal_of(tmp_path, name, text)
-    assert (error.code, error.path, error.value) == ("invalid-data-file", ("file",), value)
+    assert (error.code, error.keys, error.value) == ("invalid-data-file", ("file",), value)
     place = f"{name}, {where}: " if where else f"{name}: "
     assert error.problem.startswith(place) and error.remedy
 
@@ -336,7 +335,7 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
 def test_a_class_that_is_not_there_and_facts_of_the_file_are_refused(tmp_path: Path) -> None:
     write_csv(fabric(), tmp_path / "f.csv")
     text = (tmp_path / "f.csv").read_text()
-    assert refusal_of(tmp_path, "f.csv", text, bandwidth={"upp": "1 GB/s"}).path == ("bandwidth", "upp")
+    assert refusal_of(tmp_path, "f.csv", text, bandwidth={"upp": "1 GB/s"}).keys == ("bandwidth", "upp")
     assert refusal_of(tmp_path, "f.csv", text, bandwidth={"up": "1 G"}).code == "invalid-quantity"
     for key in ("router_count", "sha256"):
         assert refusal_of(tmp_path, "f.csv", text, **{key: 3}).code == "unknown-key"
@@ -352,4 +351,4 @@ def test_hosts_are_left_out_by_name(tmp_path: Path) -> None:
 def test_a_pattern_without_a_host_is_a_mistake(tmp_path: Path) -> None:
     write_csv(fabric(), tmp_path / "f.csv")
     error = refusal_of(tmp_path, "f.csv", (tmp_path / "f.csv").read_text(), exclude_hosts=["h1", "login*"])
-    assert error.code == "unknown-value" and error.path == ("exclude_hosts", "1")
+    assert error.code == "unknown-value" and error.keys == ("exclude_hosts", "1")

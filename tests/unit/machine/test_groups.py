@@ -37,7 +37,7 @@ def test_circulant_arrangement_of_an_even_number_of_groups(small: Any) -> None:
     with pytest.raises(ValidationError) as refusal:
         small(4, 2, 2, arrangement="circulant")
     error = refusal.value.errors()[0]["ctx"]["error"]
-    assert (error.code, error.path) == ("invalid-machine", ("arrangement",))
+    assert (error.code, error.keys) == ("invalid-machine", ("arrangement",))
 
 
 @SMALL

@@ -171,14 +171,14 @@ def test_a_torus_of_routers_shares_no_cables() -> None:
 def test_what_cannot_be_is_refused(listed: Any, code: str, path: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError) as error:
         partitions(listed)
-    assert (error.value.code, error.value.path) == (code, path)
+    assert (error.value.code, error.value.keys) == (code, path)
 
 
 def test_a_ring_that_the_machine_cannot_close_is_refused() -> None:
     torus = {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}
     with pytest.raises(ConfigError) as error:
         partitions([{"shape": [2, 4], "wrap": True}], torus)
-    assert error.value.path == ("shapes", "0", "wrap")
+    assert error.value.keys == ("shapes", "0", "wrap")
 
 
 def test_a_machine_without_cuboids_takes_nodes_alone() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.schedule import Jobs, Trace
 from fabricstudy.schedule.trace import swf
 from fabricstudy.schedule.trace.swf import swf_text
@@ -106,7 +106,7 @@ def test_ways_of_writing(tmp_path: Path, text: str | bytes) -> None:
     ],
 )
 def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str | None) -> None:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         read(tmp_path, text)
     assert (error.value.code, error.value.file, error.value.path) == (code, "log.swf", path)
     assert error.value.remedy
@@ -114,7 +114,7 @@ def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str
 
 def test_a_log_that_unpacks_to_very_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(swf, "MAX_INPUT_BYTES", 1000)
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         read(tmp_path, gzip.compress((line(1) + "\n").encode() * 100))
     assert (error.value.code, error.value.file) == ("file-too-large", "log.swf")
 
@@ -124,7 +124,7 @@ def test_a_byte_order_mark_before_the_header(tmp_path: Path) -> None:
 
 
 def test_a_value_is_told_as_it_is_written(tmp_path: Path) -> None:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         read(tmp_path, line(1.5))
     assert "(value: 1.5)" in str(error.value)
 
@@ -137,13 +137,13 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str) -> None:
         (tmp_path / "log.swf").mkdir()
     else:
         (tmp_path / "log.swf").symlink_to("/dev/zero")
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         Trace.model_validate({"kind": "swf", "file": "log.swf"}).jobs(NODES, 1, 1, tmp_path)
     assert (error.value.code, error.value.file) == ("file-unreadable", "log.swf")
 
 
 def test_a_log_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         Trace.model_validate({"kind": "swf", "file": "no.swf"}).jobs(NODES, 1, 1, tmp_path)
     assert (error.value.code, error.value.file) == ("file-not-found", "no.swf")
 
@@ -152,7 +152,7 @@ def test_another_file_than_its_digest_says(tmp_path: Path) -> None:
     right = hashlib.sha256(line(1).encode()).hexdigest()
     assert len(read(tmp_path, line(1), sha256=right)) == 1
     assert Trace.model_validate({"kind": "swf", "file": "log.swf"}).digest(tmp_path) == right
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         read(tmp_path, line(2), sha256=right)
     assert error.value.code == "invalid-trace"
 
@@ -196,7 +196,7 @@ def test_arrivals_are_stretched_to_a_load(tmp_path: Path) -> None:
     """Two jobs of 4 nodes and 60 s, 10 s apart, are 480 node-seconds: at a load of 0.5 of 100 nodes, 9.6 s."""
     jobs = read(tmp_path, line(1) + "\n" + line(2, 10), load=0.5)
     assert jobs.submit_s.tolist() == [0.0, 9.6]
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         read(tmp_path, line(1), load=0.5)
     assert error.value.code == "invalid-trace"
 
@@ -236,7 +236,7 @@ def test_a_synthetic_mix_is_the_one_asked_for() -> None:
 
 
 def test_a_load_that_no_times_can_reach_is_refused() -> None:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         synthetic(jobs=10)
     assert error.value.code == "invalid-trace"
 

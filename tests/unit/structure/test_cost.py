@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.core.errors import FabricstudyError, StudyError
+from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.structure.cost import bill_of_materials, cable_lengths_m
@@ -119,6 +119,6 @@ def test_the_analysis(tmp_path: Path) -> None:
     bought = STUDY["analyses"]["c"] | {"radix": 8}  # type: ignore[index]
     assert validate_study({"study": "s", "analyses": {"c": bought}}).analyses["c"].rows()[0]["currency"] == "USD"
     (tmp_path / "prices.csv").write_bytes(csv(port=None))
-    with pytest.raises(StudyError) as refusal:
+    with pytest.raises(ConfigError) as refusal:
         load_study(tmp_path / "s.yaml")
     assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", "analyses.c.prices.file")

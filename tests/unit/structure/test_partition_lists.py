@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.errors import FabricstudyError, StudyError
+from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.study.file import validate_study
 
 MIDPLANES = (4, 3)
@@ -117,7 +117,7 @@ def test_on_mira_the_proposed_list_has_the_best_bisections_and_leaves_most_idle(
     ],
 )
 def test_what_cannot_be_asked_is_refused(change: dict[str, Any], path: str, code: str) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         rows(**change)
     assert (caught.value.path, caught.value.code) == (f"analyses.a.{path}", code)
 

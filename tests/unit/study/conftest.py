@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.file import load_study, validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -34,14 +34,14 @@ Changes = dict[str, Any]
 JARGON = ("pydantic", "Input should", "String should", "validation", "dragonfly.groups", "all-to-all.message")
 
 
-def the_error(path: Path) -> StudyError:
+def the_error(path: Path) -> ConfigError:
     """Return the error that a file makes."""
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         plan(load_study(path))
     return caught.value
 
 
-def told(error: StudyError) -> list[tuple[str, str | None]]:
+def told(error: ConfigError) -> list[tuple[str, str | None]]:
     """Code and path of each mistake; every one names the file and is one line for people, without pydantic's words."""
     for one in error.each():
         line = one.to_json()["message"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
@@ -89,7 +89,7 @@ ISO = {"kind": "isoperimetry"}
     ],
 )  # fmt: skip
 def test_what_is_refused(changes: dict[str, Any], path: str, code: str) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         validate_study({**ALONE, **changes})
     assert (caught.value.path, caught.value.code) == (path, code)
 
@@ -103,6 +103,6 @@ def test_printed_rows_that_cannot_be_compared(change: dict[str, Any], code: str)
     claim = ALONE["claims"][0]
     part = claim["parts"][0]
     changed = {**claim, "parts": [{**part, "measure": {**part["measure"], **change}}]}
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         validate_study({**ALONE, "claims": [changed]})
     assert caught.value.code == code

@@ -351,7 +351,7 @@ TEXTS: dict[str, tuple[bytes, str, str | None]] = {
     "duplicate key": (b"study: a\nstudy: b\n", "invalid-yaml", "study"),
     "duplicate key below": (b"a: {b: [{c: 1, c: 2}]}\n", "invalid-yaml", "a.b.0.c"),
     "duplicate label": (b"sweep: {x: {values: {1: a, 1.0: b}}}\n", "invalid-yaml", "sweep.x.values.1.0"),
-    "list as key": (b"? [a, b]\n: c\n", "invalid-yaml", ""),
+    "list as key": (b"? [a, b]\n: c\n", "invalid-yaml", None),
     "Python tag": (b"study: !!python/object/apply:os.system ['touch x']\n", "invalid-yaml", None),
     "number tag on text": (b"study: !!int abc\n", "invalid-yaml", None),
     "date tag on text": (b"study: !!timestamp abc\n", "invalid-yaml", None),

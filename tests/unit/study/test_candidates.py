@@ -101,9 +101,9 @@ def test_the_front_is_what_a_double_loop_finds() -> None:
     ],
 )
 def test_mistakes_are_told(more: dict[str, Any], path: str, code: str | None) -> None:
-    from fabricstudy.core.errors import StudyError
+    from fabricstudy.core.errors import ConfigError
 
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         asked(**more)
     assert error.value.path == f"analyses.c.{path}"
     assert code is None or error.value.code == code

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 import yaml
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.point import machine_id
 from fabricstudy.machine.base import Topology, published_machine
@@ -108,10 +108,10 @@ def test_misfits(misfit: str, tmp_path: Path) -> None:
     assert told(error_of(machine, tmp_path))[0] == (code, place)
 
 
-def error_of(machine: Any, folder: Path) -> StudyError:
+def error_of(machine: Any, folder: Path) -> ConfigError:
     path = folder / "machine.yaml"
     path.write_text(yaml.safe_dump({"machine": machine}))
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         load_machine(path)
     return caught.value
 

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError
 
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import EngineSettings
@@ -135,5 +134,5 @@ def test_machine_file(tmp_path: Path) -> None:
         path.write_text(text)
         assert load_machine(path).nodes == 6
     path.write_text(f"machine: {bare}".replace("groups: 3", "groups: 1"))
-    with pytest.raises(StudyError, match=r"e\.yaml: machine\.groups: .* \(value: 1\); .* 2"):
+    with pytest.raises(ConfigError, match=r"e\.yaml: machine\.groups: .* \(value: 1\); .* 2"):
         load_machine(path)

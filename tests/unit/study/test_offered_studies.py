@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 
@@ -60,7 +60,7 @@ def test_an_experiment_replaces_jobs_by_offered_traffic_only_explicitly() -> Non
 def test_an_experiment_with_both_jobs_and_offered_traffic_is_refused(base: dict[str, Any]) -> None:
     added = {"offered": {"traffic": "uniform", "load": 0.3}} if base else {"jobs": JOBS}
     where = "experiments.both.set.offered" if base else "offered"
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         plan(validate_study(changed(sweep=None, experiments={"both": {"set": added}}, **base)))
     assert (caught.value.code, caught.value.path) == ("conflicting-keys", where)
 
@@ -108,7 +108,7 @@ def test_an_experiment_with_both_jobs_and_offered_traffic_is_refused(base: dict[
     ],
 )
 def test_mistakes_are_named(parts: dict[str, Any], path: str, code: str) -> None:
-    with pytest.raises(StudyError) as wrong:
+    with pytest.raises(ConfigError) as wrong:
         plan(validate_study(changed(**parts)))
     assert (wrong.value.path, wrong.value.code) == (path, code)
 
@@ -116,6 +116,6 @@ def test_mistakes_are_named(parts: dict[str, Any], path: str, code: str) -> None
 def test_a_table_of_latencies_needs_offered_traffic() -> None:
     sweep = {"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
     figures = [{"id": "a", "title": "a", "kind": "load-latency"}]
-    with pytest.raises(StudyError) as wrong:
+    with pytest.raises(ConfigError) as wrong:
         plan(validate_study(changed(offered=None, jobs=JOBS, sweep=sweep, figures=figures)))
     assert (wrong.value.path, wrong.value.code) == ("figures.0.table", "conflicting-keys")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import plan
 
@@ -35,7 +35,7 @@ def refused(study_of: StudyOf, **keys: Any) -> str | None:
     study = study_of(**{key: value for key, value in changes.items() if key != "exclude" or value is not ...})
     try:
         plan(study)
-    except StudyError as error:
+    except ConfigError as error:
         return error.path
     return None
 
@@ -110,7 +110,7 @@ def test_machines_are_compared_once_however_many_points_use_them(study_of: Study
 def test_an_axis_of_another_experiment_is_no_axis(study_of: StudyOf) -> None:
     experiments = {"a": {"sweep": {"alpha": ALPHA}}, "b": {"sweep": {"routing": ROUTING}}}
     asked = claim(experiment="a", of={"alpha": 1}, against={"alpha": 2}, where={"routing": "minimal"})
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         study_of(sweep=..., experiments=experiments, claims=[asked])
     assert caught.value.path == "claims.0.parts.0.measure"
 
@@ -146,7 +146,7 @@ def test_logarithmic_scales_need_numbers(study_of: StudyOf, change: dict[str, An
     figure = {**FIGURE, "kind": "line", "x_log": True, **change}
     try:
         found = refused(study_of, figures=[figure])
-    except StudyError as error:
+    except ConfigError as error:
         found = error.path
     assert found == path
 
@@ -192,14 +192,14 @@ def test_zero_has_no_logarithm(study_of: StudyOf) -> None:
     ],
 )
 def test_figures_are_refused_at_the_key(study_of: StudyOf, change: dict[str, Any], path: str) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         study_of(figures=[{**FIGURE, **change}])
     assert caught.value.path == path
     assert caught.value.value == next(iter(change.get(key) for key in ("unit", "id") if key in change))
 
 
 def test_claims_are_refused_at_the_key(study_of: StudyOf) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         study_of(claims=[{**claim(), "id": "not this"}])
     assert (caught.value.path, caught.value.value) == ("claims.0.id", "not this")
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from tests.schedules import APPLICATIONS, MEASURED, SCHEDULE, coupled
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.dotted_paths import parse_path, set_at_path
 from fabricstudy.study.file import load_study, validate_study
 from fabricstudy.study.plan import Plan, plan
@@ -24,7 +24,7 @@ def planned(**changes: Any) -> Plan:
 
 def refused(data: dict[str, Any]) -> list[tuple[str, str | None]]:
     """Return code and path of all mistakes of a study."""
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         plan(validate_study(data))
     return [(one.code, one.path) for one in caught.value.each()]
 
@@ -34,7 +34,7 @@ def test_a_broken_log_is_refused_when_it_is_planned(tmp_path: Path) -> None:
     file = tmp_path / "small.yaml"
     schedule = {**SCHEDULE, "trace": {"kind": "swf", "file": "log.swf"}}
     file.write_text(yaml.safe_dump({"study": "small", "schedules": {"s": schedule}}))
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         plan(load_study(file))
     assert (error.value.code, error.value.file, error.value.path) == ("invalid-trace", "log.swf", "line 2")
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 
@@ -109,7 +109,7 @@ def test_exclude_drops_what_matches(axes: dict[str, tuple[str, int]], data: st.D
     ]
     study = validate_study(study_data(axes, exclude=entries))
     if not kept:
-        with pytest.raises(StudyError) as caught:
+        with pytest.raises(ConfigError) as caught:
             plan(study)
         assert (caught.value.code, caught.value.path) == ("point-count", "exclude")
         return

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.core import quantities
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT, Bandwidth, Duration, Latency, Memory, Size, to_unit
 from fabricstudy.study.file import validate_machine
@@ -70,7 +69,7 @@ def test_reads(text: str, unit: str, expected: float) -> None:
      "1 GB/parsec", "nan GB/s", "inf GB/s", "1..2 GB/s", "1 GB\n/s x", "", "__import__('os')"],
 )  # fmt: skip
 def test_refuses(text: str) -> None:
-    with pytest.raises(ValueError, match="not a quantity with the right unit; write it like '1 GB/s'"):
+    with pytest.raises(ValueError, match=r"not a quantity with the right unit.*; write it like '1 GB/s'"):
         to_unit(text, "byte/second", "1 GB/s")
 
 
@@ -113,12 +112,12 @@ def test_what_we_wrote_ourselves_is_no_text_and_has_no_range() -> None:
 
 def test_bits_a_second_are_told_as_they_are_written_here() -> None:
     machine = {"kind": "torus", "shape": [4], "bandwidth": "10 Gbps"}
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         validate_machine(machine)
     assert caught.value.code == "invalid-quantity" and "10 Gb/s" in caught.value.remedy
     assert validate_machine({**machine, "bandwidth": "10 Gb/s"}).build().host.bandwidth_Bps == 1.25e9
     # What asks for another quantity does not offer a bandwidth.
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         validate_machine({**machine, "bandwidth": "1 GB/s", "latency": "8 kb/s"})
     assert "/s" not in caught.value.remedy
 

@@ -24,7 +24,6 @@ from fabricstudy.core.columns import (
     column_unit,
     names_of,
 )
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.model import ConfigError, Model
 from fabricstudy.core.store import FINAL
 from fabricstudy.study.claims import Claim, KnownNames
@@ -40,7 +39,7 @@ PAIR = {**VALUE, "kind": "contrast", "of": {"a": 1}, "against": {"a": 2}}
 
 def refused(model: type[Model], data: dict[str, Any]) -> tuple[str, str | None]:
     """Code and path of the mistake."""
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         validated(model, data, {})
     return caught.value.code, caught.value.path
 
@@ -201,7 +200,7 @@ def claim(**measure: Any) -> Claim:
     ],
 )
 def test_names_that_are_not_there(figures: list[dict[str, Any]], claims: list[Claim], path: str) -> None:
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         KnownNames({"main": ["alpha", "engine"]}).check([Figure.model_validate(figure) for figure in figures], claims)
     assert caught.value.path == path
 
@@ -227,7 +226,7 @@ def test_a_number_of_an_analysis_is_matched_by_all_keys_of_its_rows(
     found: tuple[str | None, str | None] = (None, None)
     try:
         KnownNames({"main": ["machine"], "other": ["alpha"]}, {"bill": bill}).check([figure], [])
-    except StudyError as error:
+    except ConfigError as error:
         found = (error.code, error.path)
     assert found == (code, path)
 

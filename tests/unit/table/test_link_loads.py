@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.store import point_store, read_checksummed
 from fabricstudy.engine.batch import make_batches, run_batch
 from fabricstudy.engine.definitions import built
@@ -119,6 +119,6 @@ def test_figures_of_links_and_machines_are_drawn_twice_the_same(tables: Tables, 
     ],
 )
 def test_links_that_cannot_be(change: dict[str, Any], code: str, path: str) -> None:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(ConfigError) as error:
         plan(validate_study({**STUDY, **change}))
     assert (error.value.code, error.value.path) == (code, path)

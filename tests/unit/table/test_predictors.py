@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from scipy.stats import kendalltau, spearmanr
 
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.report.summaries import predictor_summary as grid
 from fabricstudy.study.claims import AnyMeasure
 from fabricstudy.study.file import load_study
@@ -155,7 +155,7 @@ def test_the_page_sums_up_the_groups(tmp_path: Path) -> None:
 
 def refused(folder: Path, **changes: Any) -> tuple[str, str | None]:
     """Code and path of the mistake."""
-    with pytest.raises(StudyError) as caught:
+    with pytest.raises(ConfigError) as caught:
         planned(folder, **changes)
     return caught.value.code, caught.value.path
 

@@ -179,7 +179,7 @@ def test_bad_files(tmp_path: Path, text: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         sizes_of({"kind": "file", "file": "sizes.txt"}, tmp_path)
     (mistake,) = (error["ctx"]["error"] for error in refusal.value.errors())
-    assert (mistake.code, mistake.path) == ("invalid-data-file", ("file",))
+    assert (mistake.code, mistake.keys) == ("invalid-data-file", ("file",))
 
 
 @pytest.mark.parametrize(("kind", "text", "ranks"), [
@@ -192,11 +192,11 @@ def test_files_of_another_shape(tmp_path: Path, kind: str, text: str, ranks: int
     pattern = pattern_of(kind, algorithm, {"kind": "file", "file": "sizes.txt"}, tmp_path)
     with pytest.raises(ConfigError) as refusal:
         pattern.check_ranks(ranks)
-    assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", ("sizes", "file"))
+    assert (refusal.value.code, refusal.value.keys) == ("invalid-data-file", ("sizes", "file"))
 
 
 def test_bytes_beyond_64_bits() -> None:
     pattern = pattern_of("scatter", "linear", {"kind": "linear"}, message="4000000 TiB")
     with pytest.raises(ConfigError) as refusal:
         pattern.check_ranks(8)
-    assert (refusal.value.code, refusal.value.path) == ("out-of-range", ("message",))
+    assert (refusal.value.code, refusal.value.keys) == ("out-of-range", ("message",))

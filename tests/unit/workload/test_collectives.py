@@ -196,7 +196,7 @@ def test_libraries_switch_where_they_say(kind: str, library: str, size: int, ran
 def test_what_cannot_be_is_refused(kind: str, keys: dict[str, Any], ranks: int, path: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         pattern_of(kind, "64 B", **keys).check_ranks(ranks)
-    assert (refusal.value.code, refusal.value.path) == ("does-not-fit", (path,))
+    assert (refusal.value.code, refusal.value.keys) == ("does-not-fit", (path,))
     if path != "root":
         pattern_of(kind, "64 B", **keys).check_ranks(ranks // 2 + ranks % 2 if path == "message" else 16)
 

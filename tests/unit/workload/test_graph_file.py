@@ -119,7 +119,7 @@ MTX = "%%MatrixMarket matrix coordinate real general\n"
 def test_what_is_no_graph_is_refused(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(ConfigError) as refusal:
         read_graph(written(tmp_path, name, text))
-    assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", ("file",))
+    assert (refusal.value.code, refusal.value.keys) == ("invalid-data-file", ("file",))
 
 
 @pytest.mark.parametrize(("name", "text", "where"), [
@@ -153,7 +153,7 @@ def test_edges_that_no_whole_bytes_stand_for_are_refused(tmp_path: Path, message
     with pytest.raises(ValidationError) as refusal:
         Pattern.model_validate({**keys, "message": message}, context=context, by_alias=True, by_name=False)
     error = refusal.value.errors()[0]["ctx"]["error"]
-    assert (error.code, error.path) == ("out-of-range", ("message",))
+    assert (error.code, error.keys) == ("out-of-range", ("message",))
     kind = Pattern.model_validate({**keys, "message": "1 kB"}, context=context, by_alias=True, by_name=False)
     size_bytes = kind.sends(4, np.random.default_rng(0)).size_bytes
     assert size_bytes is not None and sorted(size_bytes.tolist()) == [1, 1, 100, 1000, 2000]
@@ -250,7 +250,7 @@ def test_a_file_that_changed_since_is_refused(tmp_path: Path) -> None:
 def test_more_ranks_than_vertices_are_refused_when_planned(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refusal:
         pattern_of(tmp_path).check_ranks(17)
-    assert (refusal.value.code, refusal.value.path) == ("invalid-data-file", ("file",))
+    assert (refusal.value.code, refusal.value.keys) == ("invalid-data-file", ("file",))
 
 
 def test_what_the_file_tells_may_not_be_written(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_core_listed_twice_is_refused_with_its_line(tmp_path: Path, text: str,
     (tmp_path / "cores.txt").write_text(text)
     with pytest.raises(ConfigError, match=line) as caught:
         read_cores(tmp_path, "cores.txt")
-    assert (caught.value.code, caught.value.path) == ("invalid-data-file", ("file",))
+    assert (caught.value.code, caught.value.keys) == ("invalid-data-file", ("file",))
 
 
 @pytest.mark.parametrize("allocation", ["cluster", "spread", "random"])

@@ -85,4 +85,4 @@ def test_places_are_states_and_planes() -> None:
 def test_parts_that_cannot_be_dealt_are_refused() -> None:
     with pytest.raises(ConfigError) as refusal:
         pattern_of(kind="states-planes", states=4, planes=4).check_ranks(5)
-    assert refusal.value.path == ("states",)
+    assert refusal.value.keys == ("states",)

@@ -140,7 +140,7 @@ def test_a_permutation_has_no_fixed_point_and_follows_the_seed(seed: int) -> Non
 def test_traffic_that_a_machine_cannot_have(traffic: Any, machine: Any, path: tuple[str, ...], code: str) -> None:
     with pytest.raises(ConfigError) as wrong:
         destinations(traffic, machine)
-    assert (wrong.value.path, wrong.value.code) == (path, code)
+    assert (wrong.value.keys, wrong.value.code) == (path, code)
 
 
 SPOT = {"kind": "hot-spot", "share": 0.2, "nodes": [3, 5]}

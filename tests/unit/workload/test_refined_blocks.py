@@ -190,11 +190,11 @@ def test_every_mapping_applies(mapping: str) -> None:
 def test_too_few_and_too_many_blocks(keys: dict[str, Any], ranks: int) -> None:
     with pytest.raises(ConfigError) as refusal:
         pattern_of(**keys).check_ranks(ranks)
-    assert (refusal.value.code, refusal.value.path) == ("does-not-fit", ("levels",))
+    assert (refusal.value.code, refusal.value.keys) == ("does-not-fit", ("levels",))
 
 
 def test_descending_levels() -> None:
     with pytest.raises(ValidationError) as refusal:
         pattern_of(levels=[3, 2])
     (mistake,) = (error["ctx"]["error"] for error in refusal.value.errors())
-    assert (mistake.code, mistake.path) == ("out-of-range", ("levels",))
+    assert (mistake.code, mistake.keys) == ("out-of-range", ("levels",))

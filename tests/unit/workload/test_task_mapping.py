@@ -401,4 +401,4 @@ def test_what_a_mapping_cannot_have_is_refused_when_planned(
         )
     if path is not None:
         error = refusal.value
-        assert isinstance(error, ConfigError) and (error.code, error.path) == ("unsupported", path)
+        assert isinstance(error, ConfigError) and (error.code, error.keys) == ("unsupported", path)

@@ -113,7 +113,7 @@ def test_the_point_holds_the_content_and_a_change_is_refused(tmp_path: Path, nam
     for ranks in (1, 3, 5):
         with pytest.raises(ConfigError) as refusal:
             pattern.check_ranks(ranks)
-        assert (refusal.value.code, refusal.value.path) == ("does-not-fit", ("file",))
+        assert (refusal.value.code, refusal.value.keys) == ("does-not-fit", ("file",))
 
 
 def test_costs_of_listed_messages_are_predicted(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, name: str, text: s
     with pytest.raises(ValidationError) as refusal:
         pattern_of(tmp_path, name)
     error = refusal.value.errors()[0]["ctx"]["error"]
-    assert (error.code, error.path, error.value) == ("invalid-data-file", ("file",), value)
+    assert (error.code, error.keys, error.value) == ("invalid-data-file", ("file",), value)
     assert error.problem.startswith(f"{name}, {where}: " if where else f"{name}: ")
 
 

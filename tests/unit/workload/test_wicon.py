@@ -105,7 +105,7 @@ def test_hop_pairs_beyond_the_machine_are_refused_when_planned(
     described = Topology.model_validate({"bandwidth": "1 GB/s"} | machine)
     with pytest.raises(ConfigError) as refusal:
         Pattern.model_validate({"kind": "hop-pairs", "message": "1 kB"} | pattern).check_machine(described)
-    assert (refusal.value.code, refusal.value.path) == ("unsupported", path)
+    assert (refusal.value.code, refusal.value.keys) == ("unsupported", path)
 
 
 @pytest.mark.parametrize(("ranks", "distance", "path"), [(7, None, ()), (12, 4, ("distance",)), (6, 6, ("distance",))])
@@ -113,4 +113,4 @@ def test_ranks_that_cannot_be_paired_are_refused(ranks: int, distance: int | Non
     pattern = Pattern.model_validate({"kind": "pairs", "message": "1 kB", "distance": distance})
     with pytest.raises(ConfigError) as refusal:
         pattern.check_ranks(ranks)
-    assert refusal.value.path == path
+    assert refusal.value.keys == path

@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Floats
-from fabricstudy.core.errors import StudyError
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Model, Number, model_check
 from fabricstudy.core.quantities import Moment
@@ -55,7 +54,7 @@ class Trace(Kind, family="trace"):
         return None
 
     def digest(self, folder: Path) -> str | None:
-        """Return the SHA-256 of its file, or None without a file. Raises StudyError if it cannot be read."""
+        """Return the SHA-256 of its file, or None without a file. Raises ConfigError if it cannot be read."""
         return None
 
     def jobs(self, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
@@ -63,7 +62,7 @@ class Trace(Kind, family="trace"):
 
         The same seed gives the same sizes and arrivals at any load.
 
-        Raises StudyError if it cannot be read, has no job, or cannot reach its load.
+        Raises ConfigError if it cannot be read, has no job, or cannot reach its load.
         """
         raise NotImplementedError
 
@@ -71,7 +70,7 @@ class Trace(Kind, family="trace"):
 def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: float) -> Floats:
     """Scale the times between arrivals to a load: work over the node-seconds from the first to the last arrival.
 
-    Raises StudyError if all jobs arrive at once.
+    Raises ConfigError if all jobs arrive at once.
 
     Examples
     --------
@@ -81,7 +80,7 @@ def stretched(submit_s: Floats, work_node_s: float, machine_nodes: int, load: fl
     first_s, last_s = float(submit_s.min()), float(submit_s.max())
     if last_s == first_s:
         remedy = "leave `load` out, or use a longer part"
-        raise StudyError("jobs that arrive at once have no load", remedy, path="load", value=load, code="invalid-trace")
+        raise ConfigError("jobs that arrive at once have no load", remedy, ("trace", "load"), load, "invalid-trace")
     return first_s + (submit_s - first_s) * (work_node_s / (machine_nodes * load * (last_s - first_s)))
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import pydantic
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
-from fabricstudy.core.errors import Code, StudyError
+from fabricstudy.core.errors import Code
 from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes, split_lines
 from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.core.quantities import Moment
@@ -81,24 +81,24 @@ class Log:
         """Return the chosen jobs."""
         return Log(self.file, self.header, self.line[chosen], self.fields[chosen])
 
-    def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> StudyError:
+    def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> ConfigError:
         """Return the error about a field of a job."""
         return refusal(self.file, int(self.line[job]), field, problem, self.fields[job, field - 1], remedy, code)
 
 
 def refusal(
     file: str, line: int, column: int | None, problem: str, value: object, remedy: str, code: Code
-) -> StudyError:
+) -> ConfigError:
     """Return the error about a field of a log, or about a line without a column; columns count fields from 1."""
     at = f"line {line}" + ("" if column is None else f", column {column} ({FIELDS[column - 1]})")
     plain = value
     if isinstance(value, float):  # numbers of numpy are printed with their type
         plain = int(value) if value.is_integer() and abs(value) < 2**63 else float(value)
-    return StudyError(problem, remedy, file, at, plain, code)
+    return ConfigError(problem, remedy, (at,), plain, code, file=file)
 
 
 def read_swf(text: str, file: str) -> Log:
-    """Read a log. Raises StudyError with line and column unless each line is 18 numbers."""
+    """Read a log. Raises ConfigError with line and column unless each line is 18 numbers."""
     header: dict[str, tuple[int, int]] = {}
     numbers, lines = [], []
     for number, line in enumerate(split_lines(text), start=1):
@@ -225,7 +225,7 @@ class Swf(Trace, kind="swf"):
         log, sha256 = self._read(folder)
         if self.sha256 is not None and sha256 != self.sha256:
             remedy = "use the intended file, or correct `sha256`"
-            raise StudyError("the file does not have this `sha256`", remedy, self.file, code="invalid-trace")
+            raise ConfigError("the file does not have this `sha256`", remedy, code="invalid-trace", file=self.file)
         cores_per_node = self._cores(log, machine_nodes)
         repairs: dict[str, int] = {}
         is_part, number = np.isin(log.column(SwfField.STATUS), (2, 3, 4)), log.column(SwfField.JOB)
@@ -244,7 +244,7 @@ class Swf(Trace, kind="swf"):
         _count(repairs, "no_processors", nowhere)
         log = log.only(~(idle | nowhere))
         if not len(log.line):
-            raise StudyError("no job is left", "use another part of the trace", self.file, code="invalid-trace")
+            raise ConfigError("no job is left", "use another part of the trace", code="invalid-trace", file=self.file)
         nodes = self._nodes(log, cores_per_node, machine_nodes, repairs)
         submit_s, runtime_s = log.column(SwfField.SUBMIT), log.column(SwfField.RUN)
         if self.load is not None:
@@ -262,7 +262,7 @@ class Swf(Trace, kind="swf"):
         try:
             return _read_log(path, changed_ns(path), self.file)
         except InputFileError as mistake:
-            raise StudyError(f"the log: {mistake.problem}", mistake.remedy, self.file, code=mistake.code) from None
+            raise mistake.changed(problem=f"the log: {mistake.problem}", file=self.file) from None
 
     def _cores(self, log: Log, machine_nodes: int) -> int:
         """Return the processors of a node."""
@@ -270,11 +270,11 @@ class Swf(Trace, kind="swf"):
         if self.cores_per_node is None and nodes and processors and nodes[0] != processors[0]:
             problem = f"a machine of {nodes[0]} nodes and {processors[0]} processors"
             remedy = f"write `cores_per_node`, such as {max(processors[0] // max(nodes[0], 1), 1)}"
-            raise StudyError(problem, remedy, self.file, f"line {processors[1]}", processors[0], "invalid-trace")
+            raise refusal(self.file, processors[1], None, problem, processors[0], remedy, "invalid-trace")
         cores = self.cores_per_node or 1
         if processors and processors[0] > machine_nodes * cores and self.too_large == "refuse":
             problem = f"the log's machine has more processors than the {machine_nodes * cores} of this one"
-            raise StudyError(problem, TOO_LARGE, self.file, f"line {processors[1]}", processors[0], "invalid-trace")
+            raise refusal(self.file, processors[1], None, problem, processors[0], TOO_LARGE, "invalid-trace")
         return cores
 
     def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, repairs: dict[str, int]) -> Ints:

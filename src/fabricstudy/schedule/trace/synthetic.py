@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.model import Model, Number, Whole
 from fabricstudy.core.quantities import Span
 
@@ -71,6 +71,6 @@ class Synthetic(Trace, kind="synthetic"):
                 most = float(nodes.sum()) * runtime.longest_s / (machine_nodes * self.span_s)
                 problem = f"{self.number} jobs of at most {runtime.longest_s:g} s have a load of at most {most:.2f}"
                 remedy = "use more jobs, longer ones, or a lower load"
-                raise StudyError(problem, remedy, path="load", value=self.load, code="invalid-trace")
+                raise ConfigError(problem, remedy, ("trace", "load"), self.load, "invalid-trace")
         runtime_s: Floats = np.minimum(drawn * factor, runtime.longest_s)
         return runtime_s

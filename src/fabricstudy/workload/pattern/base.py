@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Floats, Int32s, Integers, Numbers
-from fabricstudy.core.errors import StudyError
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.input_files import FromFile
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
@@ -275,5 +275,5 @@ class TrafficFile(FromFile):
         """
         try:
             return self.content()
-        except StudyError as error:
+        except ConfigError as error:
             raise WorkloadError(str(error)) from None

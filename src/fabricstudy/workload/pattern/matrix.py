@@ -196,6 +196,8 @@ def _read_npz(data: bytes) -> Any:
                         raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
                 return matrix
             arrays = [file[name] for name in names]
+    except InputFileError:
+        raise
     except _DAMAGED as error:
         raise InputFileError(f"not a numpy file: {error}", _SAVE) from None
     if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":

@@ -3,7 +3,7 @@
 import numpy as np
 from pydantic import Field
 
-from fabricstudy.core.model import ConfigError, Model, Number
+from fabricstudy.core.model import Model, Number, at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
@@ -24,10 +24,8 @@ class TrafficMix(Traffic, kind="mix"):
 
     def check_machine(self, machine: Topology) -> None:
         for number, part in enumerate(self.of):
-            try:
+            with at_path("of", str(number), "traffic"):
                 part.traffic.check_on(machine)
-            except ConfigError as error:
-                raise error.below("of", str(number), "traffic") from None
 
     def destinations(self, machine: Machine, rng: np.random.Generator) -> Destinations:
         total = sum(part.weight for part in self.of)
