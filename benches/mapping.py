@@ -10,7 +10,7 @@ from importlib.util import find_spec
 import numpy as np
 from scipy.spatial import cKDTree
 
-from fabricstudy.machine.torus import TorusConfig
+from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
 from fabricstudy.workload.mapping import Mapping, Slots, Tasks

@@ -12,7 +12,7 @@ from tests.unit.schedule.reference import Job, Partition, Reference
 
 from fabricstudy.machine.base import published_machine
 from fabricstudy.schedule import Backfill, Jobs, Order, PartitionList, Partitions, Trace, simulate_schedule
-from fabricstudy.schedule.backfill.easy import Easy
+from fabricstudy.schedule.backfill.rules import Easy
 from fabricstudy.schedule.kernel import next_instant
 from fabricstudy.schedule.kernel.compiled import RUNNING
 from fabricstudy.schedule.kernel.easy import pass_easy

@@ -343,7 +343,7 @@ class Copy:
         family = "machine" if family == "topology" else family
         kind = re.findall(r"""kind=['"](.+?)['"]""", text)[0]
         listed = folder / "src/fabricstudy/core/kind_modules.py"
-        start = rf'("{family}": .*_modules\(\s*"[\w.]+",)'
+        start = rf'(?s)("{family}": .*?_modules\(\s*"[\w.]+",)'
         text, count = re.subn(start, rf'\1 "{kind}",', listed.read_text())
         assert count == 1
         listed.write_text(text)

@@ -88,12 +88,12 @@ MACHINES = (
         ("analysis", *TABLE),
         new="(half, half, self.pod_count - 1)",
     ),
-    Mutation("gap of a HyperX", "machine/hyperx.py", "gap=1)", "gap=2)"),
-    known("cables of a pair of routers", "machine/torus.py", "self.wrap, self.pair_cables", ALL, new="self.wrap, 2"),
+    Mutation("gap of a HyperX", "machine/grids.py", "gap=1)", "gap=2)"),
+    known("cables of a pair of routers", "machine/grids.py", "self.wrap, self.pair_cables", ALL, new="self.wrap, 2"),
     # CAMINOS counts in cycles, so its input stays the same but for their length.
     Mutation(
         "default bandwidths of a product, all twice as high",
-        "machine/bluegene_p.py",
+        "machine/bluegene.py",
         '"425 MB/s", "2.55 GB/s"',
         '"850 MB/s", "5.1 GB/s"',
     ),
@@ -491,8 +491,8 @@ SCHEDULES = (
         new='"trace_repairs": repairs or "nothing"',
     ),
     known("compiled loop of EASY", "schedule/kernel/easy.py", "@jit_inner\ndef pass_easy(", ("schedule", *TABLE)),
-    known("order of the queue", "schedule/order/fcfs.py", "class Fcfs(", ("schedule", *TABLE)),
-    known("backfilling", "schedule/backfill/easy.py", "class Easy(", ("schedule", *TABLE)),
+    known("order of the queue", "schedule/order/simple.py", "class Fcfs(", ("schedule", *TABLE)),
+    known("backfilling", "schedule/backfill/rules.py", "class Easy(", ("schedule", *TABLE)),
     known("order of no schedule", "schedule/order/wfp.py", "class Wfp("),
 )
 

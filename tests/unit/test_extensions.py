@@ -48,7 +48,7 @@ class Half(MessagePattern, kind="half"):
 """
 CLOSED = "        return float(ranks) * self.iterations\n"
 LINE = f"""{HEAD}
-from fabricstudy.machine.torus import TorusConfig
+from fabricstudy.machine.grids import TorusConfig
 
 class Line(TorusConfig, kind="line"):
     "A torus of another name."

@@ -63,5 +63,5 @@ def test_a_study_loads_no_kinds_but_its_own(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(study)]
     loaded = set(subprocess.run(command, text=True, capture_output=True, check=True).stdout.split())
     assert {"fabricstudy.machine.dragonfly", "fabricstudy.routing.valiant"} <= loaded
-    others = {"machine.torus", "workload.pattern.stencil", "workload.mapping.greedy", "engine.sst"}
+    others = {"machine.grids", "workload.pattern.stencil", "workload.mapping.greedy", "engine.sst"}
     assert not {"numba", "pandas", *(f"fabricstudy.{name}" for name in others)} & loaded

@@ -16,10 +16,9 @@ from fabricstudy.machine.search import bfs_levels
 from fabricstudy.routing.minimal import MinimalRoutes
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.saturation import offered_rates
+from fabricstudy.workload.traffic.adversarial import GroupShift, Tornado
 from fabricstudy.workload.traffic.base import Destinations, Traffic
-from fabricstudy.workload.traffic.group_shift import GroupShift
-from fabricstudy.workload.traffic.shift import Shift
-from fabricstudy.workload.traffic.tornado import Tornado
+from fabricstudy.workload.traffic.permutations import Shift
 
 from .base import Analysis, Row
 

@@ -11,8 +11,7 @@ from rich.table import Table
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.model import at_path
-from fabricstudy.machine.bluegene_p import BlueGenePConfig
-from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.bluegene import BlueGenePConfig, BlueGeneQConfig
 from fabricstudy.machine.grid import GridConfig
 from fabricstudy.structure.partitions import Geometry, geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION

@@ -10,26 +10,28 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
 
 
 MODULES: dict[str, dict[str, str]] = {
-    "allocation": _modules(
+    "allocation": dict.fromkeys(["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups") | _modules(
         "workload.allocation",
-        "building-blocks", "cluster", "convex-block", "cuboid", "explicit", "one-group", "random", "spread",
-        "swapped-cluster", "tree-partition", "whole-groups",
+        "building-blocks", "cluster", "convex-block", "cuboid", "explicit", "random", "spread",
+        "swapped-cluster", "tree-partition",
     ),
     "analysis": _modules(
         "analysis",
         "candidates", "caps", "contention", "cost", "deadlock", "design", "express-lines", "isoperimetry",
         "packings", "partition-lists", "partitions", "printed", "resilience", "topologies",
     ),
-    "backfill": _modules("schedule.backfill", "conservative", "drain", "easy", "none"),
+    "backfill": dict.fromkeys(["conservative", "drain", "easy", "none"], "fabricstudy.schedule.backfill.rules"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),
     "engine": _modules("engine", "analysis", "caminos", "codes", "flow", "sst"),
     "family of topologies": dict.fromkeys(
         ["dragonfly", "express-mesh", "fat-tree", "slim-fly"], "fabricstudy.analysis.design"
     ),
-    "machine": {"graph": "fabricstudy.machine.from_file"} | _modules(
+    "machine": {"graph": "fabricstudy.machine.from_file"} | dict.fromkeys(
+        ["express-mesh", "hypercube", "hyperx", "mesh", "torus"], "fabricstudy.machine.grids"
+    ) | dict.fromkeys(["bluegene-p", "bluegene-q"], "fabricstudy.machine.bluegene") | _modules(
         "machine",
-        "aries", "bluegene-p", "bluegene-q", "dragonfly", "express-mesh", "fat-tree", "gemini", "hypercube",
-        "hyperx", "jellyfish", "megafly", "mesh", "percs", "polarfly", "slim-fly", "tofu-d", "torus",
+        "aries", "dragonfly", "fat-tree", "gemini",
+        "jellyfish", "megafly", "percs", "polarfly", "slim-fly", "tofu-d",
         "twisted-torus", "xgft",
     ),
     "mapping": _modules(
@@ -37,22 +39,27 @@ MODULES: dict[str, dict[str, str]] = {
         "annealing", "best", "curve", "exchange", "file", "greedy", "linear", "orb", "ordered", "random",
         "recursive-bisection", "scotch",
     ),
-    "order": _modules("schedule.order", "fcfs", "largest-first", "shortest-first", "wfp"),
+    "order": dict.fromkeys(["fcfs", "largest-first", "shortest-first"], "fabricstudy.schedule.order.simple") | _modules(
+        "schedule.order", "wfp",
+    ),
     "partition list": _modules("schedule.partition_list", "cuboids", "nodes", "shapes"),
-    "pattern": _modules(
+    "pattern": dict.fromkeys(["gather", "incast", "scatter"], "fabricstudy.workload.pattern.rooted") | _modules(
         "workload.pattern",
         "all-gather", "all-reduce", "all-to-all", "b-eff", "barrier", "bisection", "broadcast",
-        "furthest-pairing", "gather", "hop-pairs", "idle", "incast", "matrix", "messages", "pairs", "patches",
+        "furthest-pairing", "hop-pairs", "idle", "matrix", "messages", "pairs", "patches",
         "pencil-fft", "permutation", "ping-pong", "placed-patches", "reduce-scatter", "refined-blocks", "ring",
-        "scatter", "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph",
+        "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph",
         "uniform-random", "unstructured-mesh",
     ),
     "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules("structure.prices", "besta-2014"),
     "routing": _modules("routing", "adaptive", "d-mod-k", "dimension-order", "minimal", "table", "ugal", "valiant"),
     "trace": _modules("schedule.trace", "lublin", "swf", "synthetic"),
-    "traffic": _modules(
+    "traffic": dict.fromkeys(
+        ["bit-reverse", "complement", "permutation", "shift", "shuffle", "transpose"],
+        "fabricstudy.workload.traffic.permutations",
+    ) | dict.fromkeys(["group-shift", "tornado"], "fabricstudy.workload.traffic.adversarial") | _modules(
         "workload.traffic",
-        "bit-reverse", "complement", "group-shift", "hot-spot", "matrix", "mix", "neighbours", "permutation",
-        "shift", "shuffle", "tornado", "transpose", "uniform",
+        "hot-spot", "matrix", "mix", "neighbours",
+        "uniform",
     ),
 }  # fmt: skip

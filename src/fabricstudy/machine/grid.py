@@ -184,7 +184,7 @@ class GridConfig(Topology):
 
         Examples
         --------
-        >>> from fabricstudy.machine.torus import TorusConfig
+        >>> from fabricstudy.machine.grids import TorusConfig
         >>> machine = TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "425 MB/s"}).build()
         >>> machine.routers, machine.links, machine.radix
         (512, 3072, 7)

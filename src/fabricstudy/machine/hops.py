@@ -38,7 +38,7 @@ class HopDistances:
 
         Examples
         --------
-        >>> from fabricstudy.machine.torus import TorusConfig
+        >>> from fabricstudy.machine.grids import TorusConfig
         >>> torus = hop_distances(TorusConfig.model_validate({"shape": [8, 8, 8], "bandwidth": "1 GB/s"}).build())
         >>> torus.between(np.array([0, 0]), np.array([4 + 8 * 4 + 64 * 4, 7])).tolist()
         [12, 1]

@@ -12,9 +12,9 @@ from fabricstudy.engine.point import canonical_json, digest
 from fabricstudy.machine.base import Topology
 
 from .backfill.base import Backfill
-from .backfill.easy import Easy
+from .backfill.rules import Easy
 from .order.base import Order
-from .order.fcfs import Fcfs
+from .order.simple import Fcfs
 from .partition_list.base import PartitionList
 from .slowdown import Slowdown
 from .trace.base import Trace

@@ -10,7 +10,7 @@ from fabricstudy.core.model import ConfigError
 from .backfill.base import Backfill
 from .jobs import Jobs
 from .order.base import Order
-from .order.fcfs import Fcfs
+from .order.simple import Fcfs
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult, UtilisationSeries
 from .state import initial_state, size_classes

@@ -119,7 +119,7 @@ def hops_ns(machine: Machine, size_bytes: Floats, hops: Integers) -> float:
 
     Examples
     --------
-    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> from fabricstudy.machine.grids import TorusConfig
     >>> ring = TorusConfig.model_validate({"shape": [8], "bandwidth": "1 GB/s"}).build()
     >>> hops_ns(ring, np.full(8, 1000.0), np.full(8, 4))
     2000.0

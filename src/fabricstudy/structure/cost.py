@@ -82,7 +82,7 @@ def cable_lengths_m(machine: Machine, routers_per_rack: int | None) -> tuple[Flo
 
     Examples
     --------
-    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> from fabricstudy.machine.grids import TorusConfig
     >>> ring = TorusConfig.model_validate({"shape": [6], "bandwidth": "1 GB/s"}).build()
     >>> cable_lengths_m(ring, None)[0].tolist(), cable_lengths_m(ring, 2)[0].tolist()
     ([8.0, 8.0, 8.0, 8.0, 8.0, 8.0], [1.0, 3.0, 1.0, 4.0, 1.0, 3.0])

@@ -32,7 +32,7 @@ def weight_per_side(machine: Machine) -> tuple[int, int]:
 
     Examples
     --------
-    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> from fabricstudy.machine.grids import TorusConfig
     >>> torus = TorusConfig.model_validate({"shape": [5], "nodes_per_router": 4, "bandwidth": "1 GB/s"})
     >>> weight_per_side(torus.build())
     (2, 3)

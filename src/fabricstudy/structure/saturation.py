@@ -47,7 +47,7 @@ def offered_rates(machine: Machine, node: Ints, share: Floats, first: Ints, last
 
     Examples
     --------
-    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> from fabricstudy.machine.grids import TorusConfig
     >>> ring = TorusConfig.model_validate({"shape": [4], "bandwidth": "1 GB/s"}).build()
     >>> nodes = np.arange(4)
     >>> offered_rates(ring, nodes, np.ones(4), 0 * nodes, 0 * nodes + 3).between[0].round(2).tolist()
@@ -145,7 +145,7 @@ def buffer_limit(machine: Machine, router_latency_ns: float, buffer_bytes: int) 
 
     Examples
     --------
-    >>> from fabricstudy.machine.torus import TorusConfig
+    >>> from fabricstudy.machine.grids import TorusConfig
     >>> ring = TorusConfig.model_validate({"shape": [4], "bandwidth": "1 GB/s", "latency": "100 ns"}).build()
     >>> buffer_limit(ring, 100.0, 300)
     0.75

@@ -22,8 +22,7 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.dragonfly import DragonflyConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hypercube import HypercubeConfig
-from fabricstudy.machine.torus import TorusConfig
+from fabricstudy.machine.grids import HypercubeConfig, TorusConfig
 from fabricstudy.routing.base import Routes, Routing
 from fabricstudy.routing.minimal import MinimalRoutes
 from fabricstudy.workload.pattern.base import MessagePattern, Pattern, Sends

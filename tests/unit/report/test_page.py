@@ -338,7 +338,7 @@ def test_extensions_are_told_with_their_digests(make: Make, tmp_path: Path) -> N
     (tmp_path / "more").mkdir()
     own = tmp_path / "more/line.py"
     own.write_text(
-        "from fabricstudy.machine.torus import TorusConfig\n\n\nclass Line(TorusConfig, kind='line'):\n    pass\n"
+        "from fabricstudy.machine.grids import TorusConfig\n\n\nclass Line(TorusConfig, kind='line'):\n    pass\n"
     )
     _, page = written(make(figures=[], claims=[], extensions=["more/line.py"]), tmp_path / "out")
     assert "more/line.py" in page.text and hashlib.sha256(own.read_bytes()).hexdigest() in page.text

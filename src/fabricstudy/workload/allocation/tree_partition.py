@@ -12,8 +12,7 @@ from fabricstudy.machine.fat_tree import FatTreeConfig
 
 from ..messages import WorkloadError
 from .base import NO_JOB, Allocation, Grant, Request
-from .groups import check_fits, group_of_node
-from .whole_groups import WholeGroups
+from .groups import WholeGroups, check_fits, group_of_node
 
 
 class TreePartition(Allocation, kind="tree-partition"):

@@ -2,18 +2,13 @@
 
 from fabricstudy.machine.aries import AriesConfig
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.bluegene_p import BlueGenePConfig
-from fabricstudy.machine.bluegene_q import BlueGeneQConfig
+from fabricstudy.machine.bluegene import BlueGenePConfig, BlueGeneQConfig
 from fabricstudy.machine.dragonfly import DragonflyConfig
-from fabricstudy.machine.express_mesh import ExpressMeshConfig
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
-from fabricstudy.machine.hypercube import HypercubeConfig
-from fabricstudy.machine.hyperx import HyperXConfig
-from fabricstudy.machine.mesh import MeshConfig
+from fabricstudy.machine.grids import ExpressMeshConfig, HypercubeConfig, HyperXConfig, MeshConfig, TorusConfig
 from fabricstudy.machine.percs import PercsConfig
 from fabricstudy.machine.slim_fly import SlimFlyConfig
-from fabricstudy.machine.torus import TorusConfig
 
 from ...contract import Unsupported
 from ...point import Point
