@@ -37,7 +37,7 @@ from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
-from .text import NO_NUMBER, TextTable, claim_numbers, format_number, number, pair_count_text
+from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
 LEAST_PX, PANEL_PX = 660, 300
 """Smallest readable width of a figure and of a panel; a narrower window scrolls sideways."""
@@ -135,7 +135,7 @@ def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-    pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_planned'])}"
+    pairs = "" if pd.isna(row["pairs"]) else f", {comparison_count_text(row['pairs'], row['pairs_planned'])}"
     noun = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
     low, high = (format_number(row[end], row["show"]) for end in ("low", "high"))
     interval = f"{low} to {high} ({row['interval']})" if row["seeds"] else ""

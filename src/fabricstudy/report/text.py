@@ -135,15 +135,15 @@ def named(labels: Sequence[str]) -> str:
     return join_words([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
 
 
-def pair_count_text(pairs: int, planned: int) -> str:
-    """Count the pairs compared, of those planned if some are missing.
+def comparison_count_text(made: int, planned: int) -> str:
+    """Count the comparisons made, of those planned if some are missing.
 
     Examples
     --------
-    >>> pair_count_text(3, 3), pair_count_text(2, 3), pair_count_text(1, 1)
-    ('3 pairs', '2 of 3 pairs', '1 pair')
+    >>> comparison_count_text(3, 3), comparison_count_text(2, 3), comparison_count_text(1, 1)
+    ('3 comparisons', '2 of 3 comparisons', '1 comparison')
     """
-    return count_noun(pairs, "pair") if pairs == planned else f"{pairs} of {planned} pairs"
+    return count_noun(made, "comparison") if made == planned else f"{made} of {planned} comparisons"
 
 
 def range_text(low: Any, high: Any, how: str | None) -> str:

@@ -100,8 +100,8 @@ def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make, pictures: d
     found = drawn(make(lost=3), "lines", "bars", formats=["svg"])
     assert "n = 21 points, 3 seeds" in found["lines"].basis
     assert "3 of 24 points missing (3 failed)" in found["lines"].basis
-    assert "3 of 4 pairs" in found["bars"].basis
-    assert "; 4 pairs." in pictures["bars"].basis
+    assert "3 of 4 comparisons" in found["bars"].basis
+    assert "; 4 comparisons." in pictures["bars"].basis
     assert found["bars"].svg
 
 
@@ -343,7 +343,7 @@ def test_a_heat_map_tells_the_ends_of_each_panel(pictures: dict[str, RenderedFig
 def test_a_heat_map_of_ratios_counts_its_pairs_and_leaves_lost_cells_blank(make: Make) -> None:
     figure = {**HEATMAP, "columns": "message", "normalise_to": {"routing": "minimal"}}
     one = drawn(make(lost=3, figures=[figure]), formats=["svg"])["a"]
-    assert one.svg and "3 of 24 points missing (3 failed); 3 of 4 pairs; " in one.basis
+    assert one.svg and "3 of 24 points missing (3 failed); 3 of 4 comparisons; " in one.basis
     assert "min 1 at " in one.alt
     plain = {**figure, "normalise_to": {}, "columns": None, "value": "bound_ns", "log": True}
     assert "median over seeds and message" in told(make(figures=[plain]))["a"].basis
