@@ -318,7 +318,7 @@ def sentences(
     meanings: Mapping[str, str] = MappingProxyType({}),
     fronts: Sequence[str] = (),
 ) -> list[str]:
-    """Return the key findings; `meanings` maps axes to the keys that they set."""
+    """Return the key findings; `meanings` maps axes to what they vary."""
     return [sentence for sentence in (
         _claim_sentence(tables), _saturation_sentence(tables), *fronts, *_effect_sentences(changes, meanings),
         _computing_sentence(tables.jobs), _slowdown_sentence(tables.interference), _engine_sentence(tables),
@@ -381,10 +381,10 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
 
     for index, effect in enumerate(changes.axes[:_MOST_AXES]):
         largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
-        within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
+        within = " (within run-to-run variation)" * bool(changes.noise and effect.median <= changes.noise[0])
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:
-            median = f"{number(effect.median, 3)} in the median{within}{',' * bool(within)}"
+            median = f"{number(effect.median, 3)} in the median{within}"
             factor = f"{median} and {number(effect.largest, 3)} at most"
         parts.append(
             f"{largest}{named(effect.axis)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "

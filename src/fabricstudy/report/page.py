@@ -92,7 +92,7 @@ def render(
         analyses=_analyses(tables),
         schedules=summaries.schedule_summaries(study, tables),
         sentences=[
-            *sentences(tables, changes, study.meanings, fronts(study.figures, tables)),
+            *sentences(tables, changes, study.meanings | study_setup.axis_titles(study), fronts(study.figures, tables)),
             *summaries.spot_check_summary(tables),
             *summaries.resolution_check_summary(tables),
         ],
@@ -279,7 +279,10 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
     counts = points["fingerprint"].value_counts().sort_index()
     programs = [f"{digest} ({count_noun(count, 'point')})" for digest, count in counts.items()]
-    of_points = [("input code, output reader, engine", programs), ("SHA-256 of the sorted point ids", [ids])]
+    of_points = [
+        ("code that writes the input - code that reads the output - engine", programs),
+        ("SHA-256 of the sorted point ids", [ids]),
+    ]
     return [
         *(of_points if study.simulates else ()),
         ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),
