@@ -136,7 +136,7 @@ class Effects:
         """Return effects and run-to-run variation as a table."""
         rows = []
         for effect in self.axes:
-            best = ", ".join(f"{label}: {times}" for label, times in effect.times_best.items())
+            best = "; ".join(f"{label}: {times}" for label, times in effect.times_best.items())
             numbers = (number(effect.median, 3), number(effect.largest, 3), str(effect.comparisons))
             rows.append([effect.axis, *numbers, effect.where, best])
         if rows and self.noise:
