@@ -66,8 +66,9 @@ def attempt_offered(
     rates = offered_rates(machine, *destinations)
     bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
     stored_bytes, router_ns = engine.stored_bytes(point, machine), point.network.router_latency_ns
+    hosts_ns = engine.host_latencies_ns(point, machine)
     routing = engine.expected_routing(point)
-    zero_ns = zero_load_ns(machine, rates, routing, router_ns, offered.message_bytes, stored_bytes)
+    zero_ns = zero_load_ns(machine, rates, routing, hosts_ns, router_ns, offered.message_bytes, stored_bytes)
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,
         "zero_load_ns": zero_ns,
