@@ -33,7 +33,7 @@ from .figure_style import column_text
 from .text import TextTable, number
 
 _WORK, _ALL = "(work)", "(all)"
-_MOST_AXES, _MOST_CLAIMS = 3, 6
+_MOST_AXES, _MOST_CLAIMS = 3, 3
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,8 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    times = {str(label): int(count) for label, count in _ties(values, least, most).sum().items()}
+    counts = _ties(values, least, most).sum()
+    times = {str(label): int(counts[label]) for label in dict.fromkeys(rows[axis]) if label in counts}
     middle, largest = float(ratio.median()), float(ratio.max())
     return Effect(axis, middle, largest, where, len(values), times, by_rate, planned - len(values))
 
@@ -326,7 +327,7 @@ def sentences(
     ) if sentence]  # fmt: skip
 
 
-_MOST_LOADS = 12
+_MOST_LOADS = 6
 
 _VERDICT_WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -346,7 +347,8 @@ def _saturation_sentence(tables: Tables) -> str:
     parts = []
     for labels, rows in searched.groupby(axes, sort=False) if axes else [((), searched)]:
         load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
-        parts.append(f"{', '.join(map(label_text, labels))} {load} (bound {bound})".strip())
+        named = ", ".join(f"{axis} {label_text(label)}" for axis, label in zip(axes, labels, strict=True))
+        parts.append(f"{named}{': ' * bool(named)}{load} (bound {bound})")
     shown = parts[:_MOST_LOADS] + [f"{len(parts) - _MOST_LOADS} more"] * (len(parts) > _MOST_LOADS)
     return f"Saturation load, as a share of the bandwidth of a node's link: {'; '.join(shown)}."
 
