@@ -280,7 +280,7 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     counts = points["fingerprint"].value_counts().sort_index()
     programs = [f"{digest} ({count_noun(count, 'point')})" for digest, count in counts.items()]
     of_points = [
-        ("input writer - output reader - engine, one line per combination", programs),
+        ("input writer - output reader - engine, one line per triple", programs),
         ("SHA-256 of the sorted point ids", [ids]),
     ]
     return [
