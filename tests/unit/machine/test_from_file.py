@@ -399,6 +399,7 @@ SwitchName=spine1 Switches=leaf0,leaf1
         "SwitchName=a Nodes=n[9-1]\nSwitchName=b Switches=a",
         "SwitchName=a Nodes=n[1][1][1][1][1]\nSwitchName=b Switches=a",
         "SwitchName=a Nodes=n1\nSwitchName=b Switches=x",
+        "SwitchName=a Nodes=n1\nSwitchName=b Switches=b",
         "SwitchName=a Nodes=n1\nSwitchName=a Switches=a",
         "BlockName=b1 Nodes=n[1-4]",
     ],

@@ -22,9 +22,6 @@ def read(data: bytes) -> Fabric:
 
     Examples
     --------
-    >>> fabric = read(b"SwitchName=s[0-1] Nodes=n[1-2]\\nSwitchName=top Switches=s[0-1]")
-    Traceback (most recent call last):
-    fabricstudy.core.input_files.InputFileError: line 1: a node on several switches (value: 'n1'); list it once
     >>> fabric = read(b"SwitchName=a Nodes=n[08-10],login\\nSwitchName=b Switches=a")
     >>> [port.host for port in fabric.ports], fabric.cables[0][:2]
     (['n08', 'n09', 'n10', 'login'], ('b', 'a'))
@@ -53,6 +50,8 @@ def read(data: bytes) -> Fabric:
     for cable in cables:
         if cable.head not in routers:
             raise InputFileError("unknown switch", "add its SwitchName=...", cable.where, cable.head)
+        if cable.head == cable.tail:
+            raise InputFileError("a switch below itself", "list other switches", cable.where, cable.head)
     return Fabric(routers, cables, list(ports.values()))
 
 
