@@ -234,6 +234,9 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
 
 def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) -> list[Unranked]:
     planned = points[~points["experiment"].isin(ADDED_EXPERIMENTS)]
+    # Experiments of another metric have no numbers here.
+    if "experiment" in rows:
+        planned = planned[planned["experiment"].isin(rows["experiment"]) | (planned["status"] != DONE)]
     axes = [axis for axis in axes_of(points) if axis in chosen and axis in rows]
     lost = {axis: set(planned[axis].dropna().map(label_text)) - set(rows[axis]) for axis in axes}
     return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
