@@ -49,7 +49,10 @@ class Metric:
     @property
     def noun(self) -> str:
         """Return the metric as a noun."""
-        return "mean wait" if self.column == "wait_mean_s" else column_text(self.column)
+        return _NOUNS.get(self.column, column_text(self.column))
+
+
+_NOUNS = {"wait_mean_s": "mean wait", "rank_mean_ns": "mean time of a rank"}
 
 
 def metric_of(figures: Sequence[AnyFigure]) -> Metric:

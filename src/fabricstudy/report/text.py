@@ -64,14 +64,15 @@ def number(value: Any, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592)
-    ('1235', '0.0001234', '–', '20592')
+    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592), number(21741.2, 3)
+    ('1235', '0.0001234', '–', '20592', '21700')
     """
     if value is None or pd.isna(value):
         return NO_NUMBER
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{int(value)}"
-    return f"{float(value):.{digits}g}"
+    text = f"{float(value):.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 
 def format_number(value: Any, how: str | None) -> str:
