@@ -94,6 +94,12 @@ class ProgramEngine(Engine, ABC):
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:
             self.check(point, machine)
+            if point.network.congestion_management:
+                if point.offered is not None:
+                    raise Unsupported(
+                        "offered traffic has no congestion management; leave network.congestion_management out"
+                    )
+                self.check_congestion_management(point, machine)
         except Unsupported as error:
             return str(error)
         return None
@@ -101,6 +107,10 @@ class ProgramEngine(Engine, ABC):
     @abstractmethod
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` if the engine cannot simulate the point."""
+
+    def check_congestion_management(self, point: Point, machine: Machine) -> None:
+        """Raise `Unsupported` if the engine does not manage congestion on this machine."""
+        raise Unsupported(f"{self.title} has no congestion management; leave network.congestion_management out")
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the engine's test of success, and read its output; raise `EngineFailure` if it is no result."""

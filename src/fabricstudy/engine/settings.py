@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from fabricstudy.core.kinds import Family, Kind
-from fabricstudy.core.model import Model, NoPhysics, Whole
+from fabricstudy.core.model import Flag, Model, NoPhysics, Whole
 from fabricstudy.core.quantities import Duration, Latency, Memory, Size
 
 
@@ -58,6 +58,11 @@ class Network(Model):
         description="how a node with several ports divides what it sends (Liu, Vishnu, Panda, SC 2004, "
         "doi:10.1109/SC.2004.15): its messages leave by the ports in turn, each with `injection` under way; or each "
         "message is striped, packet by packet, over all ports",
+    )
+    congestion_management: Flag = Field(
+        False,
+        description="throttle the senders to a congested node, by the method of the engine; SST and CODES only, on "
+        "dragonflies and PERCS",
     )
 
 

@@ -109,6 +109,13 @@ class Codes(ProgramEngine):
         elif point.engine.processes > 1:
             _check_sharing(point)
 
+    def check_congestion_management(self, point: Point, machine: Machine) -> None:
+        if codes_model(point) is not dragonfly.MODEL or point.engine.processes > 1:
+            raise Unsupported(
+                "CODES manages congestion in its dragonfly only, in one process; leave network.congestion_management "
+                "or engine.processes out"
+            )
+
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
         network = network_of(point, machine)

@@ -69,6 +69,13 @@ class Sst(ProgramEngine):
         if point.offered is not None:
             check_offered(point, machine)
 
+    def check_congestion_management(self, point: Point, machine: Machine) -> None:
+        if wire(point, machine).component != native.DRAGONFLY:
+            raise Unsupported(
+                "SST manages congestion in its dragonfly element only, where routers can send control packets; leave "
+                "network.congestion_management out"
+            )
+
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; return the command, if a foreground job communicates."""
         if has_no_foreground_traffic(jobs):

@@ -158,7 +158,14 @@ def _router(point: Point, machine: Machine, wiring: Wiring) -> dict[str, Any]:
         "input_latency": _time(point.network.router_latency_ns),
         "output_latency": "0ps",
         "num_vns": wiring.virtual_networks,
+        **(_congestion_management(point) if point.network.congestion_management else {}),
     }
+
+
+def _congestion_management(point: Point) -> dict[str, Any]:
+    """Return the keys of Merlin's congestion management; its other thresholds are the defaults."""
+    packet_bytes = f"{int(point.network.packet_bytes)}B"
+    return {"portcontrol.enable_congestion_management": True, "portcontrol.mtu": packet_bytes}
 
 
 def check_ugal(point: Point) -> None:
