@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from fabricstudy.core.store import Record
-from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
+from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_from_json, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
@@ -36,7 +37,12 @@ def victim_point(engine: str, senders: int, managed: bool) -> Point:
     pattern = {"kind": "incast", "message": "128 kB"} if senders else {"kind": "idle"}
     halo = {"kind": "stencil", "message": "16 kB", "iterations": 1}
     jobs = [
-        {"nodes": max(senders, 1) + 1, "pattern": pattern, "allocation": "random", "background": senders > 0},
+        {
+            "nodes": senders + 1 if senders else 36,
+            "pattern": pattern,
+            "allocation": "random",
+            "background": senders > 0,
+        },
         {"nodes": VICTIM_NODES, "pattern": halo, "allocation": "random"},
     ]
     return point_on(DRAGONFLY, engine=engine, jobs=jobs, network=network)
@@ -144,3 +150,65 @@ def _refusal(point: Point) -> str | None:
 def test_off_is_no_part_of_an_id() -> None:
     point = point_on(DRAGONFLY, network={"congestion_management": False})
     assert point_id(point) == point_id(point_on(DRAGONFLY))
+
+
+def with_classes(of_jobs: tuple[str, str], shares: dict[str, float], managed: bool = False) -> Point:
+    """Return the victim and the incast of 35 senders, in traffic classes."""
+    point = victim_point("sst", 35, managed).model_dump(mode="json", by_alias=True)
+    for job, name in zip(point["jobs"], of_jobs, strict=True):
+        job["class"] = name
+    point["network"]["classes"] = shares
+    return point_from_json(point)
+
+
+@pytest.mark.parametrize("engine", [_engine("sst")])
+def test_an_incast_of_another_class_does_no_harm(tmp_path: Path, engine: str) -> None:
+    alone = victim_ns(tmp_path / "alone", engine, 0, False)
+    halves = {"bulk": 0.5, "fast": 0.5}
+    same, other = (
+        simulated(tmp_path / name, with_classes(("bulk", name), halves))["jobs"][1]["runtime_ns"]
+        for name in ("bulk", "fast")
+    )
+    assert same > 10 * alone
+    assert alone <= other < 1.1 * alone
+
+
+@pytest.mark.parametrize("engine", [_engine("sst")])
+@pytest.mark.parametrize("share", [0.75, 0.5, 0.25])
+def test_a_class_has_its_share_of_a_link(tmp_path: Path, engine: str, share: float) -> None:
+    """Two exchanges over one cable between two groups, of which the second never ends."""
+
+    def exchange(nodes: list[int], **more: Any) -> dict[str, Any]:
+        allocation = {"kind": "explicit", "nodes": nodes}
+        return {"pattern": {"kind": "ring", "message": "500 kB"}, "allocation": allocation, **more}
+
+    network = {"classes": {"a": share, "b": 1 - share}}
+    jobs = [exchange([0, 8], **{"class": "a"}), exchange([2, 10], background=True, **{"class": "b"})]
+    record = simulated(tmp_path, point_on(DRAGONFLY, engine=engine, jobs=jobs, network=network))
+    # Each rank sends 500 kB in both directions of its ring; shares count whole packets.
+    assert record["jobs"][0]["runtime_ns"] == pytest.approx(2 * 500_000 / 10.0 / share, rel=0.15)
+
+
+@pytest.mark.parametrize("engine", ["caminos", "flow", "codes"])
+def test_classes_are_refused_where_there_are_none(engine: str) -> None:
+    jobs = [{"share": 1.0, "class": "a", "pattern": {"kind": "all-to-all", "message": "100 kB"}}]
+    point = point_on(DRAGONFLY, engine=engine, jobs=jobs, network={"classes": {"a": 0.5, "b": 0.5}})
+    assert _refusal(point) is not None
+    assert _refusal(point.model_copy(update={"engine": point_on(DRAGONFLY, engine="sst").engine})) is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "of_job", "code", "path"),
+    [
+        ({"a": 0.5}, "b", "unknown-name", ("jobs", "0", "class")),
+        ({"a": 0.5}, None, "unknown-name", ("jobs", "0", "class")),
+        ({}, "a", "unknown-name", ("jobs", "0", "class")),
+        ({"a": 0.7, "b": 0.4}, "a", "out-of-range", ("classes",)),
+    ],
+)
+def test_wrong_classes_are_refused(classes: dict[str, float], of_job: Any, code: str, path: tuple[str, ...]) -> None:
+    jobs = [{"share": 1.0, "class": of_job, "pattern": {"kind": "all-to-all", "message": "100 kB"}}]
+    with pytest.raises(ValidationError) as refused:
+        point_on(DRAGONFLY, jobs=jobs, network={"classes": classes})
+    (error,) = refused.value.errors()
+    assert (error["ctx"]["error"].code, error["ctx"]["error"].path) == (code, path)

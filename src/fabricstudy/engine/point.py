@@ -50,6 +50,21 @@ class Point(Model):
             )
         return self
 
+    @model_validator(mode="after")
+    def _has_classes(self) -> Point:
+        for index, job in enumerate(self.jobs):
+            classes = sorted(self.network.classes)
+            if job.traffic_class not in (classes or [None]) and not (job.traffic_class is None and job.pattern.silent):
+                problem = "no such traffic class" if job.traffic_class else "the job has no traffic class"
+                remedy = f"use one of {', '.join(classes)}" if classes else "list it with its share in network.classes"
+                raise ConfigError(problem, remedy, ("jobs", str(index), "class"), job.traffic_class, "unknown-name")
+        return self
+
+    def class_of(self, job: int) -> int:
+        """Return the number of a job's traffic class, in alphabetical order."""
+        name = self.jobs[job].traffic_class
+        return 0 if name is None else sorted(self.network.classes).index(name)
+
 
 def canonical_json(value: Any) -> str:
     """Return JSON text that is the same for equal values: sorted keys, no blanks."""
@@ -91,6 +106,7 @@ def machine_id(machine: Topology) -> str:
 def silent(job: Job) -> Job:
     """Return a job that occupies the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
+    idle["traffic_class"] = None
     return job.model_copy(update=idle)
 
 

@@ -103,6 +103,10 @@ class Job(Model):
         "and has no runtime, lower bound or slowdown",
     )
 
+    traffic_class: str | None = Field(
+        None, alias="class", description="class of the job's messages, one of network.classes"
+    )
+
     @model_validator(mode="after")
     def _one_size(self) -> Job:
         explicit = self.allocation.node_count() is not None
