@@ -147,6 +147,19 @@ def _refusal(point: Point) -> str | None:
     return engine_named(point.engine.kind).unsupported(point, machine)
 
 
+def test_points_with_classes_are_stored_and_compared() -> None:
+    one, two = (
+        point_on(DRAGONFLY, engine="sst", network={"classes": classes}, jobs=jobs_of_class("a"))
+        for classes in ({"a": 0.5, "b": 0.25}, {"b": 0.25, "a": 0.5})
+    )
+    assert one == two and hash(one) == hash(two) and point_id(one) == point_id(two)
+    assert point_from_json(one.model_dump(mode="json")) == one
+
+
+def jobs_of_class(name: str | None) -> list[dict[str, Any]]:
+    return [{"share": 1.0, "class": name, "pattern": {"kind": "all-to-all", "message": "100 kB"}}]
+
+
 def test_off_is_no_part_of_an_id() -> None:
     point = point_on(DRAGONFLY, network={"congestion_management": False})
     assert point_id(point) == point_id(point_on(DRAGONFLY))
@@ -191,7 +204,7 @@ def test_a_class_has_its_share_of_a_link(tmp_path: Path, engine: str, share: flo
 
 @pytest.mark.parametrize("engine", ["caminos", "flow", "codes"])
 def test_classes_are_refused_where_there_are_none(engine: str) -> None:
-    jobs = [{"share": 1.0, "class": "a", "pattern": {"kind": "all-to-all", "message": "100 kB"}}]
+    jobs = jobs_of_class("a")
     point = point_on(DRAGONFLY, engine=engine, jobs=jobs, network={"classes": {"a": 0.5, "b": 0.5}})
     assert _refusal(point) is not None
     assert _refusal(point.model_copy(update={"engine": point_on(DRAGONFLY, engine="sst").engine})) is None
@@ -207,7 +220,7 @@ def test_classes_are_refused_where_there_are_none(engine: str) -> None:
     ],
 )
 def test_wrong_classes_are_refused(classes: dict[str, float], of_job: Any, code: str, path: tuple[str, ...]) -> None:
-    jobs = [{"share": 1.0, "class": of_job, "pattern": {"kind": "all-to-all", "message": "100 kB"}}]
+    jobs = jobs_of_class(of_job)
     with pytest.raises(ValidationError) as refused:
         point_on(DRAGONFLY, jobs=jobs, network={"classes": classes})
     (error,) = refused.value.errors()

@@ -53,17 +53,17 @@ class Point(Model):
     @model_validator(mode="after")
     def _has_classes(self) -> Point:
         for index, job in enumerate(self.jobs):
-            classes = sorted(self.network.classes)
-            if job.traffic_class not in (classes or [None]) and not (job.traffic_class is None and job.pattern.silent):
+            classes = [name for name, _ in self.network.classes]
+            optional = not classes or job.pattern.silent
+            if job.traffic_class not in classes and not (job.traffic_class is None and optional):
                 problem = "no such traffic class" if job.traffic_class else "the job has no traffic class"
                 remedy = f"use one of {', '.join(classes)}" if classes else "list it with its share in network.classes"
                 raise ConfigError(problem, remedy, ("jobs", str(index), "class"), job.traffic_class, "unknown-name")
         return self
 
     def class_of(self, job: int) -> int:
-        """Return the number of a job's traffic class, in alphabetical order."""
-        name = self.jobs[job].traffic_class
-        return 0 if name is None else sorted(self.network.classes).index(name)
+        """Return the number of a job's traffic class."""
+        return [None, *(name for name, _ in self.network.classes)].index(self.jobs[job].traffic_class) - 1
 
 
 def canonical_json(value: Any) -> str:

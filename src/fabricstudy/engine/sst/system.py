@@ -173,9 +173,7 @@ def _classes(point: Point) -> dict[str, Any]:
     """Return the keys of Merlin's quality of service: a virtual network for each traffic class, shares in percent."""
     return {
         "portcontrol.output_arb": "merlin.arb.output.qos.multi",
-        "portcontrol.arbitration.qos_settings": [
-            round(100 * share) for _, share in sorted(point.network.classes.items())
-        ],
+        "portcontrol.arbitration.qos_settings": [round(100 * share) for _, share in point.network.classes],
     }
 
 
