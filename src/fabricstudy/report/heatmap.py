@@ -39,11 +39,12 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
         _panel(panel.axes, field, colours, width / columns - 1.6)
         descriptions.append(panel.describe(_words(field)))
     label = figure_style.with_unit(figure.value, figure.value_label, figure.unit)
-    bar = grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02)
-    bar.set_label(textwrap.fill(label, 32))
+    ticks: dict[str, Any] = {}
     if figure.log:
-        bar.set_ticks(LogLocator(subs=(1, 2, 5)), format=lambda value, _: f"{value:g}")
-        bar.minorticks_off()
+        ticks = {"ticks": LogLocator(subs=(1, 2, 5)), "format": figure_style.PLAIN_NUMBERS}
+    bar = grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02, **ticks)
+    bar.set_label(textwrap.fill(label, 32))
+    bar.minorticks_off()
     alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, figure.x_label or figure.x, figure.y_label or figure.y, ())
 
