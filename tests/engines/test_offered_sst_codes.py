@@ -80,7 +80,6 @@ def row_of(point: Point, folder: Path) -> dict[str, Any]:
     [
         with_sst(RING, "dimension-order", 1),
         with_sst(RING, "dimension-order", 4),
-        with_sst(SLIM_FLY, "minimal", 5),
         with_codes(DRAGONFLY, "minimal", 1),
         with_sst(DRAGONFLY, GROUP, 8),
         with_codes(DRAGONFLY, GROUP, 8),
@@ -104,11 +103,11 @@ def test_latency_without_load(engine: str, machine: Any, routing: Any, shift: in
     ],
 )
 def test_replayed_traffic_has_the_latency_of_its_paths(engine: str, machine: Any, routing: Any, tmp_path: Path) -> None:
-    """Links to nodes have no latency in these models, and the last router has that of a cable, 40 ns."""
+    """Of the links of both nodes, these models have the latency of one cable."""
     point = point_of(engine, machine, routing, "uniform", 0.05, arrivals="poisson", measured=3000)
     row = row_of(point, tmp_path)
     # Some ns per router are noise; at a twentieth of the load some 2 ns are waiting.
-    assert 0 <= row["latency_mean_ns"] - row["zero_load_ns"] + 40 <= 15
+    assert 0 <= row["latency_mean_ns"] - row["zero_load_ns"] <= 15
     assert row["state"] == "steady" and row["accepted_load"] == pytest.approx(row["offered_load"], rel=0.02)
 
 
@@ -208,7 +207,7 @@ def test_no_bound_is_exceeded(
 ) -> None:
     row = row_of(point_of(engine, machine, routing, traffic, "saturation", warmup=500), tmp_path)
     assert row["saturation_bound"] == pytest.approx(bound)
-    assert 0.95 * bound <= row["saturation_load"] <= 1.01 * bound
+    assert 0.95 * bound <= row["saturation_load"] <= bound
 
 
 @pytest.mark.parametrize("engine", [SST, CODES])
@@ -262,6 +261,7 @@ def test_engines_agree_below_saturation(engine: str, tmp_path: Path) -> None:
         ("sst", {"message": "1 kB"}),
         ("sst", {"traffic": {"kind": "hot-spot", "share": 0.05}}),
         ("sst", {"traffic": "neighbours"}),
+        ("sst", {"machine": SLIM_FLY}),
         ("sst", {"engine": {"kind": "sst", "processes": 2}}),
         ("codes", {"machine": CODES_TORUS, "routing": "dimension-order"}),
         ("codes", {"machine": ARIES, "message": "307 B"}),

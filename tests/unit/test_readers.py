@@ -82,6 +82,7 @@ GRAPHML = (
     '<?xml version="1.0"?><graphml><key id="d" for="edge" attr.name="class"/><graph edgedefault="undirected"><node id='
     '"a"/><node id="b"/><edge source="a" target="b"><data key="d">up</data></edge></graph></graphml>'
 )
+GML = 'graph [ node [ id 0 label "a" nodes 2 ] node [ id 1 label "b" ] edge [ source 0 target 1 class "up" ] ]'
 PRICES = "item,value\ncurrency,EUR\nyear,2026\nrouter,900\nport,250\nport_W,12\nelectrical,0.5\nelectrical_m,0.4\n"
 TABLE = "Unicast lids [0x0-0x2] of switch Lid 1 guid 0xa1 (one):\n0x0002 001 : (Channel Adapter portguid 0xb1: 'n1')\n"
 
@@ -90,6 +91,8 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
     "fabric.json": (fabric, LISTED),
     "fabric.graphml": (fabric, GRAPHML),
     "fabric.topo": (fabric, SWITCHES),
+    "fabric.gml": (fabric, GML),
+    "topology.conf": (fabric, "SwitchName=a Nodes=n[01-2,7]\nSwitchName=b Nodes=m\nSwitchName=c Switches=a,b\n"),
     "graph.csv": (graph, "source,destination,weight\n0,1,5\n1,2,0.5\n2,3,1e3\n"),
     "graph.graph": (graph, "3 2 011\n1 2 5\n2 1 5 3 7\n1 2 7\n"),
     "graph.mtx": (graph, "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 0.5\n"),

@@ -95,6 +95,10 @@ class Engine(Protocol):
         packet_bytes = int(point.network.packet_bytes)
         return packet_bytes if point.offered is None else min(packet_bytes, point.offered.message_bytes)
 
+    def host_latencies_ns(self, point: Point, machine: Machine) -> float:
+        """Return the latencies of the links of both nodes together, without load."""
+        return 2 * machine.host.latency_ns
+
     def expected_routing(self, point: Point) -> Routing:
         """Return the routing by which the engine routes offered traffic, for the asymptotes of the load."""
         return point.routing

@@ -12,7 +12,6 @@ from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.saturation import (
-    SaturationBound,
     buffer_limit,
     offered_rates,
     saturation_bound,
@@ -30,9 +29,6 @@ from .point import Point
 from .settings import Limits
 from .steady_state import SteadyRun, load_run, save_run, state_of, statistics
 from .validity import input_digest
-
-FIRST_FACTOR = 1.02
-"""First load of a search, over the saturation bound."""
 
 RUN_FILES = "run-*.npz"
 """What each run of a point counted, in the order of `runs` in its record."""
@@ -70,8 +66,9 @@ def attempt_offered(
     rates = offered_rates(machine, *destinations)
     bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
     stored_bytes, router_ns = engine.stored_bytes(point, machine), point.network.router_latency_ns
+    hosts_ns = engine.host_latencies_ns(point, machine)
     routing = engine.expected_routing(point)
-    zero_ns = zero_load_ns(machine, rates, routing, router_ns, offered.message_bytes, stored_bytes)
+    zero_ns = zero_load_ns(machine, rates, routing, hosts_ns, router_ns, offered.message_bytes, stored_bytes)
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,
         "zero_load_ns": zero_ns,
@@ -83,16 +80,15 @@ def attempt_offered(
         record["latency"] = row
         return
     runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored)
-    run = (
-        search_saturation(runs, offered.tolerance, bound)
-        if offered.load == SATURATION
-        else runs.at(float(offered.load))
-    )
+    if offered.load == SATURATION:
+        load, run = search_saturation(runs, offered.tolerance, bound.load)
+        # Messages are drawn at random, so that the load that was created differs from the one that was asked for.
+        carried = load * min(1.0, float(run.node_arrived.sum() / run.node_created.sum()))
+        row |= {"saturation_load": carried, "over_bound": carried / bound.load}
+    else:
+        run = runs.at(float(offered.load))
     runs.save()
     row |= statistics(run, rates.injection)
-    if offered.load == SATURATION:
-        # Messages are drawn at random, so that what was offered differs from what was asked for.
-        row |= {"saturation_load": row["accepted_load"], "over_bound": row["accepted_load"] / bound.load}
     record["latency"] = row
     if run.link_bytes is not None:
         np.save(folder / LINKS, run.link_bytes)
@@ -107,7 +103,7 @@ def prepare_offered(point: Point, engine: OfferedEngine, analysed: AnalysedMachi
     destinations = point.offered.destinations(machine, point.seed)
     if load == SATURATION:
         rates = offered_rates(machine, *destinations)
-        load = _first_load(saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side))
+        load = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side).load
     return engine.prepare_offered(folder, point, machine, destinations, float(load))
 
 
@@ -163,18 +159,15 @@ def stored_runs(folder: Path, record: Record) -> dict[str, Path]:
     }
 
 
-def _first_load(bound: SaturationBound) -> float:
-    return min(1.0, bound.load * FIRST_FACTOR)
+def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tuple[float, SteadyRun]:
+    """Return the highest load that is sustained, to the tolerance of the study, and its run.
 
-
-def search_saturation(runs: OfferedRuns, tolerance: float, bound: SaturationBound) -> SteadyRun:
-    """Return the run at the highest load that is sustained, to the tolerance of the study.
-
-    The search begins above the bound. After a saturated run it tries the load that this run carried, and lower ones by
-    a step that doubles; after the first sustained run the next load by the resolution; otherwise it bisects.
+    The search begins at the bound: in a run of finite length, few packets for a link with slightly more than its
+    capacity are not seen. After a saturated run it tries the load that this run carried, and lower ones by a step that
+    doubles; after the first sustained run the next load by the resolution; otherwise it bisects.
     """
-    resolution = tolerance * min(1.0, bound.load)
-    low, high, best, load = 0.0, 1.0, None, _first_load(bound)
+    resolution = tolerance * bound
+    low, high, best, load = 0.0, bound, None, bound
     first_step = step = 0.99 * resolution
     while high - low > resolution:
         run = runs.at(load)
@@ -183,11 +176,11 @@ def search_saturation(runs: OfferedRuns, tolerance: float, bound: SaturationBoun
             guess = min(load * float(run.node_arrived.sum() / run.node_created.sum()), load - step)
             step *= 2
         else:
-            guess = inf if best is not None and step == first_step else min(1.0, load + first_step)
+            guess = inf if best is not None and step == first_step else min(bound, load + first_step)
             low, best, step = load, run, first_step
             if load == high:
                 break
         load = guess if low < guess <= high else (low + high) / 2
     if best is None:
         raise EngineFailure(f"no load from {high:.3g} on is sustained; measure longer, or lower the tolerance")
-    return best
+    return low, best

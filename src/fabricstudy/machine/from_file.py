@@ -67,6 +67,9 @@ class GraphMachine(FromFile, FabricRules, Topology):
       the node under from to its router
     * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; vertices may have role
       (router or node) and nodes (their number), edges the attributes of a CSV line
+    * `.gml`: GML, as networkx and the Internet Topology Zoo write it, with the same attributes
+    * `.conf`: topology.conf of Slurm (topology/tree); it has neither bandwidths nor numbers of parallel cables: set
+      bandwidth; one cable is assumed
     * `.txt`, `.topo` or `.ibnetdiscover`: the output of ibnetdiscover for an InfiniBand fabric
 
     Routers are numbered in the order of the file, nodes in the order of their routers. All hops have the same weight

@@ -93,7 +93,7 @@ def _basis(figure: Figure, observed: Observations, frame: pd.DataFrame, drawn: p
     over = figure_style.merged_axes(figure, observed, frame, [drawn[name] for name in marks])
     if figure.interval:
         wide = int((drawn["low"] < drawn["high"] * (1 - 1e-9)).sum())
-        parts.append(f"whiskers: bounds of {wide} values" if wide else "all values exact")
+        parts.append(f"whiskers: intervals of {wide} values" if wide else "all values exact")
     elif figure.kind == "box":
         parts.append("box: quartiles and median, whiskers: min and max")
     elif over:
@@ -144,6 +144,8 @@ def _panel(axes: Axes, figure: Figure, data: _Data, part: pd.DataFrame) -> None:
     elif figure.kind == "bar":
         for level in reversed(range(max(1, len(figure.parts)))):
             _bars(axes, data, part, level, len(figure.parts))
+        if figure.interval:
+            _intervals_of_bars(axes, data, part)
         if figure.show_bound:
             _bounds_of_bars(axes, data, part)
     else:
@@ -186,7 +188,7 @@ def _shade(base: Any, level: int, parts: int) -> Any:
 
 def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -> None:
     """Draw bars up to a part of y, in front of those up to the next part; whiskers are those of the sum."""
-    ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts
+    ticks, whole = [label_text(x) for x in data.xs], level + 1 >= parts and "low" not in part
     sns.barplot(
         part.assign(x=part["x"].map(label_text)), x="x", y=str(level) if parts else "y", hue="hue", order=ticks,
         hue_order=data.hues, palette=[_shade(figure_style.colour(data.family, hue), level, parts) for hue in data.hues],
@@ -199,12 +201,26 @@ def _bars(axes: Axes, data: _Data, part: pd.DataFrame, level: int, parts: int) -
             bar.set(edgecolor="#444444", linewidth=0.5, hatch=figure_style.hatch(index, len(data.hues)))
 
 
+def _middle_of_bar(data: _Data, x: Any, hue: str) -> float:
+    return float(data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * _BAR / len(data.hues))
+
+
+def _intervals_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
+    """Draw a whisker from the lower to the upper end of each bar's value."""
+    bars = part.groupby(["x", "hue"], sort=False).agg({"low": "min", "high": "max"}).dropna().reset_index()
+    middles = [_middle_of_bar(data, x, hue) for x, hue in zip(bars["x"], bars["hue"], strict=True)]
+    half = (bars["high"] - bars["low"]) / 2
+    axes.errorbar(
+        middles, bars["low"] + half, yerr=half, linestyle="none", color=EDGE_COLOUR, elinewidth=0.9, capsize=4
+    )  # fmt: skip
+
+
 def _bounds_of_bars(axes: Axes, data: _Data, part: pd.DataFrame) -> None:
     """Mark the lower bound in each bar."""
     width = _BAR / len(data.hues)
     bounds = part.groupby(["x", "hue"], sort=False)["bound"].min().dropna().reset_index()
     for x, hue, bound in bounds.itertuples(index=False):
-        middle = data.xs.index(x) + (data.hues.index(hue) - (len(data.hues) - 1) / 2) * width
+        middle = _middle_of_bar(data, x, hue)
         ends = [middle - 0.42 * width, middle + 0.42 * width]
         axes.plot(ends, [bound, bound], linestyle=(0, (1, 1)), color=EDGE_COLOUR, linewidth=1.6)
 

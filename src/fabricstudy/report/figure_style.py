@@ -23,7 +23,7 @@ from fabricstudy.study.figures import Figure, ScatterFigure, TableFigure, unit_f
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import AGAINST, VALUE, Observations, join, label_text, mask, medians, observe
 
-from .text import pair_count_text
+from .text import comparison_count_text
 
 STYLE = {
     **sns.axes_style("whitegrid"),
@@ -285,7 +285,9 @@ def footnote(figure: TableFigure, observed: Observations, frame: pd.DataFrame, p
         pairs, planned = (
             len(rows.loc[~mask(rows, to), observed.keys].drop_duplicates()) for rows in (frame, observed.frame)
         )
-        notes.append(pair_count_text(pairs, planned) + "; points without a reference are excluded" * (pairs < planned))
+        notes.append(
+            comparison_count_text(pairs, planned) + "; points without a reference are excluded" * (pairs < planned)
+        )
     return "; ".join(notes) + "."
 
 

@@ -33,7 +33,7 @@ from .figure_style import column_text
 from .text import TextTable, number
 
 _WORK, _ALL = "(work)", "(all)"
-_MOST_AXES, _MOST_CLAIMS = 3, 6
+_MOST_AXES, _MOST_CLAIMS = 3, 3
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,10 @@ class Metric:
     @property
     def noun(self) -> str:
         """Return the metric as a noun."""
-        return "mean wait" if self.column == "wait_mean_s" else column_text(self.column)
+        return _NOUNS.get(self.column, column_text(self.column))
+
+
+_NOUNS = {"wait_mean_s": "mean wait", "rank_mean_ns": "mean time of a rank"}
 
 
 def metric_of(figures: Sequence[AnyFigure]) -> Metric:
@@ -136,7 +139,7 @@ class Effects:
         """Return effects and run-to-run variation as a table."""
         rows = []
         for effect in self.axes:
-            best = ", ".join(f"{label}: {times}" for label, times in effect.times_best.items())
+            best = "; ".join(f"{label}: {times}" for label, times in effect.times_best.items())
             numbers = (number(effect.median, 3), number(effect.largest, 3), str(effect.comparisons))
             rows.append([effect.axis, *numbers, effect.where, best])
         if rows and self.noise:
@@ -234,6 +237,9 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
 
 def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) -> list[Unranked]:
     planned = points[~points["experiment"].isin(ADDED_EXPERIMENTS)]
+    # Experiments of another metric have no numbers here.
+    if "experiment" in rows:
+        planned = planned[planned["experiment"].isin(rows["experiment"]) | (planned["status"] != DONE)]
     axes = [axis for axis in axes_of(points) if axis in chosen and axis in rows]
     lost = {axis: set(planned[axis].dropna().map(label_text)) - set(rows[axis]) for axis in axes}
     return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
@@ -293,7 +299,8 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    times = {str(label): int(count) for label, count in _ties(values, least, most).sum().items()}
+    counts = _ties(values, least, most).sum()
+    times = {str(label): int(counts[label]) for label in dict.fromkeys(rows[axis]) if label in counts}
     middle, largest = float(ratio.median()), float(ratio.max())
     return Effect(axis, middle, largest, where, len(values), times, by_rate, planned - len(values))
 
@@ -318,7 +325,7 @@ def sentences(
     meanings: Mapping[str, str] = MappingProxyType({}),
     fronts: Sequence[str] = (),
 ) -> list[str]:
-    """Return the key findings; `meanings` maps axes to the keys that they set."""
+    """Return the key findings; `meanings` maps axes to what they vary."""
     return [sentence for sentence in (
         _claim_sentence(tables), _saturation_sentence(tables), *fronts, *_effect_sentences(changes, meanings),
         _computing_sentence(tables.jobs), _slowdown_sentence(tables.interference), _engine_sentence(tables),
@@ -326,7 +333,7 @@ def sentences(
     ) if sentence]  # fmt: skip
 
 
-_MOST_LOADS = 12
+_MOST_LOADS = 6
 
 _VERDICT_WORDS = {
     REPRODUCED: ("is reproduced", "are reproduced"),
@@ -346,7 +353,8 @@ def _saturation_sentence(tables: Tables) -> str:
     parts = []
     for labels, rows in searched.groupby(axes, sort=False) if axes else [((), searched)]:
         load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
-        parts.append(f"{', '.join(map(label_text, labels))} {load} (bound {bound})".strip())
+        named = ", ".join(f"{axis} {label_text(label)}" for axis, label in zip(axes, labels, strict=True))
+        parts.append(f"{named}{': ' * bool(named)}{load} (bound {bound})")
     shown = parts[:_MOST_LOADS] + [f"{len(parts) - _MOST_LOADS} more"] * (len(parts) > _MOST_LOADS)
     return f"Saturation load, as a share of the bandwidth of a node's link: {'; '.join(shown)}."
 
@@ -381,10 +389,10 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
 
     for index, effect in enumerate(changes.axes[:_MOST_AXES]):
         largest = "Largest effect: " if index == 0 and len(changes.axes) > 1 else ""
-        within = ", within run-to-run variation" * bool(changes.noise and effect.median <= changes.noise[0])
+        within = " (within run-to-run variation)" * bool(changes.noise and effect.median <= changes.noise[0])
         factor = f"{number(effect.median, 3)}{within}"
         if effect.comparisons > 1:
-            median = f"{number(effect.median, 3)} in the median{within}{',' * bool(within)}"
+            median = f"{number(effect.median, 3)} in the median{within}"
             factor = f"{median} and {number(effect.largest, 3)} at most"
         parts.append(
             f"{largest}{named(effect.axis)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "

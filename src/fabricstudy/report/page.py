@@ -37,7 +37,7 @@ from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
-from .text import NO_NUMBER, TextTable, claim_numbers, format_number, number, pair_count_text
+from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
 LEAST_PX, PANEL_PX = 660, 300
 """Smallest readable width of a figure and of a panel; a narrower window scrolls sideways."""
@@ -92,7 +92,7 @@ def render(
         analyses=_analyses(tables),
         schedules=summaries.schedule_summaries(study, tables),
         sentences=[
-            *sentences(tables, changes, study.meanings, fronts(study.figures, tables)),
+            *sentences(tables, changes, study.meanings | study_setup.axis_titles(study), fronts(study.figures, tables)),
             *summaries.spot_check_summary(tables),
             *summaries.resolution_check_summary(tables),
         ],
@@ -135,7 +135,7 @@ def _claims(claims: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     seeds = f", {row['seeds']} seeds" if row["seeds"] > 1 else ""
-    pairs = "" if pd.isna(row["pairs"]) else f", {pair_count_text(row['pairs'], row['pairs_planned'])}"
+    pairs = "" if pd.isna(row["pairs"]) else f", {comparison_count_text(row['pairs'], row['pairs_planned'])}"
     noun = {"no seeds involved": "machine", COMPUTED: "row"}.get(row["interval"], "point")
     low, high = (format_number(row[end], row["show"]) for end in ("low", "high"))
     interval = f"{low} to {high} ({row['interval']})" if row["seeds"] else ""
@@ -279,7 +279,10 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
     ids = hashlib.sha256("\n".join(sorted(points["point_id"])).encode()).hexdigest()
     counts = points["fingerprint"].value_counts().sort_index()
     programs = [f"{digest} ({count_noun(count, 'point')})" for digest, count in counts.items()]
-    of_points = [("input code, output reader, engine", programs), ("SHA-256 of the sorted point ids", [ids])]
+    of_points = [
+        ("input writer - output reader - engine, one line per triple", programs),
+        ("SHA-256 of the sorted point ids", [ids]),
+    ]
     return [
         *(of_points if study.simulates else ()),
         ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),

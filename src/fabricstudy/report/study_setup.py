@@ -36,13 +36,20 @@ def study_overview(study: Study, planned: Plan, points: pd.DataFrame) -> list[tu
         for axis in axes:
             labels = (f"\u201c{label}\u201d" if ", " in label else label for label in axis.labels)
             varied.setdefault(axis.axis, {}).update(dict.fromkeys(labels))
+    title = {axis: f"{axis} ({label})" for axis, label in axis_titles(study).items()}
     lines = [
-        ("Compared", "; ".join(f"{axis}: {named(list(labels))}" for axis, labels in varied.items())),
+        ("Compared", "; ".join(f"{title.get(axis, axis)}: {named(list(labels))}" for axis, labels in varied.items())),
         ("Machines" if len(planned.machines) > 1 else "Machine", _machines(planned, machine_labels(points))),
         ("Workloads", _workloads(list(chosen.values()))),
         ("Source", named(sources) if sources else ""),
     ]
     return [line for line in lines if line[1]]
+
+
+def axis_titles(study: Study) -> dict[str, str]:
+    """Return the label of the x axis of figures over an axis of the study, by that axis."""
+    shown = [(getattr(figure, "x", None), getattr(figure, "x_label", None)) for figure in study.report_figures]
+    return {axis: label for axis, label in shown if label and axis in study.meanings}
 
 
 def machine_labels(points: pd.DataFrame) -> dict[str, list[str]]:

@@ -75,22 +75,22 @@ def bounds(jobs: pd.DataFrame) -> TextTable:
     """Summarise runtimes over the larger of their two lower bounds, and name the job with the largest ratio."""
     bounded = jobs[jobs["over_bound"].notna()]
     bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
+    axes = [axis for axis in axes_of(bounded) if bounded[axis].nunique() > 1]
     columns = [
         ("jobs", len),
         ("phase bound is larger", lambda part: int((part["phase_bound_ns"] > part["bound_ns"]).sum())),
         *min_median_max(_OVER),
         ("below 1", lambda part: int((part[_OVER] < 1 - EQUAL_TOLERANCE).sum())),
-        ("max at", _largest),
+        ("max at", lambda part: _largest(part, axes)),
     ]
     keys = {"experiment": "experiment", "bound_method": "link bound from"}
     return summarise(bounded, keys, columns, texts=1)
 
 
-def _largest(among: pd.DataFrame) -> str:
-    """Name the job with the largest ratio by its point and by the axes that vary."""
+def _largest(among: pd.DataFrame, axes: list[str]) -> str:
+    """Name the job with the largest ratio by its point and by its values on the axes."""
     job = among[among[_OVER] == among[_OVER].max()].iloc[0]
-    axes = [axis for axis in axes_of(among) if among[axis].nunique() > 1]
-    labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes)
+    labels = "".join(f", {axis} {label_text(job[axis])}" for axis in axes if pd.notna(job[axis]))
     return f"{job['job_name']} (job {job['job']}) of {job['point_id']}{labels}, seed {job['seed']}"
 
 

@@ -64,14 +64,15 @@ def number(value: Any, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592)
-    ('1235', '0.0001234', '–', '20592')
+    >>> number(1234.567), number(0.00012345), number(float("nan")), number(20592), number(21741.2, 3)
+    ('1235', '0.0001234', '–', '20592', '21700')
     """
     if value is None or pd.isna(value):
         return NO_NUMBER
     if float(value).is_integer() and abs(value) < 1e9:
         return f"{int(value)}"
-    return f"{float(value):.{digits}g}"
+    text = f"{float(value):.{digits}g}"
+    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e9 else text
 
 
 def format_number(value: Any, how: str | None) -> str:
@@ -135,15 +136,15 @@ def named(labels: Sequence[str]) -> str:
     return join_words([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
 
 
-def pair_count_text(pairs: int, planned: int) -> str:
-    """Count the pairs compared, of those planned if some are missing.
+def comparison_count_text(made: int, planned: int) -> str:
+    """Count the comparisons made, of those planned if some are missing.
 
     Examples
     --------
-    >>> pair_count_text(3, 3), pair_count_text(2, 3), pair_count_text(1, 1)
-    ('3 pairs', '2 of 3 pairs', '1 pair')
+    >>> comparison_count_text(3, 3), comparison_count_text(2, 3), comparison_count_text(1, 1)
+    ('3 comparisons', '2 of 3 comparisons', '1 comparison')
     """
-    return count_noun(pairs, "pair") if pairs == planned else f"{pairs} of {planned} pairs"
+    return count_noun(made, "comparison") if made == planned else f"{made} of {planned} comparisons"
 
 
 def range_text(low: Any, high: Any, how: str | None) -> str:

@@ -80,7 +80,7 @@ def _lower_bound(machine: Machine, quickly: bool) -> tuple[float, str]:
     if form is not None:  # not below the others
         bounds = {form.name: form.lower_Bps}
     elif not quickly and machine.routers <= ROUTERS_FOR_ALL_TO_ALL:
-        bounds = {"spectral": spectral_bound_Bps(machine), "all-to-all": all_to_all_bound_Bps(machine)}
+        bounds = {"spectral": spectral_bound_Bps(machine), "uniform flow": all_to_all_bound_Bps(machine)}
     else:
         bounds = {"spectral": spectral_bound_Bps(machine)}
     name = max(bounds, key=lambda name: bounds[name])

@@ -95,7 +95,7 @@ def _grid(machine: Machine) -> ClosedForm | None:
         if dimension.length % 2 == 0 and cut_Bps <= lower_Bps * (1 + 1e-9):
             name = f"{machine.routers // dimension.length} {dimension.graph} of {dimension.length} routers cut in half"
             return ClosedForm(name, cut_Bps, cut_side)
-    return ClosedForm("all-to-all", lower_Bps, None)
+    return ClosedForm("uniform flow", lower_Bps, None)
 
 
 def _tree(machine: Machine) -> ClosedForm:

@@ -115,11 +115,18 @@ def _routed_s(machine: Machine, between_bytes: Floats, routing: Routing, known_s
 
 
 def zero_load_ns(
-    machine: Machine, rates: Rates, routing: Routing, router_latency_ns: float, message_bytes: int, unit_bytes: float
+    machine: Machine,
+    rates: Rates,
+    routing: Routing,
+    host_latencies_ns: float,
+    router_latency_ns: float,
+    message_bytes: int,
+    unit_bytes: float,
 ) -> float:
     """Return the mean latency of messages without load, in ns.
 
-    Packets take minimal paths where the routing chooses by load. A router stores `unit_bytes` before it forwards them.
+    `host_latencies_ns` is the latency of the links of both nodes. Packets take minimal paths where the routing chooses
+    by load. A router stores `unit_bytes` before it forwards them.
     Messages are transmitted at the bandwidth of a node's link: exact if no cable is slower.
 
     Raises ValueError if the machine is not connected, or does not fit the routing.
@@ -133,7 +140,7 @@ def zero_load_ns(
     latency_ns = np.array([link.latency_ns for link in machine.classes])
     hop_ns = latency_ns + router_latency_ns + unit_bytes / bandwidth_Bps * NS_PER_S
     host = machine.host
-    ends_ns = 2 * host.latency_ns + router_latency_ns + unit_bytes / host.bandwidth_Bps * NS_PER_S
+    ends_ns = host_latencies_ns + router_latency_ns + unit_bytes / host.bandwidth_Bps * NS_PER_S
     sending_ns = message_bytes / host.bandwidth_Bps * NS_PER_S
     return float(crossings @ hop_ns[machine.link_class] / messages) + ends_ns + sending_ns
 

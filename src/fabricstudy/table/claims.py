@@ -170,7 +170,7 @@ def _measured(samples: list[_Sample], number_of: Callable[..., Any]) -> Measurem
     last = samples[0].last if len(samples) == 1 and np.inf in (value, *parts) else None
     if not np.isfinite([number for number in (value, *parts) if last is None or number != np.inf]).all():
         raise NotMeasurable("the number is not finite (a division by zero, or a constant column)")
-    interval = "leaving out one seed at a time" if over_seeds else "each seed by itself"
+    interval = "leaving out one seed at a time" if over_seeds else "single seeds"
     if not parts:
         parts, interval = [value], TOO_FEW_SEEDS if seeded else "no seeds involved"
     if all(sample.query.analysis for sample in samples):

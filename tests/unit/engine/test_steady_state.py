@@ -116,5 +116,6 @@ def test_the_search_for_the_saturation_load_needs_few_runs(
         return SimpleNamespace(load=load, node_arrived=np.array([arrived]), node_created=np.array([load]))
 
     monkeypatch.setattr(offered_traffic, "state_of", lambda run: "saturated" if run.load > capacity else "steady")
-    found = search_saturation(SimpleNamespace(at=at), 0.02, SimpleNamespace(load=bound))  # type: ignore[arg-type]
-    assert capacity - 0.02 * bound <= found.load <= capacity and len(tried) <= runs  # type: ignore[attr-defined]
+    load, run = search_saturation(SimpleNamespace(at=at), 0.02, bound)  # type: ignore[arg-type]
+    assert load == run.load and len(tried) <= runs  # type: ignore[attr-defined]
+    assert min(capacity, bound) - 0.02 * bound <= load <= min(capacity, bound)

@@ -52,6 +52,7 @@ def write_json(key: str) -> Callable[[nx.Graph, Path], Any]:
 
 WRITERS = {
     "f.graphml": nx.write_graphml,
+    "f.gml": nx.write_gml,
     "f.json": write_json("edges"),
     "g.json": write_json("links"),
     "f.csv": write_csv,
@@ -342,14 +343,72 @@ def test_a_class_that_is_not_there_and_facts_of_the_file_are_refused(tmp_path: P
         assert refusal_of(tmp_path, "f.csv", text, **{key: 3}).code == "unknown-key"
 
 
-def test_hosts_are_left_out_by_name(tmp_path: Path) -> None:
-    write_csv(fabric(), tmp_path / "f.csv")
-    for patterns, names in (("h1", {"h0", "h2", "h3"}), (["h1", "*3"], {"h0", "h2"})):
-        machine = machine_of(tmp_path, "f.csv", exclude_hosts=patterns).build()
-        assert isinstance(machine, NamedMachine) and set(machine.node_names) == names
+def test_a_graph_of_the_topology_zoo_has_its_bandwidths(tmp_path: Path) -> None:
+    (tmp_path / "z.gml").write_text(
+        """# comment [
+Creator "Topology Zoo Toolset"
+graph [
+  Network "a ] b"
+  node [ id 0 label "Wien" graphics [ x 1.5 y 2 ] ]
+  node [ id 7 label "Wien" ]
+  edge [ source 0 target 7 LinkSpeed "10" LinkSpeedUnits "G" LinkSpeedRaw 10000000000.0 ]
+]
+"""
+    )
+    machine = machine_of(tmp_path, "z.gml", nodes_per_router=1, bandwidth={"host": "1 GB/s"}).build()
+    assert isinstance(machine, NamedMachine) and machine.router_names == ("0", "7")  # the labels are the same
+    assert machine.classes[0].bandwidth_Bps == 10e9 / 8
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["graph [ node [ id 0 ]", "node [ id 0 ]", "graph [ 1 2 ]", "graph [ directed 1 ]", "graph 3", "a [ " * 5000],
+)
+def test_what_is_not_gml_is_refused(tmp_path: Path, text: str) -> None:
+    assert refusal_of(tmp_path, "z.gml", text, nodes_per_router=1).code == "invalid-data-file"
+
+
+def test_switches_of_slurm_with_their_nodes(tmp_path: Path) -> None:
+    (tmp_path / "topology.conf").write_text(
+        """# leaves
+SwitchName=leaf0 Nodes=tux[08-10],login1
+switchname=leaf1 nodes=gpu[0-1]n[1-2]  # comment
+SwitchName=Spine0 Switches=leaf[0-1] LinkSpeed=100
+SwitchName=spine1 Switches=leaf0,leaf1
+"""
+    )
+    machine = machine_of(tmp_path, "topology.conf", bandwidth="25 GB/s").build()
+    assert isinstance(machine, NamedMachine)
+    assert machine.router_names == ("leaf0", "leaf1", "Spine0", "spine1")
+    assert machine.node_names == ("tux08", "tux09", "tux10", "login1", "gpu0n1", "gpu0n2", "gpu1n1", "gpu1n2")
+    assert machine.node_router.tolist() == [0] * 4 + [1] * 4
+    joined = zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True)
+    assert set(joined) == {(0, 2), (1, 2), (0, 3), (1, 3)} and machine.cables == 4
+    without = machine_of(tmp_path, "topology.conf", bandwidth="25 GB/s", exclude_hosts=["login*", "gpu1*"]).build()
+    assert isinstance(without, NamedMachine)
+    assert without.node_names == ("tux08", "tux09", "tux10", "gpu0n1", "gpu0n2")
+    one = machine_of(tmp_path, "topology.conf", bandwidth="25 GB/s", exclude_hosts="tux08").build()
+    assert one.nodes == 7
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1\nSwitchName=c Switches=a,b",
+        "SwitchName=a Nodes=n[1-]\nSwitchName=b Switches=a",
+        "SwitchName=a Nodes=n[9-1]\nSwitchName=b Switches=a",
+        "SwitchName=a Nodes=n[1][1][1][1][1]\nSwitchName=b Switches=a",
+        "SwitchName=a Nodes=n1\nSwitchName=b Switches=x",
+        "SwitchName=a Nodes=n1\nSwitchName=b Switches=b",
+        "SwitchName=a Nodes=n1\nSwitchName=a Switches=a",
+        "BlockName=b1 Nodes=n[1-4]",
+    ],
+)
+def test_mistakes_in_a_configuration_of_slurm(tmp_path: Path, text: str) -> None:
+    assert refusal_of(tmp_path, "topology.conf", text, bandwidth="1 GB/s").code == "invalid-data-file"
 
 
 def test_a_pattern_without_a_host_is_a_mistake(tmp_path: Path) -> None:
-    write_csv(fabric(), tmp_path / "f.csv")
-    error = refusal_of(tmp_path, "f.csv", (tmp_path / "f.csv").read_text(), exclude_hosts=["h1", "login*"])
+    text = "SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\nSwitchName=c Switches=a,b"
+    error = refusal_of(tmp_path, "topology.conf", text, bandwidth="1 GB/s", exclude_hosts=["n1", "login*"])
     assert error.code == "unknown-value" and error.path == ("exclude_hosts", "1")

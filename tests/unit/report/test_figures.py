@@ -76,7 +76,7 @@ def test_points_seeds_and_meaning_of_the_bars_are_stated(pictures: dict[str, Ren
         "dotted: lower bound on the runtime; none missing."
     )
     assert "box: quartiles and median, whiskers: min and max" in pictures["boxes"].basis
-    assert pictures["cuts"].basis == "n = 2 machines; whiskers: bounds of 1 values; none missing."
+    assert pictures["cuts"].basis == "n = 2 machines; whiskers: intervals of 1 values; none missing."
 
 
 def test_axes_that_a_figure_does_not_tell_apart_are_named(make: Make) -> None:
@@ -100,8 +100,8 @@ def test_failed_points_are_counted_and_the_rest_is_drawn(make: Make, pictures: d
     found = drawn(make(lost=3), "lines", "bars", formats=["svg"])
     assert "n = 21 points, 3 seeds" in found["lines"].basis
     assert "3 of 24 points missing (3 failed)" in found["lines"].basis
-    assert "3 of 4 pairs" in found["bars"].basis
-    assert "; 4 pairs." in pictures["bars"].basis
+    assert "3 of 4 comparisons" in found["bars"].basis
+    assert "; 4 comparisons." in pictures["bars"].basis
     assert found["bars"].svg
 
 
@@ -343,7 +343,7 @@ def test_a_heat_map_tells_the_ends_of_each_panel(pictures: dict[str, RenderedFig
 def test_a_heat_map_of_ratios_counts_its_pairs_and_leaves_lost_cells_blank(make: Make) -> None:
     figure = {**HEATMAP, "columns": "message", "normalise_to": {"routing": "minimal"}}
     one = drawn(make(lost=3, figures=[figure]), formats=["svg"])["a"]
-    assert one.svg and "3 of 24 points missing (3 failed); 3 of 4 pairs; " in one.basis
+    assert one.svg and "3 of 24 points missing (3 failed); 3 of 4 comparisons; " in one.basis
     assert "min 1 at " in one.alt
     plain = {**figure, "normalise_to": {}, "columns": None, "value": "bound_ns", "log": True}
     assert "median over seeds and message" in told(make(figures=[plain]))["a"].basis
@@ -521,6 +521,15 @@ def test_each_bar_shows_its_bound(make: Make) -> None:
     )
     middles = sorted(bar.get_x() + bar.get_width() / 2 for bar in bars)
     assert [x for x, _ in found] == pytest.approx(middles) and {y for _, y in found} == {9e5}
+
+
+def test_each_bar_shows_its_interval(make: Make) -> None:
+    (axes,) = canvas_of(make(figures=[{**BARS, "interval": ["bound_ns", "runtime_ns"]}])).axes
+    bars = [bar for bars in axes.containers for bar in getattr(bars, "patches", [])]
+    (whiskers,) = (part for part in axes.collections if hasattr(part, "get_segments"))
+    ends = sorted((segment[0][0], segment[0][1], segment[1][1]) for segment in whiskers.get_segments())
+    assert [x for x, _, _ in ends] == pytest.approx(sorted(bar.get_x() + bar.get_width() / 2 for bar in bars))
+    assert {low for _, low, _ in ends} == {9e5} and all(high > low for _, low, high in ends)
 
 
 def test_a_shared_scale_reaches_to_the_values_of_each_panel(make: Make) -> None:

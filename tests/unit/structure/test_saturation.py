@@ -66,7 +66,7 @@ def test_zero_load_latency_by_hand() -> None:
     machine = Topology.model_validate(line, by_alias=True).build()
     node = np.array([0, 1])
     rates = offered_rates(machine, node, np.ones(2), np.full(2, 2), np.full(2, 2))
-    found = zero_load_ns(machine, rates, Routing.model_validate("minimal"), 100.0, 256, 64.0)
+    found = zero_load_ns(machine, rates, Routing.model_validate("minimal"), 2 * 10, 100.0, 256, 64.0)
     two, one = (2 * 10 + h * 30 + (h + 1) * 100 + 256 + (h + 1) * 64 for h in (2, 1))
     assert found == pytest.approx((two + one) / 2)
 
@@ -81,7 +81,7 @@ def test_detours_through_other_groups_by_hand() -> None:
         hops, pairs = 0.0, rates.between / rates.between.sum()
         for source, goal in zip(*np.nonzero(pairs), strict=True):
             hops += pairs[source, goal] * _hops(machine, int(source), int(goal))
-        found = zero_load_ns(machine, rates, routing, 1.0, 0, 0.0) - 2 * machine.host.latency_ns - 1.0
+        found = zero_load_ns(machine, rates, routing, 0.0, 1.0, 0, 0.0) - 1.0
         assert found == pytest.approx(hops * (machine.classes[0].latency_ns + 1.0))
         if bound is not None:
             assert saturation_bound(machine, rates, routing, bisection_bounds(machine).cut_side).load == pytest.approx(

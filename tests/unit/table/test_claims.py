@@ -80,7 +80,7 @@ def test_contrast_says_where_it_was_decided_and_how_far_the_seeds_move_it(two_by
     assert found.at_labels == "alpha 2"
     # Seeds 1, 2, 3 at ratio 2: 60/80, 40/80, 66/96.
     assert (found.low, found.high) == pytest.approx((0.5, 0.75))
-    assert found.interval == "each seed by itself"
+    assert found.interval == "single seeds"
 
 
 def test_a_mean_has_no_deciding_point_and_its_interval_is_that_of_the_mean(two_by_two: Tables) -> None:
@@ -351,7 +351,7 @@ def test_verdict_over_seeds(two_by_two: Tables, source: tuple[float | None, floa
 @given(st.lists(st.integers(-9, 9), min_size=3, max_size=3), st.integers(-9, 9), st.integers(0, 9))
 def test_a_verdict_is_a_statement_on_all_numbers_of_the_interval(ends: list[int], least: int, width: int) -> None:
     low, value, high = sorted(ends)
-    verdict = _compare(Measurement(value, low, high, "each seed by itself", "", 3, 3), least, least + width)
+    verdict = _compare(Measurement(value, low, high, "single seeds", "", 3, 3), least, least + width)
     inside = [least <= number <= least + width for number in (low, value, high)]
     if verdict == "reproduced":
         assert all(inside)

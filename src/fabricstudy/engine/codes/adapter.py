@@ -158,6 +158,12 @@ class Codes(ProgramEngine):
     def expected_routing(self, point: Point) -> Routing:
         return through_other_groups(point.routing) if codes_model(point) is dragonfly.MODEL else point.routing
 
+    def host_latencies_ns(self, point: Point, machine: Machine) -> float:
+        model = codes_model(point)
+        if model is None or model.host_latency:
+            return super().host_latencies_ns(point, machine)
+        return machine.classes[0].latency_ns
+
     def offered_program(self) -> str | None:
         programs = [path for name in (PROGRAM, offered.SYNTHETIC_PROGRAM) if (path := shutil.which(name))]
         return "".join(map(_digest, programs)) or None

@@ -76,6 +76,8 @@ class CodesModel:
     """How the links of each job are found: by the list of all hops of the dragonfly, or by running each job alone."""
     one_process: frozenset[type[Routing]] = frozenset()
     """Routings under which several processes give other times than one."""
+    host_latency: bool = False
+    """Whether the links of nodes have a latency; otherwise each router has that of a cable."""
 
 
 def links_to(machine: Machine, router: Integers, neighbour: Integers) -> Integers:

@@ -27,6 +27,7 @@ from .links import BITS, read_links
 from .result import SECONDS, check_output
 from .system import PS_OF_A_NS, RUN, STATISTICS, flit_bytes, run_description
 from .wiring import wire
+from .wiring.graph import COMPONENT as ANY_GRAPH
 
 NODE, LATENCY_STATISTIC = "node", "packet_latency"
 
@@ -73,6 +74,20 @@ def check_offered(point: Point, machine: Machine) -> None:
         raise Unsupported(
             f"each of SST's sources draws from one range of nodes, and {offered.traffic.kind} has several or nodes "
             "with a part of the load; take the engine caminos"
+        )
+    receives = np.zeros(machine.nodes + 1, dtype=np.int64)
+    np.add.at(receives, rows.first, 1)
+    np.add.at(receives, rows.last + 1, -1)
+    silent = np.setdiff1d(np.flatnonzero(np.cumsum(receives)), rows.node)
+    if len(silent):
+        raise Unsupported(
+            f"SST's nodes that send nothing do not report what they receive, such as node {silent[0]}; take the engine "
+            "caminos"
+        )
+    if wire(point, machine).component == ANY_GRAPH:
+        raise Unsupported(
+            f"Merlin's element for any graph, used for {point.routing.kind} routing on this machine, loses the results "
+            "of its sources; take the engine caminos"
         )
 
 

@@ -9,13 +9,15 @@ from pathlib import Path
 
 from fabricstudy.core.input_files import reader_for_suffix
 
-from . import edge_list, graphml, ibnetdiscover, node_link
+from . import edge_list, gml, graphml, ibnetdiscover, node_link, slurm
 from .base import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
 
 __all__ = ["MAX_FABRIC_NODES", "Cable", "Fabric", "LinkAttributes", "Port", "read_fabric"]
 
 FORMATS: dict[str, Callable[[bytes], Fabric]] = {
+    ".conf": slurm.read,
     ".csv": edge_list.read,
+    ".gml": gml.read,
     ".graphml": graphml.read,
     ".json": node_link.read,
     **dict.fromkeys((".ibnetdiscover", ".topo", ".txt"), ibnetdiscover.read),

@@ -37,6 +37,11 @@ def read(data: bytes) -> Fabric:
         raise InputFileError(f"not JSON: {error}", _MAKE) from None
     if not isinstance(graph, dict):
         raise InputFileError("not a mapping", _MAKE, position_text(1))
+    return fabric_of_graph(graph)
+
+
+def fabric_of_graph(graph: dict[str, Any]) -> Fabric:
+    """Return the fabric of a graph; raises InputFileError with the position in the lists."""
     if graph.get("directed"):
         raise InputFileError("the graph is directed", "write graph.to_undirected()", "directed", True)
     key = next((name for name in EDGES if name in graph), EDGES[0])

@@ -125,4 +125,4 @@ def dragonfly_counters(link_of_port: Integers) -> PortCounters:
     return PortCounters("dragonfly-router-traffic-sample", 2, 4, link_of_port, bits=32)
 
 
-MODEL = CodesModel("dragonfly", network, job_links="hops")
+MODEL = CodesModel("dragonfly", network, job_links="hops", host_latency=True)

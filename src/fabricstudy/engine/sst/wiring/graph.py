@@ -23,6 +23,8 @@ from ...contract import Unsupported
 from ...detours import check_via
 from .base import Wiring, cable_ends
 
+COMPONENT = "merlin.anytopo"
+
 MAX_ROUTE_HOPS = 3_000_000
 """Hops of all routes together; each is some bytes of text, which SST reads once per node."""
 
@@ -53,7 +55,7 @@ def wire(routing: Routing, machine: Machine) -> Wiring:
     longest = max(len(hops) for by_goal in table.values() for routes in by_goal.values() for _, hops in routes)
     ports = _Ports(machine)
     return Wiring(
-        component="merlin.anytopo",
+        component=COMPONENT,
         parameters={
             "num_routers": machine.routers,
             "source_routing_algo": "UGAL" if ugal else "weighted",
