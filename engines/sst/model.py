@@ -90,7 +90,8 @@ def _job(described, run):
     nodes = described["nodes"]
     job = EmberMPIJob(described["number"], len(nodes), numCores=described["cores"])
     job._nid_map = {node: place for place, node in enumerate(nodes)}
-    job.network_interface = _interface(ReorderLinkControl(), run["interface"])
+    network = {"vn_remap": [described["class"]]} if "class" in described else {}
+    job.network_interface = _interface(ReorderLinkControl(), run["interface"] | network)
     _route(job, nodes, run)
     _set(job.nic, run["nic"])
     _set(job.os, run["mpi"])

@@ -49,6 +49,20 @@ class Point(Model):
                 "a point has either jobs or offered", "write one of them", ("jobs",), code="conflicting-keys"
             )
 
+    @model_check
+    def _has_classes(self) -> None:
+        for index, job in enumerate(self.jobs):
+            classes = [name for name, _ in self.network.classes]
+            optional = not classes or job.pattern.silent
+            if job.traffic_class not in classes and not (job.traffic_class is None and optional):
+                problem = "no such traffic class" if job.traffic_class else "the job has no traffic class"
+                remedy = f"use one of {', '.join(classes)}" if classes else "list it with its share in network.classes"
+                raise ConfigError(problem, remedy, ("jobs", str(index), "class"), job.traffic_class, "unknown-name")
+
+    def class_of(self, job: int) -> int:
+        """Return the number of a job's traffic class."""
+        return [None, *(name for name, _ in self.network.classes)].index(self.jobs[job].traffic_class) - 1
+
 
 def canonical_json(value: Any) -> str:
     """Return JSON text that is the same for equal values: sorted keys, no blanks."""
@@ -90,6 +104,7 @@ def machine_id(machine: Topology) -> str:
 def silent(job: Job) -> Job:
     """Return a job that occupies the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
+    idle["traffic_class"] = None
     return job.model_copy(update=idle)
 
 

@@ -17,6 +17,11 @@ from .point import Point
 PACKETS_OF_A_BUFFER = 4
 """Packets that a buffer holds at least; with fewer a link is idle while credits travel, or the run hangs."""
 
+MANAGED = (
+    "congestion management nor traffic classes; leave network.congestion_management, network.classes and the class of "
+    "jobs out"
+)
+
 
 def check_network(point: Point, packet_bytes: int) -> None:
     """Raise `Unsupported` for parameters that only CAMINOS has, and for buffers of fewer than four packets.
@@ -105,6 +110,10 @@ class ProgramEngine(Engine, ABC):
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:
             self.check(point, machine)
+            if point.network.congestion_management or point.network.classes:
+                if point.offered is not None:
+                    raise Unsupported(f"offered traffic has neither {MANAGED}")
+                self.check_managed(point, machine)
         except Unsupported as error:
             return str(error)
         return None
@@ -112,6 +121,10 @@ class ProgramEngine(Engine, ABC):
     @abstractmethod
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` if the engine cannot simulate the point."""
+
+    def check_managed(self, point: Point, machine: Machine) -> None:
+        """Raise `Unsupported` if the engine has no congestion management or traffic classes on this machine."""
+        raise Unsupported(f"{self.title} has neither {MANAGED}")
 
     def read(self, folder: Path, exit_code: int, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
         """Apply the engine's test of success, and read its output; raise `EngineFailure` if it is no result."""

@@ -2,11 +2,20 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from fabricstudy.core.kinds import Kind
-from fabricstudy.core.model import Model, NoPhysics, Whole
+from fabricstudy.core.model import ConfigError, Flag, Model, Name, NoPhysics, Number, Whole, Written, model_check
 from fabricstudy.core.quantities import Duration, Latency, Memory, Size
+
+ClassName = Annotated[str, Name("[a-z][a-z0-9-]{0,31}", "use small letters, digits and '-'; begin with a letter")]
+Share = Annotated[Number, Field(ge=0.01, le=1)]
+TrafficClasses = Annotated[
+    tuple[tuple[ClassName, Share], ...],
+    BeforeValidator(lambda value: sorted(value.items()) if isinstance(value, dict) else value),
+    Written("{class: share}"),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}}),
+]
 
 
 class Network(Model):
@@ -59,6 +68,24 @@ class Network(Model):
         "doi:10.1109/SC.2004.15): its messages leave by the ports in turn, each with `injection` under way; or each "
         "message is striped, packet by packet, over all ports",
     )
+    congestion_management: Flag = Field(
+        False,
+        description="throttle the senders to a congested node, by the method of the engine; SST and CODES only, on "
+        "dragonflies and PERCS",
+    )
+    classes: TrafficClasses = Field(
+        (),
+        max_length=8,
+        description="traffic classes by name, with their shares of the bandwidth of links; each has its own buffers at "
+        "all ports; a class without traffic leaves its share to the others; SST only, on dragonflies and PERCS",
+    )
+
+    @model_check
+    def _shares_are_of_one_link(self) -> None:
+        total = sum(share for _, share in self.classes)
+        if total > 1 + 1e-9:
+            problem, remedy = f"the shares of the classes sum up to {total:g}", "use shares with a sum of at most 1"
+            raise ConfigError(problem, remedy, ("classes",), code="out-of-range")
 
 
 class Limits(Model):

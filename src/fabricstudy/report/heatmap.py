@@ -11,6 +11,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
+from matplotlib.ticker import LogLocator
 
 from fabricstudy.study.figures import HeatmapFigure
 from fabricstudy.table.files import Tables
@@ -38,7 +39,12 @@ def draw_heatmap(figure: HeatmapFigure, tables: Tables) -> figure_style.Drawing:
         _panel(panel.axes, field, colours, width / columns - 1.6)
         descriptions.append(panel.describe(_words(field)))
     label = figure_style.with_unit(figure.value, figure.value_label, figure.unit)
-    grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02).set_label(textwrap.fill(label, 32))
+    ticks: dict[str, Any] = {}
+    if figure.log:
+        ticks = {"ticks": LogLocator(subs=(1, 2, 5)), "format": figure_style.PLAIN_NUMBERS}
+    bar = grid.canvas.colorbar(colours, ax=grid.axes, fraction=0.05, pad=0.02, **ticks)
+    bar.set_label(textwrap.fill(label, 32))
+    bar.minorticks_off()
     alt = f"Heat map: {label} by {figure.x} and {figure.y}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, figure.x_label or figure.x, figure.y_label or figure.y, ())
 

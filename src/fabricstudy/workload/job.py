@@ -111,6 +111,10 @@ class Job(Model):
         "and has no runtime, lower bound or slowdown",
     )
 
+    traffic_class: str | None = Field(
+        None, alias="class", description="class of the job's messages, one of network.classes"
+    )
+
     @model_check
     def _one_size(self) -> None:
         explicit = self.allocation.node_count() is not None

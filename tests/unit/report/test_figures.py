@@ -390,6 +390,11 @@ def test_a_panel_of_a_heat_map_without_a_value_is_empty(make: Make) -> None:
     assert picture.svg and picture.panels == 2
 
 
+def test_numbers_at_a_logarithmic_colour_scale_are_plain(make: Make) -> None:
+    (picture,) = drawn(make(figures=[{**HEATMAP, "log": True}], claims=[]), formats=("svg",)).values()
+    assert picture.svg and b"mathdefault" not in picture.svg
+
+
 def test_large_labels_of_an_axis_are_written_out() -> None:
     assert [PLAIN_NUMBERS(value, 0) for value in (0.5, 32768, 1048576)] == ["0.5", "32768", "1048576"]
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.schedule import PartitionList, Partitions
+from fabricstudy.schedule import Backfill, Jobs, NodePool, Order, PartitionList, Partitions, simulate_schedule
 from fabricstudy.schedule.packing import max_disjoint_partitions
 from fabricstudy.structure.partitions import geometries_by_size, partition_space
 from fabricstudy.structure.production import PRODUCTION
@@ -179,6 +179,22 @@ def test_a_ring_that_the_machine_cannot_close_is_refused() -> None:
     with pytest.raises(ConfigError) as error:
         partitions([{"shape": [2, 4], "wrap": True}], torus)
     assert error.value.keys == ("shapes", "0", "wrap")
+
+
+@pytest.mark.parametrize(
+    ("faults", "left"), [({"nodes": [3, 5]}, 30), ({"routers": [0]}, 30), ({"cables": [[0, 1]]}, 32)]
+)
+def test_on_a_machine_with_faults_jobs_run_on_the_nodes_that_are_left(faults: dict[str, Any], left: int) -> None:
+    torus = {"kind": "torus", "shape": [4, 4], "nodes_per_router": 2, "bandwidth": "1 GB/s", "faults": faults}
+    pool = PartitionList.model_validate("nodes").partitions(Topology.model_validate(torus))
+    assert isinstance(pool, NodePool) and pool.machine_nodes == left
+    # Two jobs of 16 nodes fit at once only if all nodes are left.
+    jobs = Jobs.of(np.zeros(2), np.full(2, 100.0), np.full(2, 100.0), np.full(2, 16))
+    found = simulate_schedule(pool, jobs, Order.model_validate("fcfs"), Backfill.model_validate("none"))
+    assert found.start_s.tolist() == [0, 0 if left == 32 else 100]
+    with pytest.raises(ConfigError) as error:
+        partitions([{"shape": [2, 2]}], torus)
+    assert (error.value.code, error.value.path) == ("unsupported", ())
 
 
 def test_a_machine_without_cuboids_takes_nodes_alone() -> None:

@@ -21,7 +21,7 @@ from ..contract import EngineFailure, Probe, Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import ProgramEngine, check_network
+from ..program_engine import MANAGED, ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from . import files, offered, ranks
@@ -108,6 +108,15 @@ class Codes(ProgramEngine):
             check_offered(point, machine)
         elif point.engine.processes > 1:
             _check_sharing(point)
+
+    def check_managed(self, point: Point, machine: Machine) -> None:
+        if codes_model(point) is not dragonfly.MODEL or point.engine.processes > 1:
+            raise Unsupported(f"except on dragonflies and PERCS, in one process, CODES has neither {MANAGED}")
+        if point.network.classes:
+            raise Unsupported(
+                "the first of CODES' traffic classes has strict priority for up to 5 ms, whatever its share; leave "
+                "network.classes and the class of jobs out"
+            )
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""

@@ -149,22 +149,27 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         for rank, data in enumerate(traces(len(job.place_of_rank), job.messages, under_way, computing)):
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
-    _write_jobs(folder, traced)
+    _write_jobs(folder, traced, point)
     for job in isolated:
         run_folder = folder / isolated_job_folder(job)
         run_folder.mkdir()
         for name in shared:
             (run_folder / name).symlink_to(Path("..") / name)
-        _write_jobs(run_folder, [job])
+        _write_jobs(run_folder, [job], point)
 
 
 def _prefix(job: TracedJob) -> str:
     return f"{TRACES}/{job.number}-"
 
 
-def _write_jobs(folder: Path, traced: list[TracedJob]) -> None:
+def phantom_jobs(point: Point) -> list[str]:
+    """Return the jobs that never end: one, but none where congestion management would run on with it for ever."""
+    return [] if point.network.congestion_management else [PHANTOM]
+
+
+def _write_jobs(folder: Path, traced: list[TracedJob], point: Point) -> None:
     lines = [f"{len(job.place_of_rank)} {_prefix(job)} 0 0" for job in traced]
-    (folder / JOBS).write_text("\n".join([*lines, PHANTOM]) + "\n")
+    (folder / JOBS).write_text("\n".join([*lines, *phantom_jobs(point)]) + "\n")
     (folder / ALLOCATION).write_text("".join(" ".join(map(str, job.place_of_rank.tolist())) + "\n" for job in traced))
 
 

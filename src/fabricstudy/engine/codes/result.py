@@ -12,7 +12,16 @@ from fabricstudy.workload.messages import PlacedJob, repeat_background
 from ..contract import BackgroundMismatch, EngineFailure
 from ..outcome import EngineResult, idle_times_ns, mean_of_senders_ns
 from ..point import Point
-from .files import HOPS, OUTPUTS, TracedJob, background_end_ns, isolated_job_folder, measured_by_job, traced_jobs
+from .files import (
+    HOPS,
+    OUTPUTS,
+    TracedJob,
+    background_end_ns,
+    isolated_job_folder,
+    measured_by_job,
+    phantom_jobs,
+    traced_jobs,
+)
 from .models import network_of
 from .network import UNLINKED, PortCounters
 
@@ -60,7 +69,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     _check_output((folder / "stderr").read_text(errors="replace"), truncated=duration_ns is not None)
     if duration_ns is not None:
         _check_background(runs[0], traced, jobs, duration_ns)
-    times_ns = _checked_times(folder, runs[0], traced, jobs)
+    phantoms = len(phantom_jobs(point))
+    times_ns = _checked_times(folder, runs[0], traced, jobs, phantoms)
     for job, time_ns, ended_ns in zip(traced, times_ns, _ended_ns(runs[0], traced), strict=True):
         runtime_ns[job.number], rank_mean_ns[job.number] = time_ns, mean_of_senders_ns(jobs[job.number], ended_ns)
     traffic, sent_bytes = network.traffic, sum(job.bytes_sent for job in jobs)
@@ -72,7 +82,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         alone_bytes = np.zeros((len(jobs), machine.links))
         for job, run in zip(isolated, runs[1:], strict=True):
             run_folder = folder / isolated_job_folder(job)
-            _checked_times(run_folder, run, [job], jobs)
+            _checked_times(run_folder, run, [job], jobs, phantoms)
             alone_bytes[job.number] = read_link_bytes(run_folder / OUTPUTS, network.traffic, machine, sent_bytes)
         _check_sum(alone_bytes, link_bytes, "the traffic of the jobs alone")
         packets = np.ceil(alone_bytes / (packet or network.packet)).astype(np.int32)
@@ -123,7 +133,9 @@ def _listed_hops(
     return np.bincount(cell, minlength=count).reshape(shape).astype(np.int32)
 
 
-def _checked_times(folder: Path, out: str, traced: list[TracedJob], jobs: list[PlacedJob]) -> list[float | None]:
+def _checked_times(
+    folder: Path, out: str, traced: list[TracedJob], jobs: list[PlacedJob], phantoms: int
+) -> list[float | None]:
     """Return the time of each job of a successful run; None for background jobs, which are truncated."""
     foreground = {index for index, job in enumerate(traced) if not jobs[job.number].background}
     _check_output(out, truncated=len(foreground) < len(traced))
@@ -132,7 +144,7 @@ def _checked_times(folder: Path, out: str, traced: list[TracedJob], jobs: list[P
     if finished != ranks:
         raise EngineFailure(f"{ranks} ranks were to finish, and {finished} did")
     times_s = {int(index): float(time) for index, time in _APPLICATION.findall(out)}
-    if len(times_s) != len(traced) + 1 or not all(0 < times_s.get(index, 0.0) < np.inf for index in foreground):
+    if len(times_s) != len(traced) + phantoms or not all(0 < times_s.get(index, 0.0) < np.inf for index in foreground):
         raise EngineFailure(f"CODES wrote the times {times_s} of {len(traced)} jobs")
     _check_ranks(numbers(folder / OUTPUTS / RANKS, COLUMNS), traced, foreground)
     return [times_s[index] if index in foreground else None for index in range(len(traced))]

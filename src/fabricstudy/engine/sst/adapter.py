@@ -16,7 +16,7 @@ from ..contract import Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import ProgramEngine, check_network
+from ..program_engine import MANAGED, ProgramEngine, check_network
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
@@ -68,6 +68,11 @@ class Sst(ProgramEngine):
             raise Unsupported(f"messages in SST's traces have at most {MAX_MESSAGE_BYTES:,} B, not {longest:,} B")
         if point.offered is not None:
             check_offered(point, machine)
+
+    def check_managed(self, point: Point, machine: Machine) -> None:
+        if wire(point, machine).component != native.DRAGONFLY:
+            # Only this element routes control packets.
+            raise Unsupported(f"except on dragonflies and PERCS, SST has neither {MANAGED}")
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; return the command, if a foreground job communicates."""

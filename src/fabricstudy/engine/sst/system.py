@@ -154,7 +154,23 @@ def _router(point: Point, machine: Machine, wiring: Wiring) -> dict[str, Any]:
         "flit_size": f"{flit_bytes(point)}B",
         "input_latency": _time(point.network.router_latency_ns),
         "output_latency": "0ps",
-        "num_vns": wiring.virtual_networks,
+        "num_vns": max(wiring.virtual_networks, len(point.network.classes)),
+        **(_classes(point) if point.network.classes else {}),
+        **(_congestion_management(point) if point.network.congestion_management else {}),
+    }
+
+
+def _congestion_management(point: Point) -> dict[str, Any]:
+    """Return the keys of Merlin's congestion management; its other thresholds are the defaults."""
+    packet_bytes = f"{int(point.network.packet_bytes)}B"
+    return {"portcontrol.enable_congestion_management": True, "portcontrol.mtu": packet_bytes}
+
+
+def _classes(point: Point) -> dict[str, Any]:
+    """Return the keys of Merlin's quality of service: a virtual network for each traffic class, shares in percent."""
+    return {
+        "portcontrol.output_arb": "merlin.arb.output.qos.multi",
+        "portcontrol.arbitration.qos_settings": [round(100 * share) for _, share in point.network.classes],
     }
 
 
@@ -184,6 +200,7 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
     seats = rank_layout(job)
     described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
     described |= {"background": True} if job.background else {}
+    described |= {"class": point.class_of(number)} if point.network.classes else {}
     if settings_of(point).motifs == "native":
         if seats.seats != job.ranks:
             raise WorkloadError(

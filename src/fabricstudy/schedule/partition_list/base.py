@@ -102,6 +102,6 @@ class PartitionList(Kind, family="partition list"):
 def grid_of(machine: Topology) -> GridConfig:
     """Return the machine, which has cuboids. Raises ConfigError if it is not a grid."""
     if not isinstance(machine, GridConfig):
-        problem = f"a machine of kind {machine.kind} has no cuboids"
+        problem = f"a machine of kind {machine.kind} {'with faults ' * bool(machine.faults)}has no cuboids"
         raise ConfigError(problem, "use `kind: nodes`, or a grid", code="unsupported")
     return machine

@@ -89,6 +89,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
             "num_rails": 1,
             "global_k_picks": 2,
             "notification_on_hops_greater_than": 2**31 - 1,
+            **({"congestion_control_enabled": 1} if point.network.congestion_management else {}),
             **COUNTERS,
         },
         files={
