@@ -194,7 +194,7 @@ def test_on_a_machine_with_faults_jobs_run_on_the_nodes_that_are_left(faults: di
     assert found.start_s.tolist() == [0, 0 if left == 32 else 100]
     with pytest.raises(ConfigError) as error:
         partitions([{"shape": [2, 2]}], torus)
-    assert (error.value.code, error.value.path) == ("unsupported", ())
+    assert (error.value.code, error.value.path) == ("unsupported", None)
 
 
 def test_a_machine_without_cuboids_takes_nodes_alone() -> None:
