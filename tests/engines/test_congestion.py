@@ -213,13 +213,13 @@ def test_classes_are_refused_where_there_are_none(engine: str) -> None:
 @pytest.mark.parametrize(
     ("classes", "of_job", "code", "path"),
     [
-        ({"a": 0.5}, "b", "unknown-name", ("jobs", "0", "class")),
-        ({"a": 0.5}, None, "unknown-name", ("jobs", "0", "class")),
-        ({}, "a", "unknown-name", ("jobs", "0", "class")),
-        ({"a": 0.7, "b": 0.4}, "a", "out-of-range", ("classes",)),
+        ({"a": 0.5}, "b", "unknown-name", "jobs.0.class"),
+        ({"a": 0.5}, None, "unknown-name", "jobs.0.class"),
+        ({}, "a", "unknown-name", "jobs.0.class"),
+        ({"a": 0.7, "b": 0.4}, "a", "out-of-range", "classes"),
     ],
 )
-def test_wrong_classes_are_refused(classes: dict[str, float], of_job: Any, code: str, path: tuple[str, ...]) -> None:
+def test_wrong_classes_are_refused(classes: dict[str, float], of_job: Any, code: str, path: str) -> None:
     jobs = jobs_of_class(of_job)
     with pytest.raises(ValidationError) as refused:
         point_on(DRAGONFLY, jobs=jobs, network={"classes": classes})

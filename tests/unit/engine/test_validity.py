@@ -679,4 +679,4 @@ def test_offered_traffic_depends_on_the_module_of_each_part() -> None:
     parts = {"machine": DRAGONFLY, "routing": "minimal", "engine": "caminos", "seed": 1}
     point = Point.model_validate({**parts, "offered": {"traffic": mix, "load": 0.5}})
     modules = {type(kind).__module__.rpartition(".")[2] for kind in kinds_within(point)}
-    assert {"mix", "shift", "uniform"} <= modules
+    assert {"mix", "permutations", "uniform"} <= modules

@@ -223,7 +223,7 @@ def test_a_change_of_a_module_that_another_one_calls_is_compiled(tmp_path: Path)
             "held, scattered, 7 * queue\n",
             "[0.0, 120.0, 60.0] [0, 14, 7, 0, 0]\n",
         ),
-        ("order/shortest_first.py", "-request_s", "request_s", "[0.0, 60.0, 120.0] [0, 14, 7, 0, 0]\n"),
+        ("order/simple.py", "-request_s", "request_s", "[0.0, 60.0, 120.0] [0, 14, 7, 0, 0]\n"),
     ):
         path = copy / "schedule" / file
         assert old in path.read_text()

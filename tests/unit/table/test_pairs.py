@@ -86,7 +86,7 @@ def test_another_experiment_takes_no_bar_away() -> None:
         bars.append(draw(figure, synthetic(study)))
     assert bars[0].alt == bars[1].alt
     assert bars[0].svg == bars[1].svg
-    assert "2 pairs" in bars[1].basis
+    assert "2 comparisons" in bars[1].basis
 
 
 def test_rows_have_labels_on_the_axes_of_their_experiment_only() -> None:
