@@ -643,8 +643,9 @@ class TestWrongThoughItEndsWell:
 
     def test_a_node_in_two_jobs(self, tmp_path: Path) -> None:
         exit_code, reason = self.broken(tmp_path, "dragonfly", lambda f: _edit(f, "alloc.conf", "7 8", "0 8"))
+        # Some MPI libraries turn the signal into an exit code.
         said = "unmatched messages" if exit_code == 0 else "Assertion `ns->app_id"
-        assert exit_code in (0, -signal.SIGABRT) and said in reason
+        assert abs(exit_code) in (0, signal.SIGABRT) and said in reason
 
     @pytest.mark.parametrize("name", [name for name in FIXED if name != "dragonfly"])
     def test_buffers_shorter_than_a_packet(self, tmp_path: Path, name: str) -> None:
@@ -658,7 +659,7 @@ class TestWrongThoughItEndsWell:
 
     def test_outputs_of_an_earlier_run(self, tmp_path: Path) -> None:
         exit_code, reason = self.broken(tmp_path, "dragonfly", lambda f: (f / OUTPUTS).mkdir())
-        assert exit_code in (0, -signal.SIGABRT) and "mkdir" in reason and OUTPUTS in reason
+        assert abs(exit_code) in (0, signal.SIGABRT) and "mkdir" in reason and OUTPUTS in reason
 
     def test_bytes_that_were_not_to_be_sent(self, tmp_path: Path) -> None:
         def other(folder: Path) -> None:

@@ -207,7 +207,7 @@ def test_no_bound_is_exceeded(
 ) -> None:
     row = row_of(point_of(engine, machine, routing, traffic, "saturation", warmup=500), tmp_path)
     assert row["saturation_bound"] == pytest.approx(bound)
-    assert 0.95 * bound <= row["saturation_load"] <= bound
+    assert 0.95 * bound <= row["saturation_load"] <= bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("engine", [SST, CODES])
