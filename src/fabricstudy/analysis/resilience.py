@@ -22,13 +22,13 @@ from fabricstudy.workload.traffic.permutations import Shift
 
 from .base import Analysis, Row
 
-SOURCES = 200
+SAMPLED_ROUTERS = 200
 """Routers from which hops are counted on machines of more than `MAX_EXACT` routers."""
 
 MAX_EXACT = 2048
 """Routers up to which all pairs are considered, and loads are computed."""
 
-METRICS = (
+RESILIENCE_METRICS = (
     "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps", "uniform_load", "adversary_load",
     "disconnected_percent",
 )  # fmt: skip
@@ -58,7 +58,7 @@ class Resilience(Analysis, kind="resilience"):
     keys = ("machine", "percent")
     numbers = (
         "percent", "failed", "connected", "sources",
-        *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")),
+        *(f"{metric}{end}" for metric in RESILIENCE_METRICS for end in ("", "_low", "_high")),
     )  # fmt: skip
 
     machines: dict[str, Topology] = Field(min_length=1, max_length=1000, description="{label: machine}")
@@ -100,7 +100,7 @@ class Resilience(Analysis, kind="resilience"):
                 left = connected_rest(machine, faults)
                 if left is not None:
                     found.append(figures_of(left, adversary, self.bounds == "all"))
-            columns: dict[str, list[Any]] = {name: [facts.get(name) for facts in found] for name in METRICS}
+            columns: dict[str, list[Any]] = {name: [facts.get(name) for facts in found] for name in RESILIENCE_METRICS}
             columns["disconnected_percent"] = disconnected
             yield {
                 "machine": label, "percent": percent, "failed": failed, "sources": len(sources_of(machine)),
@@ -164,7 +164,7 @@ def full_load(machine: Machine, rates: Floats) -> float:
 def sources_of(machine: Machine) -> Ints:
     """Return the routers from which hops are counted: all with nodes, or a sample of them."""
     ends = np.flatnonzero(machine.nodes_of_router)
-    return ends if machine.routers <= MAX_EXACT else np.random.default_rng(0).permutation(ends)[:SOURCES]
+    return ends if machine.routers <= MAX_EXACT else np.random.default_rng(0).permutation(ends)[:SAMPLED_ROUTERS]
 
 
 def hops_from(machine: Machine, sources: Ints) -> tuple[int, float]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import Record
-from fabricstudy.workload.messages import write_parquet
+from fabricstudy.workload.messages import write_workload_tables
 from fabricstudy.workload.placing import place
 
 from .attempt import attempt_point, check_supported, prepare
@@ -57,5 +57,5 @@ def simulate_in_folder(planned: PlannedPoint, folder: Path, limits: Limits) -> R
     record = attempt_point(planned.point, engine, analysed, limits, folder)
     command = record.pop("command", None)
     if "jobs" in record:
-        write_parquet(place(planned.point, analysed.machine, analysed.cut_side), folder)
+        write_workload_tables(place(planned.point, analysed.machine, analysed.cut_side), folder)
     return {"command": command and shlex.join(command), "folder": str(folder), "record": record}

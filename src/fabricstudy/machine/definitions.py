@@ -23,7 +23,12 @@ from .dimension import Dimension
 from .graph import LinkClass, Machine
 from .named import NAME_FIELDS, NamedMachine
 
-LINKS, NODES, ROUTERS, MACHINES = MACHINE_FILES = ("links.parquet", "nodes.parquet", "routers.parquet", "machines.json")
+LINK_TABLE, NODES, ROUTERS, MACHINES = MACHINE_FILES = (
+    "links.parquet",
+    "nodes.parquet",
+    "routers.parquet",
+    "machines.json",
+)
 
 
 _LINKS = pa.schema(
@@ -48,7 +53,7 @@ def write_machines(machines: Iterable[tuple[str, dict[str, Any], Machine]], fold
     """Write `MACHINE_FILES` into a folder, for machines given as (id, parameters of the topology, machine)."""
     facts = {}
     with (
-        atomic_path(folder / LINKS) as links,
+        atomic_path(folder / LINK_TABLE) as links,
         atomic_path(folder / NODES) as nodes,
         atomic_path(folder / ROUTERS) as routers,
         pq.ParquetWriter(links, _LINKS.with_metadata(METADATA), **CHECKED) as link_rows,
@@ -128,7 +133,7 @@ def _read(folder: Path, machine_id: str, facts: dict[str, Any]) -> Machine:
     classes = tuple(LinkClass(**link) for link in facts["classes"])
     number = {link.name: index for index, link in enumerate(classes)}
     links, nodes, routers = (
-        read_parquet(folder / name, [("machine_id", "=", machine_id)]) for name in (LINKS, NODES, ROUTERS)
+        read_parquet(folder / name, [("machine_id", "=", machine_id)]) for name in (LINK_TABLE, NODES, ROUTERS)
     )
     arrays: dict[str, Any] = {
         "node_router": nodes["router"],

@@ -17,10 +17,11 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 from .base import NodesPerRouter, Topology
 from .components import component_labels
 from .fabric import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port, read_fabric
+from .fabric.base import HOST
 from .graph import LinkClass
 from .named import NamedMachine
 
-HOST, ANY = "host", "any"
+ANY = "any"
 LATENCY_NS = 40.0
 """Default, that of 8 m as for other machines."""
 

@@ -17,7 +17,7 @@ from fabricstudy.core.quantities import DAY_S, HOUR_S
 from fabricstudy.schedule.history import History, read_histories
 from fabricstudy.schedule.partitions import NodePool, Partitions
 from fabricstudy.study.figures import EcdfFigure, JobsFigure, fulfils
-from fabricstudy.study.plan import Plan, drawn_rows
+from fabricstudy.study.plan import Plan, rows_of_figure
 from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
@@ -54,7 +54,7 @@ def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan,
 
 def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histories: Sequence[Path]) -> RunPanels:
     """Return the runs of one seed by the label of the figure's columns. Raises NothingToDraw if one is not done."""
-    chosen = drawn_rows(figure, plan.run_rows)
+    chosen = rows_of_figure(figure, plan.run_rows)
     if not chosen:
         raise NothingToDraw("no run of the schedule is selected")
     wanted = {row.run_id: plan.runs[f"{row.schedule} {row.run_id}"] for rows in chosen.values() for row in rows}

@@ -8,7 +8,7 @@ from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.study.figures import MachineFigure
-from fabricstudy.study.plan import Plan, drawn_rows
+from fabricstudy.study.plan import Plan, rows_of_figure
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 from fabricstudy.workload.allocation.base import NO_JOB
@@ -25,7 +25,7 @@ _COLUMN = {"bytes": "load_bytes", "stall": "stall_ns"}
 
 def draw_machine_figure(figure: MachineFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw the machines of points."""
-    chosen = {label: rows[0] for label, rows in drawn_rows(figure, plan.rows).items()}
+    chosen = {label: rows[0] for label, rows in rows_of_figure(figure, plan.rows).items()}
     if not chosen:
         raise NothingToDraw("no point of the study is selected")
     if len(chosen) > MAX_PANELS:

@@ -30,7 +30,7 @@ from .text import number
 Load = Literal["bytes", "stall"]
 
 IDLE, BARE, NODE_EDGE, UNUSED = "#d4d4d4", "#ffffff", "#444444", "#e2e2e2"
-ROUTER = "#8c8c8c"
+ROUTER_COLOUR = "#8c8c8c"
 LOAD_COLOURS = ListedColormap(colormaps["magma_r"](np.linspace(0.12, 1.0, 256)))
 """Without the lightest colours, invisible on white."""
 
@@ -254,7 +254,7 @@ def _draw_lines(axes: Axes, scene: Scene, inks: dict[str, Any], scale: _Scale | 
 
 
 def _draw_spots(axes: Axes, scene: Scene, inks: list[Any], scale: _Scale | None) -> None:
-    layout, fills = scene.layout, [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER]
+    layout, fills = scene.layout, [*inks[: len(scene.jobs)], IDLE if scene.jobs else ROUTER_COLOUR]
     inside = layout.line_of_row == WITHIN
     within: Floats | None = None
     if scene.load is not None and inside.any():
@@ -283,7 +283,7 @@ def _handles(scenes: Sequence[Scene], inks: tuple[dict[str, Any], list[Any]]) ->
     spots = [(legend_label(name), ink) for ink, name in zip(inks[1], jobs, strict=True)]
     bare = any((scene.job_nodes.sum(axis=1) == 0).any() for scene in scenes)
     idle = jobs and any(scene.holder is not None and (scene.holder == NO_JOB).any() for scene in scenes)
-    spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER)] * (bare and not jobs)
+    spots += [("idle", IDLE)] * bool(idle) + [("with nodes", ROUTER_COLOUR)] * (bare and not jobs)
     spots += [("without nodes", BARE)] * bare
     plain: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 7, "markeredgecolor": NODE_EDGE}
     return handles + [Line2D([], [], color=ink, label=label, **plain) for label, ink in spots]

@@ -66,7 +66,7 @@ class Plan:
             row.run_id
             for figure in self.study.report_figures
             if isinstance(figure, JobsFigure | EcdfFigure) and figure.draws_jobs
-            for panel in drawn_rows(figure, self.run_rows).values()
+            for panel in rows_of_figure(figure, self.run_rows).values()
             for row in panel
         }
 
@@ -130,7 +130,7 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
 R = TypeVar("R", PointRow, RunRow)
 
 
-def drawn_rows(figure: MachineFigure | JobsFigure | EcdfFigure, rows: Sequence[R]) -> dict[Label | None, list[R]]:
+def rows_of_figure(figure: MachineFigure | JobsFigure | EcdfFigure, rows: Sequence[R]) -> dict[Label | None, list[R]]:
     """Return the rows that a figure of machines or of jobs in time draws, of the least seed, by the label of the panel.
 
     But for waits, a panel draws its first row.

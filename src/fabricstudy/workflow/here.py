@@ -32,7 +32,7 @@ RECORD_FORMAT_VERSION = 6
 """Of Snakemake's records."""
 NAME_BYTES = 254
 """Most of a part of a record's path, as Snakemake divides it."""
-LAST = ("table", "report")
+TABLES_AND_REPORT = ("table", "report")
 """Rules of the tables and the report, which need those before."""
 STAGES = "fabricstudy.workflow.stages"
 _MODULES = {"table": "fabricstudy.table.__main__", "report": "fabricstudy.report.__main__"}
@@ -90,9 +90,9 @@ class Task:
     def run(self) -> bool:
         """Make the outputs; return whether that succeeded. What happens is in the log."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        remove(Path(f"benchmarks/{self.name}.jsonl"))  # an old one would date the outputs for Snakemake
+        remove_output(Path(f"benchmarks/{self.name}.jsonl"))  # an old one would date the outputs for Snakemake
         for output in map(Path, self.outputs):
-            remove(output)
+            remove_output(output)
             output.parent.mkdir(parents=True, exist_ok=True)
             write_record(output, self.record)  # first: a record without its file is no result
         main: Callable[[list[str]], None] = import_module(self.module).main
@@ -117,7 +117,7 @@ def write_record(output: Path, record: dict[str, Any]) -> None:
     path.write_text(json.dumps(record), encoding="utf-8")
 
 
-def remove(output: Path) -> None:
+def remove_output(output: Path) -> None:
     if output.is_dir():
         shutil.rmtree(output)
     else:
@@ -155,7 +155,7 @@ def _due(every: list[Task]) -> Iterator[Task]:
     made: set[str] = set()
     for task in every:
         missing = next((file for file in task.inputs if file not in made and not Path(file).exists()), None)
-        if missing is not None and task.rule in LAST:
+        if missing is not None and task.rule in TABLES_AND_REPORT:
             raise FabricstudyError(f"{missing}: not there, the study is not done; run it first", "file-not-found")
         if not made.isdisjoint(task.inputs) or not task.is_current():
             made.update(task.outputs)
@@ -197,11 +197,11 @@ def tasks(study: str, jobs: StudyJobs) -> Iterator[Task]:
         options: dict[str, str | list[str]], out: str = "",
     ) -> Task:  # fmt: skip
         module = _MODULES.get(rule, STAGES)
-        arguments = [] if rule in LAST else [rule]
+        arguments = [] if rule in TABLES_AND_REPORT else [rule]
         for option, values in {"study": file, **options, "out": out or outputs[0]}.items():
             arguments += [f"--{option.replace('_', '-')}", *([values] if isinstance(values, str) else values)]
         name, words = (f"{study}/{rule}/{chunk}", f", {chunk}") if chunk else (f"{study}/{rule}", "")
-        undated = "" if rule in LAST else file
+        undated = "" if rule in TABLES_AND_REPORT else file
         return Task(rule, name, f"{_WORDS[rule]} {study}{words}", module, arguments, needed, outputs, params, undated)
 
     def folders(machines: list[str]) -> list[str]:

@@ -152,7 +152,7 @@ def hop_bytes(job: PlacedJob, machine: Machine) -> float:
     return float(hops.astype(np.float64) @ job.messages.size_bytes)
 
 
-def write_parquet(jobs: list[PlacedJob], folder: Path) -> None:
+def write_workload_tables(jobs: list[PlacedJob], folder: Path) -> None:
     """Write ranks.parquet (job, rank, node) and messages.parquet (job, phase, source, destination, bytes).
 
     Rows are in the order of `jobs`, ranks ascending, messages in send order; the folder must exist.

@@ -17,7 +17,7 @@ from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.report.machine_picture import Scene, draw_machines
 from fabricstudy.study.figures import MachineFigure
 from fabricstudy.study.file import validate_machine
-from fabricstudy.study.plan import drawn_rows
+from fabricstudy.study.plan import rows_of_figure
 
 TREE, HYPERX = (
     validate_machine({"bandwidth": "1 GB/s", **written}).build()
@@ -105,5 +105,5 @@ def test_rows_of_a_figure_are_read_a_few_times_each(size: int) -> None:
     figure = MachineFigure.model_validate({"id": "m", "kind": "machine", "title": "M", "experiment": "e"})
     Counted.reads = 0
     rows: list[Any] = [Counted(experiment="e", labels={}, point_id=str(number)) for number in range(size)]
-    assert list(drawn_rows(figure, rows).values()) == [rows[:1]]
+    assert list(rows_of_figure(figure, rows).values()) == [rows[:1]]
     assert Counted.reads <= 5 * size

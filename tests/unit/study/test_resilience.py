@@ -75,7 +75,7 @@ def test_a_sample_of_sources_estimates_the_hops(monkeypatch: pytest.MonkeyPatch)
     whole = hop_figures(machine)
     assert hops_from(machine, sources_of(machine)) == pytest.approx(whole)
     monkeypatch.setattr(resilience, "MAX_EXACT", 100)
-    monkeypatch.setattr(resilience, "SOURCES", 20)
+    monkeypatch.setattr(resilience, "SAMPLED_ROUTERS", 20)
     assert len(sources_of(machine)) == 20
     # A torus looks the same from each router.
     assert hops_from(machine, sources_of(machine)) == pytest.approx(whole)

@@ -24,7 +24,7 @@ from fabricstudy.workload.messages import (
     WorkloadError,
     hop_bytes,
     repeat_background,
-    write_parquet,
+    write_workload_tables,
 )
 
 from ...machines import baseline_point, line
@@ -180,7 +180,7 @@ def test_parquet_holds_all_jobs(
             {"name": "a", "nodes": 2, "pattern": {"kind": "ring", "message": "1 B"}},
         )
     )
-    write_parquet(jobs, tmp_path)
+    write_workload_tables(jobs, tmp_path)
     ranks = pq.read_table(tmp_path / "ranks.parquet").to_pydict()
     assert ranks["job"] == ["b"] * 6 + ["idle"] * 2 + ["a"] * 4
     assert ranks["rank"] == [*range(6), *range(2), *range(4)]

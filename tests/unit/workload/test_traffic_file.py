@@ -19,7 +19,7 @@ from fabricstudy.core import input_files
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.job_traffic import traffic_by_job
-from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_parquet
+from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, write_workload_tables
 from fabricstudy.workload.pattern import messages
 from fabricstudy.workload.pattern.base import Pattern, in_send_order
 from fabricstudy.workload.pattern.matrix import read_matrix_market
@@ -81,7 +81,7 @@ def as_parquet(path: Path) -> None:
     rows = rows[:, np.argsort(rows[0], kind="stable")]
     phase, source, destination = rows[:3].astype(np.int32)
     messages = Messages(phase, source, destination, rows[3])
-    write_parquet([PlacedJob("app", np.arange(4, dtype=np.int32), messages)], path.parent)
+    write_workload_tables([PlacedJob("app", np.arange(4, dtype=np.int32), messages)], path.parent)
 
 
 @pytest.mark.parametrize("name", ["messages.csv", "messages.parquet"])

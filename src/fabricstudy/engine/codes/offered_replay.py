@@ -31,10 +31,10 @@ BATCHES = MIN_BATCHES
 """CODES needs 0.2 MB for each rank."""
 RANKS_PER_NODE = BATCHES + 1
 
-DRAIN = 0.5
+DRAIN_SHARE = 0.5
 """Time after the window, over that of the window; messages of the window that arrive later count as lost."""
 
-MESSAGES = "messages.npy"
+SENT_MESSAGES = "messages.npy"
 """Batch (0 outside of the window), source and destination of each message; int32 [3, messages]."""
 
 LONGEST_TRACE_NS = 6e13
@@ -94,7 +94,7 @@ def _run_times(point: Point) -> tuple[float, ...]:
     """Return the durations of the runs, in message times."""
     assert point.offered is not None
     warmup, measured = point.offered.warmup, point.offered.measured
-    return tuple(warmup + share * measured for share in (0.0, 0.5, 1.0, 1.0 + DRAIN))
+    return tuple(warmup + share * measured for share in (0.0, 0.5, 1.0, 1.0 + DRAIN_SHARE))
 
 
 def message_ns(point: Point, machine: Machine) -> float:
@@ -113,7 +113,7 @@ def write_replay(
     sent = offered.messages(destinations, machine.nodes, load, times[-1], point.seed)
     batch = np.floor((sent.time - offered.warmup) * BATCHES / offered.measured).astype(np.int64) + 1
     batch[(batch < 0) | (batch > BATCHES)] = 0
-    np.save(folder / MESSAGES, np.array([batch, sent.source, sent.destination], dtype=np.int32))
+    np.save(folder / SENT_MESSAGES, np.array([batch, sent.source, sent.destination], dtype=np.int32))
     ends_ns = [time * message_ns(point, machine) for time in times]
     speedup = min(MOST_SPEEDUP, 10 ** int(np.log10(LONGEST_TRACE_NS / ends_ns[-1])))
     one = TracedJob(0, _NO_RANK, Messages(_NO_RANK, _NO_RANK, _NO_RANK, np.array([offered.message_bytes])))
@@ -154,7 +154,7 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
         If they are not those of these messages.
     """
     assert point.offered is not None
-    batch, source, destination = np.load(folder / MESSAGES).astype(np.int64)
+    batch, source, destination = np.load(folder / SENT_MESSAGES).astype(np.int64)
     times, size_bytes = _run_times(point), point.offered.message_bytes
     shape = (machine.nodes, RANKS_PER_NODE, 3)
     of_runs = np.stack([_of_ranks(folder / _outputs(run) / RANKS, shape) for run in range(len(times))])
