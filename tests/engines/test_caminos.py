@@ -192,6 +192,9 @@ class TestMeanOfRanks:
         assert result.job_runtime_ns == (12_000.0, 0.0)
         # The fifth rank is idle, and the second job sends nothing.
         assert result.job_rank_mean_ns == (11_500.0, None)
+        # Each rank sends one message, of half the time.
+        assert result.job_message_mean_ns == (5_750.0, None)
+        assert result.job_message_p99_ns == (6_000.0, None)
         cycle_ns = clock(point(), line([1e9], nodes=3)).cycle_ns
         assert np.multiply(written["rank_finish_cycles"], cycle_ns).tolist() == [12_000, 12_000, 11_000, 11_000, 0, 0]
 
@@ -204,6 +207,9 @@ class TestMeanOfRanks:
         result, _ = simulate(tmp_path, point().model_copy(update={"network": network}), [pairs], line([1e9]))
         assert result.job_runtime_ns == (201_000.0,)
         assert result.job_rank_mean_ns == (mean_ns,)
+        # A sender ends when its only message has arrived.
+        assert result.job_message_mean_ns == pytest.approx((mean_ns,), rel=1e-3)
+        assert result.job_message_p99_ns == pytest.approx((201_000.0,), rel=1e-3)
 
 
 class TestJobs:

@@ -69,6 +69,15 @@ class TestClosedForms:
         expected = 3 * (SIZE + STAGE_NS + ENDS_NS)
         assert time_ns(tmp_path, [5], ring, "torus") == pytest.approx(expected, rel=1e-9)
 
+    def test_message_times_are_mean_and_maximum_of_few_messages(self, tmp_path: Path) -> None:
+        # Both have half of the last link until the shorter one ends.
+        both = job_of([0, 1, 2], [(0, 0, 2, SIZE), (0, 1, 2, 5_000)])
+        point = point_on({"kind": "mesh", "shape": [3]} | SLOW, "dimension-order", engine=EXACT)
+        result = simulate(tmp_path, point, [both])
+        long_ns, short_ns = SIZE + 5_000 + 2 * STAGE_NS + ENDS_NS, 2 * 5_000 + STAGE_NS + ENDS_NS
+        assert result.job_message_mean_ns == pytest.approx(((long_ns + short_ns) / 2,), rel=1e-9)
+        assert result.job_message_p99_ns == pytest.approx((long_ns,), rel=1e-9)
+
     def test_a_slow_message_holds_up_the_others_of_its_node_once_the_buffer_is_full(self, tmp_path: Path) -> None:
         # Node 1 sends to 0 over a free link, and to 4 over one that it shares with two others.
         size = 10_000_000

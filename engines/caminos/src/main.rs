@@ -9,6 +9,7 @@ mod credits;
 mod fair_arbitration;
 mod graph;
 mod grid;
+mod histogram;
 mod injection;
 mod input;
 mod job_link_packets;

@@ -27,6 +27,7 @@ use caminos_lib::{Message, Time};
 use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
+use crate::histogram::Histogram;
 use crate::injection::Interface;
 use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
@@ -92,8 +93,9 @@ struct Rank {
     after_last: usize,
     /// The message that it gives to the interface next.
     next: usize,
-    /// Whether it has posted the messages of its step.
+    /// Whether it has posted the messages of its step, and when.
     has_posted: bool,
+    posted_at: Time,
 }
 
 /// A message: where it comes from, where it goes, and what of it has not arrived.
@@ -163,6 +165,7 @@ impl MessageList {
         *session.rank_finish_cycles.borrow_mut() = vec![None; file.ranks.len()];
         *session.sent_phits.borrow_mut() = vec![0; jobs];
         *session.arrived_phits.borrow_mut() = vec![0; jobs];
+        *session.message_times.borrow_mut() = vec![Histogram::default(); jobs];
         let node = || Node {
             ranks: Vec::new(),
             turn: 0,
@@ -244,7 +247,7 @@ impl MessageList {
             let step = rank_phases.partition_point(|&(rank, _)| rank < index);
             let end = rank_phases.partition_point(|&(rank, _)| rank <= index);
             let after_last = if file.background[job] { step } else { end };
-            self.ranks.push(Rank { job, node, step, end, after_last, next: 0, has_posted: false });
+            self.ranks.push(Rank { job, node, step, end, after_last, next: 0, has_posted: false, posted_at: 0 });
             self.nodes[node].ranks.push(index);
             self.ranks_left[job] += 1;
         }
@@ -325,6 +328,7 @@ impl MessageList {
         let step = &self.steps[of_rank.step];
         of_rank.next = step.sends.start;
         of_rank.has_posted = true;
+        of_rank.posted_at = cycle;
         self.nodes[of_rank.node].ready += usize::from(!step.sends.is_empty());
         arriving.extend_from_slice(&self.local_posts[step.local_sends.clone()]);
         match (step.before, step.beside) {
@@ -443,6 +447,9 @@ impl MessageList {
         if post.phits_to_come == 0 {
             post.phits_to_come = post.phits;
             let arrived = post.clone();
+            // The source is still in the step in which it posted the message.
+            let source = &self.ranks[arrived.source];
+            self.session.message_times.borrow_mut()[source.job].add(cycle - source.posted_at);
             self.settle(vec![arrived], cycle);
         }
         true

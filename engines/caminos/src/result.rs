@@ -30,6 +30,9 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     add_list(&mut text, "job_arrived_phits", &session.arrived_phits.borrow());
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
+    let of_jobs: Vec<String> =
+        session.message_times.borrow().iter().map(|of_job| format!("{:?}", of_job.listed())).collect();
+    add_list(&mut text, "job_twice_message_counts", &of_jobs);
     if let Some(packets) = session.job_link_packets.borrow().listed() {
         add_list(&mut text, "job_link_packets", &packets);
     }

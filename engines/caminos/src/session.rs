@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use caminos_lib::Time;
 
+use crate::histogram::Histogram;
 use crate::job_link_packets::JobLinkPackets;
 use crate::layout::Layout;
 use crate::offered::Offered;
@@ -31,6 +32,8 @@ pub struct Session {
     /// Phits that each job has sent, and those of them that have arrived.
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,
+    /// For each job the cycles from posting a message to the arrival of its last phit at another node.
+    pub message_times: RefCell<Vec<Histogram>>,
     pub job_link_packets: RefCell<JobLinkPackets>,
     /// The traffic that never ends, if it is that.
     pub offered: RefCell<Option<Rc<RefCell<Offered>>>>,

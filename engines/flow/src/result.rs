@@ -25,6 +25,20 @@ fn to_json(outcome: &Outcome) -> String {
         let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
         write!(text, ", \"{name}\": [{}]", values.join(", ")).expect("text takes everything");
     }
+    let (mean_ns, p99_ns): (Vec<String>, Vec<String>) = outcome.message_ns.iter().map(|times_ns| mean_and_p99(times_ns)).unzip();
+    write!(text, ", \"job_message_mean_ns\": [{}]", mean_ns.join(", ")).expect("text takes everything");
+    write!(text, ", \"job_message_p99_ns\": [{}]", p99_ns.join(", ")).expect("text takes everything");
     text.push_str("}\n");
     text
+}
+
+/// The mean, and the least time that 99 % of the times do not exceed; null without any.
+fn mean_and_p99(times_ns: &[f64]) -> (String, String) {
+    if times_ns.is_empty() {
+        return ("null".into(), "null".into());
+    }
+    let mut sorted_ns = times_ns.to_vec();
+    sorted_ns.sort_unstable_by(f64::total_cmp);
+    let place = (sorted_ns.len() * 99).div_ceil(100) - 1;
+    (format!("{:?}", times_ns.iter().sum::<f64>() / times_ns.len() as f64), format!("{:?}", sorted_ns[place]))
 }

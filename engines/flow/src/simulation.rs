@@ -49,6 +49,8 @@ struct Rank {
     end: usize,
     /// The message that it gives to the node's interface next.
     next: usize,
+    /// When it posted the messages of its step.
+    posted_ns: f64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +122,8 @@ pub struct Outcome {
     pub link_bytes: Vec<f64>,
     pub sent_bytes: Vec<f64>,
     pub arrived_bytes: Vec<f64>,
+    /// For each job the times from posting a message to its arrival at another node.
+    pub message_ns: Vec<Vec<f64>>,
     pub solved: u64,
 }
 
@@ -189,6 +193,7 @@ impl Simulation {
             ranks_left: vec![0; jobs],
             outcome: Outcome {
                 finish_ns: vec![0.0; jobs],
+                message_ns: vec![Vec::new(); jobs],
                 link_bytes: vec![0.0; routes.graph.cable_links],
                 sent_bytes: vec![0.0; jobs],
                 arrived_bytes: vec![0.0; jobs],
@@ -241,7 +246,7 @@ impl Simulation {
         for (index, &(job, node)) in file.ranks.iter().enumerate() {
             let step = rank_phases.partition_point(|&(rank, _)| rank < index);
             let end = rank_phases.partition_point(|&(rank, _)| rank <= index);
-            self.ranks.push(Rank { job, node, step, end, next: 0 });
+            self.ranks.push(Rank { job, node, step, end, next: 0, posted_ns: 0.0 });
             self.nodes[node].ranks.push(index);
             self.ranks_left[job] += 1;
         }
@@ -278,6 +283,7 @@ impl Simulation {
         if rank.step < rank.end {
             let step = &self.steps[rank.step];
             rank.next = step.sends.start;
+            rank.posted_ns = at_ns;
             self.nodes[rank.node].ready += usize::from(!step.sends.is_empty());
             arrived.extend_from_slice(&self.local_posts[step.local_sends.clone()]);
             let node = rank.node;
@@ -591,7 +597,10 @@ impl Simulation {
             }
             self.arriving.pop();
             let post = self.posts[post];
-            self.outcome.arrived_bytes[self.ranks[post.source as usize].job] += post.size;
+            let source = &self.ranks[post.source as usize];
+            self.outcome.arrived_bytes[source.job] += post.size;
+            // The source is still in the step in which it posted the message.
+            self.outcome.message_ns[source.job].push(at_ns.0 - source.posted_ns);
             arrived.push(post);
             self.settle(take(&mut arrived), at_ns.0);
         }

@@ -114,6 +114,10 @@ _JOB = (_JOB_NUMBER, Column("job_name", "name of the job", names="job"))
 _RUNTIME = _metric("runtime_ns", "time from the start to the last arrival")
 _BASELINE = _metric("baseline_ns", "runtime of the baseline run: the job alone on the same nodes")
 _SLOWDOWN = _metric("slowdown", "runtime over that of the baseline run")
+_MESSAGE_SLOWDOWNS = (
+    _metric("message_mean_slowdown", "mean time of a message over that in the baseline run"),
+    _metric("message_p99_slowdown", "99th percentile of the message times over that in the baseline run"),
+)
 _CLASS = Column("class", "class of links", key=True, identity=True)
 _CLASS_NODES = Column("class_nodes", "nodes of the size class", "count", key=True, identity=True)
 _PART = (_id("claim", "name of the claim"), Column("part", "number of the part, from 0", "count", identity=True))
@@ -171,6 +175,10 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _count("bytes", "bytes of all messages", metric=True),
         _RUNTIME,
         _metric("rank_mean_ns", "time from the start to the end of a rank, mean over the ranks that send"),
+        _metric(
+            "message_mean_ns", "time from posting a message to its arrival at another node, mean over the messages"
+        ),
+        _metric("message_p99_ns", "least time that 99 % of these messages do not exceed"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
@@ -181,6 +189,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("over_phase_bound", "runtime over the phase bound"),
         _BASELINE,
         _SLOWDOWN,
+        *_MESSAGE_SLOWDOWNS,
         _metric("rate_Bps", "bytes over runtime"),
         _text("mapping_start", "initial mapping of the result, where several are tried", missing=True),
         _metric("hop_bytes", "bytes times hops between routers"),
@@ -266,6 +275,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         replace(_RUNTIME, metric=False),
         replace(_BASELINE, metric=False),
         _SLOWDOWN,
+        *_MESSAGE_SLOWDOWNS,
         _metric("slowdown_low", "least slowdown of the job over the seeds of its point"),
         _metric("slowdown_high", "largest slowdown of the job over the seeds of its point"),
         Column("below_one", "whether the slowdown is below 1 by more than its run-to-run variation", "flag", True),

@@ -26,7 +26,7 @@ LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS = "links.npy", "link_packets.npy", "
 
 ARRAYS = (LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS)
 
-TIMES = ("runtime_ns", "rank_mean_ns")
+TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns")
 """Entries of a job that only the engine knows."""
 
 
@@ -49,6 +49,10 @@ class EngineResult:
         Time in which each directed link had something to send and no room at its other end, by the engine's count.
     job_rank_mean_ns : tuple of float or None
         `mean_of_senders_ns` of each job; empty if unknown.
+    job_message_mean_ns, job_message_p99_ns : tuple of float or None
+        Mean of the message times of each job, and the least time that 99 % of them do not exceed; empty if unknown. The
+        time of a message between two nodes is that from its posting to its arrival. None without such messages, and for
+        background jobs.
     """
 
     job_runtime_ns: tuple[float | None, ...]
@@ -57,6 +61,8 @@ class EngineResult:
     link_packets: Ints | None = None
     link_stall_ns: Floats | None = None
     job_rank_mean_ns: tuple[float | None, ...] = ()
+    job_message_mean_ns: tuple[float | None, ...] = ()
+    job_message_p99_ns: tuple[float | None, ...] = ()
 
 
 def mean_of_senders_ns(job: PlacedJob, ended_ns: Floats) -> float | None:
@@ -76,7 +82,8 @@ def idle_times_ns(jobs: list[PlacedJob]) -> tuple[list[float | None], list[float
 
 def store_result(result: EngineResult, folder: Path, record: Record) -> None:
     """Write the times of a result to its record, and its arrays to the folder; all must be finite and not negative."""
-    for name, times in zip(TIMES, (result.job_runtime_ns, result.job_rank_mean_ns), strict=True):
+    for name in TIMES:
+        times: tuple[float | None, ...] = getattr(result, f"job_{name}")
         for job, time_ns in zip(record["jobs"], times, strict=bool(times)):
             _check(f"{name} of job {job['job']}", 0.0 if time_ns is None else time_ns)
             job[name] = time_ns

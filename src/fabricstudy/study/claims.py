@@ -357,7 +357,7 @@ class KnownNames:
         """Refuse comparisons with baseline runs that are not simulated, and single links that are not stored."""
         name = selection.experiment
         for column in selection.numbers():
-            if column in ("slowdown", "baseline_ns", "variation") and name not in self.slowed:
+            if (column.endswith("slowdown") or column in ("baseline_ns", "variation")) and name not in self.slowed:
                 remedy = f"set slowdown: true for the experiment {name!r}"
                 raise _error("this experiment has no baseline runs", remedy, path, column, "not-comparable")
         if selection.of_links and name not in self.linked:

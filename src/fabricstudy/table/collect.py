@@ -30,12 +30,20 @@ BASELINE_ID = "(baseline)"
 """Column of the point that is the baseline run of a job."""
 
 _COMPUTED = frozenset({
-    "job_name", "baseline_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean",
-    "load_used_bytes", "communication_ns", "hop_bytes_over_bound", "imbalance", "background",
+    "job_name", "baseline_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "imbalance",
+    "message_mean_slowdown", "message_p99_slowdown", "load_used_bytes", "communication_ns",
+    "hop_bytes_over_bound", "background",
 })  # fmt: skip
 """Columns of jobs and links that are in no record."""
 
-_OF_PLAN = ("background", "job_name", "baseline_ns", BASELINE_ID)
+_OF_BASELINE = {
+    "baseline_ns": "runtime_ns",
+    "baseline_message_mean_ns": "message_mean_ns",
+    "baseline_message_p99_ns": "message_p99_ns",
+}
+"""Columns with the times of the baseline run, by their columns there."""
+
+_OF_PLAN = ("background", "job_name", BASELINE_ID, *_OF_BASELINE)
 
 
 def collect(
@@ -128,9 +136,12 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
             baseline_id = row.baseline_ids[job] if job < len(row.baseline_ids) else None
             # In a baseline run earlier jobs are idle and later ones are omitted, so its number is the same.
             baseline = (r for r in records.rows_of(records.jobs, baseline_id) if records.jobs["job"][r] == job)
-            baseline_ns = next((records.jobs["runtime_ns"][r] for r in baseline), None)
+            baseline_row = next(baseline, None)
+            times = (
+                None if baseline_row is None else records.jobs[name][baseline_row] for name in _OF_BASELINE.values()
+            )
             background = plan.points[row.point_id].point.jobs[job].background
-            facts = (background, row.job_names[job], baseline_ns, baseline_id)
+            facts = (background, row.job_names[job], baseline_id, *times)
             of_plan.add(dict(zip(_OF_PLAN, facts, strict=True)))
     frames = [records.jobs.frame(rows), of_plan.frame(range(len(rows)))]
     jobs = _joined("jobs", keys, planned_rows, pd.concat(frames, axis=1))
@@ -143,6 +154,8 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
         slowdown=_ratio(jobs["runtime_ns"], jobs["baseline_ns"]),
+        message_mean_slowdown=_ratio(jobs["message_mean_ns"], jobs["baseline_message_mean_ns"]),
+        message_p99_slowdown=_ratio(jobs["message_p99_ns"], jobs["baseline_message_p99_ns"]),
         rate_Bps=_ratio(jobs["bytes"], jobs["runtime_ns"] * 1e-9),
         hops_mean=_ratio(jobs["hop_bytes"], jobs["bytes"]),
         hop_bytes_over_bound=_ratio(jobs["hop_bytes"], jobs["hop_bytes_bound"]),

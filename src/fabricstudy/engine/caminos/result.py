@@ -28,6 +28,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         link_phits = np.array(result["link_phits"], dtype=np.float64)
         injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
         phits = np.array([result["job_sent_phits"], result["job_arrived_phits"]], dtype=np.int64)
+        doubled = [np.array(counts, dtype=np.int64).reshape(-1, 2) for counts in result["job_twice_message_counts"]]
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -45,6 +46,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if not complete or not arrived.sum() <= ejected <= injected <= sent.sum():
         wanted = whole[~background].sum()
         raise EngineFailure(f"{wanted} phits were to be sent, {injected} were, and {ejected} arrived")
+    message_ns = _message_times(doubled, units.cycle_ns / 2, jobs)
     # Phits hold as many bytes as the messages have: exact where all are of one size and paths are unique.
     sent_bytes = np.where(background, whole_bytes / np.maximum(whole, 1) * sent, whole_bytes).sum()
     return EngineResult(
@@ -55,6 +57,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         ),
         link_bytes=link_phits * (sent_bytes / max(1, sent.sum())),
         job_link_packets=None if packets is None else _by_job(packets, link_phits, jobs),
+        job_message_mean_ns=tuple(mean_ns for mean_ns, _ in message_ns),
+        job_message_p99_ns=tuple(p99_ns for _, p99_ns in message_ns),
     )
 
 
@@ -68,6 +72,23 @@ def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list
     if not np.array_equal(last, cycles, equal_nan=True):
         raise EngineFailure(f"{RESULT} is not a result: its jobs do not end with their last ranks")
     return by_job
+
+
+def _message_times(
+    counts: list[Ints], unit_ns: float, jobs: list[PlacedJob]
+) -> list[tuple[float, float] | tuple[None, None]]:
+    """Return mean and 99th percentile of the message times of each job, given times and counts, [times, 2] of each."""
+    times: list[tuple[float, float] | tuple[None, None]] = []
+    for number, (job, (time, count)) in enumerate(zip(jobs, (of_job.T for of_job in counts), strict=True)):
+        messages = np.count_nonzero(job.is_inter_node)
+        if job.background or messages == 0:
+            times.append((None, None))
+            continue
+        if count.sum() != messages:
+            raise EngineFailure(f"{RESULT} is not a result: job {number} has the times of {count.sum()} messages")
+        p99 = time[np.searchsorted(np.cumsum(count), 0.99 * messages)]
+        times.append((float(time @ count) / messages * unit_ns, float(p99) * unit_ns))
+    return times
 
 
 def _by_job(rows: Ints, link_phits: Array, jobs: list[PlacedJob]) -> Int32s:

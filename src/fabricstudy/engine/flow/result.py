@@ -23,6 +23,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     try:
         result = json.loads((folder / RESULT).read_bytes())
         finish_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
+        mean_ns, p99_ns = tuple(result["job_message_mean_ns"]), tuple(result["job_message_p99_ns"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     of_job = (len(jobs),)
@@ -33,4 +34,9 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     wanted = np.array([job.messages.size_bytes[job.is_inter_node].sum() for job in jobs])
     if not (np.allclose(sent, wanted, SUM_TOLERANCE, 0) and np.allclose(arrived, wanted, SUM_TOLERANCE, 0)):
         raise EngineFailure(f"{wanted.sum()} B were to be sent, {sent.sum():.0f} were, and {arrived.sum():.0f} arrived")
-    return EngineResult(job_runtime_ns=tuple(finish_ns.tolist()), link_bytes=link_bytes)
+    return EngineResult(
+        job_runtime_ns=tuple(finish_ns.tolist()),
+        link_bytes=link_bytes,
+        job_message_mean_ns=mean_ns,
+        job_message_p99_ns=p99_ns,
+    )
