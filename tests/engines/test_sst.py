@@ -226,6 +226,13 @@ class TestTimes:
 
 
 class TestJobs:
+    def test_an_incast_of_many_long_messages_takes_what_its_last_link_takes(self, tmp_path: Path) -> None:
+        # By its defaults a network interface receives 16 messages at once, and this would never end.
+        incast = job_of(list(range(71)), [(0, rank, 70, 32_000) for rank in range(70)])
+        this = point(DRAGONFLY | {"bandwidth": "10 GB/s"}, network={"packet": "2 kB"})
+        result, _, _ = simulate(tmp_path, this, [incast])
+        assert result.job_runtime_ns[0] == pytest.approx(70 * 32_000 / 10, rel=0.02)
+
     def test_jobs_end_each_at_its_own_time(self, tmp_path: Path) -> None:
         jobs = [all_pairs([0, 5, 9], 10_000), job_of([3, 12], [(0, 0, 1, 1000)]), job_of([1], [])]
         result, *_ = simulate(tmp_path, point(SMALL), jobs)

@@ -43,8 +43,17 @@ NO_COSTS: dict[str, Any] = {
 }
 """Free MPI."""
 
-NO_NIC_COSTS: dict[str, Any] = {"nic2host_lat": "1ps", "rxMatchDelay_ns": 0, "txDelay_ns": 0, "hostReadDelay_ns": 0}
-"""A free network interface."""
+UNLIMITED = 2**30
+
+NO_NIC_COSTS: dict[str, Any] = {
+    "nic2host_lat": "1ps", "rxMatchDelay_ns": 0, "txDelay_ns": 0, "hostReadDelay_ns": 0,
+    "maxActiveRecvStreams": UNLIMITED, "maxPendingRecvPkts": UNLIMITED,
+}  # fmt: skip
+"""A free network interface.
+
+By default it receives 16 messages at once. It keeps 64 packets of others, and then takes no packet at all, not even of
+those 16, so that the network behind it stands still, if need be for ever.
+"""
 
 
 class SstSettings(EngineSettings, kind="sst"):
