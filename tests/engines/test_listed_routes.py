@@ -152,7 +152,7 @@ class NeitherRouting(Routing, kind="neither"):
         return Neither(machine)
 '''
 
-SLIM_FLY = {"kind": "slim-fly", "q": 5, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
+SLIM_FLY = {"kind": "slim-fly", "q": 3, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
 RING = {"kind": "torus", "shape": [4], "nodes_per_router": 2, "bandwidth": "1 GB/s"}
 
 
@@ -185,13 +185,13 @@ def same(own: dict[str, Any], built_in: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
 @pytest.mark.parametrize("machine", [SLIM_FLY, RING], ids=["slim-fly", "ring"])
 def test_minimal_again_is_minimal(engine: str, machine: dict[str, Any], tmp_path: Path) -> None:
-    own, built_in = (point_on(machine, kind, message="16 kB", engine=engine) for kind in ("minimal-again", "minimal"))
+    own, built_in = (point_on(machine, kind, message="8 kB", engine=engine) for kind in ("minimal-again", "minimal"))
     assert same(simulated(own, tmp_path / "own"), simulated(built_in, tmp_path / "built-in"))
 
 
 @pytest.mark.parametrize("engine", ["caminos", "flow"])
 def test_candidates_are_chosen_as_those_of_adaptive(engine: str, tmp_path: Path) -> None:
-    own, built_in = (point_on(SLIM_FLY, kind, message="16 kB", engine=engine) for kind in ("adaptive-again", "adaptive"))
+    own, built_in = (point_on(SLIM_FLY, kind, message="8 kB", engine=engine) for kind in ("adaptive-again", "adaptive"))
     assert same(simulated(own, tmp_path / "own"), simulated(built_in, tmp_path / "built-in"))
 
 
@@ -199,7 +199,7 @@ def test_candidates_are_chosen_as_those_of_adaptive(engine: str, tmp_path: Path)
 def test_paths_of_sst_are_those_that_it_is_given(kind: str, again: str, tmp_path: Path) -> None:
     """SST draws one of a list of paths; a path of Valiant ends where it meets its destination, and SST's goes on."""
     machine = {"kind": "hyperx", "shape": [4], "nodes_per_router": 2, "bandwidth": "1 GB/s"} | RING
-    own, built_in = (point_on(machine, routing, message="16 kB", engine="sst") for routing in (again, kind))
+    own, built_in = (point_on(machine, routing, message="8 kB", engine="sst") for routing in (again, kind))
     records = simulated(own, tmp_path / "own"), simulated(built_in, tmp_path / "built-in")
     if kind == "minimal":
         assert same(*records)
@@ -213,7 +213,7 @@ def test_paths_of_sst_are_those_that_it_is_given(kind: str, again: str, tmp_path
 def test_paths_have_the_times_and_loads_of_the_built_in_kind(
     engine: str, kind: str, again: str, tmp_path: Path
 ) -> None:
-    own, built_in = (point_on(RING, routing, message="64 kB", engine=engine) for routing in (again, kind))
+    own, built_in = (point_on(RING, routing, message="32 kB", engine=engine) for routing in (again, kind))
     records = simulated(own, tmp_path / "own"), simulated(built_in, tmp_path / "built-in")
     times = [record["jobs"][0]["runtime_ns"] for record in records]
     assert times[0] == pytest.approx(times[1], rel=0.08)
@@ -289,7 +289,12 @@ class OnePath(PathRoutes):
 
 @pytest.mark.parametrize(
     ("path", "weight", "said"),
-    [([1], 0.0, "no weights"), ([1], float("nan"), "no weights"), ([3], 1.0, "does not end"), ([], 1.0, "does not end")],
+    [
+        ([1], 0.0, "no weights"),
+        ([1], float("nan"), "no weights"),
+        ([3], 1.0, "does not end"),
+        ([], 1.0, "does not end"),
+    ],
 )
 def test_paths_that_are_none(path: list[int], weight: float, said: str) -> None:
     with pytest.raises(RouteError, match=said):
