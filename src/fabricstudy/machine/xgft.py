@@ -150,7 +150,7 @@ class XgftConfig(Topology, kind="xgft"):
             levels += 1
         for number in range(2, levels + 1):
             for down, up in _tapered(wanted, number):
-                if number > 2 or down[0] + up[0] < radix:
+                if number > 2 or up[0] not in halvings(radix - down[0]):
                     yield {"down": list(down), "up": list(up)}
 
     @property

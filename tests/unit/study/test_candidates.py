@@ -164,8 +164,8 @@ def test_prices_are_limited() -> None:
 
 def test_trees_of_three_levels_need_not_use_all_ports() -> None:
     found = [written for _, written, _ in asked(families=["xgft"], nodes=216, radix=18).written()]
-    trees = [(tuple(written["down"]), tuple(written["up"])) for written in found]
-    assert ((6, 6, 6), (3, 3)) in trees and len(set(trees)) == len(found)
+    trees = [(tuple(written["down"]), tuple(written["up"]), written.get("parallel", 1)) for written in found]
+    assert ((6, 6, 6), (3, 3), 1) in trees and len(set(trees)) == len(found)
 
 
 def test_the_command_compares_with_a_machine_and_kinds_of_ones_own(
