@@ -142,6 +142,16 @@ class RoundRouting(Routing, kind="loop"):
         return Round(machine)
 
 
+class Broken(AgainRoutes):
+    def next_hops(self, at, goal):
+        return [][0]
+
+
+class BrokenRouting(Routing, kind="broken"):
+    def routes(self, machine: Machine) -> Routes:
+        return Broken(machine)
+
+
 class Neither(Routes):
     def support(self, flows):
         return np.ones(self.machine.links, dtype=bool)
@@ -261,7 +271,8 @@ def test_hop_k_has_channel_k_unless_the_routing_states_one() -> None:
 
 @pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
 @pytest.mark.parametrize(
-    ("kind", "said"), [("loop", "loop routing: packets may loop"), ("neither", "neither next hops nor paths")]
+    ("kind", "said"),
+    [("loop", "packets may loop"), ("neither", "neither next hops nor paths"), ("broken", "own.py, line")],
 )
 def test_what_cannot_be_had_is_refused_by_name(engine: str, kind: str, said: str) -> None:
     reason = refusal(point_on(RING, kind, engine=engine))
