@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
@@ -20,6 +20,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.machine.base import Topology
+from fabricstudy.routing.base import Routing
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.schedule import Backfill, Jobs, NodePool, Order, simulate_schedule
 from fabricstudy.structure.load import link_loads
@@ -33,7 +34,9 @@ from fabricstudy.workload.mapping.base import Mapping
 from .machines import place_jobs, point_on
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = "\n".join((ROOT / f"docs/{name}.md").read_text() for name in ("extending", "extending-topology"))
+PAGE = "\n".join(
+    (ROOT / f"docs/{name}.md").read_text() for name in ("extending", "extending-topology", "extending-routing")
+)
 BLOCKS = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", PAGE, re.M | re.S))
 FILES = sorted(name for name in BLOCKS if name.endswith(".py"))
 
@@ -54,7 +57,10 @@ def known(folder: Path) -> None:
 
 
 def test_the_page_has_the_examples_that_are_tested_here() -> None:
-    assert FILES == ["cyclic.py", "expansion.py", "mlfm.py", "mlfm_sizes.py", "stride.py", "tornado.py"]
+    assert FILES == [
+        "cyclic.py", "ecmp.py", "expansion.py", "mlfm.py", "mlfm_sizes.py", "stride.py", "tornado.py",
+        "valiant_outside.py",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments", [("check", "--ignore", "I001"), ("format", "--check")])
@@ -64,7 +70,9 @@ def test_the_examples_keep_to_the_style_of_the_house(folder: Path, arguments: tu
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(("name", "rows"), [("tornado.yaml", 2), ("mlfm.yaml", 6), ("all-together.yaml", 1)])
+@pytest.mark.parametrize(
+    ("name", "rows"), [("tornado.yaml", 2), ("mlfm.yaml", 6), ("all-together.yaml", 1), ("valiant-outside.yaml", 3)]
+)
 def test_the_studies_are_planned(folder: Path, name: str, rows: int) -> None:
     assert len(plan(load_study(folder / name)).rows) == rows
 
@@ -200,3 +208,45 @@ def test_an_order_by_expansion_factor_by_hand() -> None:
     jobs = Jobs.of([0, 1, 80], [100, 100, 10], [100, 100, 10], [1, 1, 1])
     found = simulate_schedule(nodes, jobs, Order.model_validate("expansion"), Backfill.model_validate("none"))
     assert found.start_s.tolist() == [0, 110, 100]
+
+
+class TestRoutings:
+    MACHINE: ClassVar[dict[str, Any]] = yaml.safe_load(BLOCKS["valiant-outside.yaml"])["machine"]
+
+    def test_paths_of_valiant_outside_by_hand(self) -> None:
+        """Twelve of twenty routers are in other groups than those of both ends; within a group packets go straight."""
+        machine = point_on(self.MACHINE).machine.build()
+        routes: Any = Routing.model_validate("valiant-outside").routes(machine)
+        assert machine.group is not None
+        ends = machine.group[0], machine.group[19]
+        paths = [path for _, path in routes.paths(0, 19)]
+        assert len(paths) == 12 and all({*machine.group[path]} - {*ends} for path in paths)
+        assert [path for _, path in routes.paths(0, 1)] == [[1]]
+
+    def test_ecmp_takes_one_shortest_path_and_spreads_destinations(self) -> None:
+        machine = point_on({"kind": "xgft", "down": [4, 4], "up": [4], "bandwidth": "1 GB/s"}).machine.build()
+        source, goal = np.nonzero(~np.eye(machine.nodes, dtype=bool))
+        size = np.ones(len(source))
+        loads = [
+            link_loads(machine, source, goal, size, Routing.model_validate(kind)).link_bytes
+            for kind in ("ecmp", "minimal")
+        ]
+        assert loads[0].sum() == loads[1].sum() and loads[0].max() > loads[1].max()
+        assert len(np.unique(loads[0][loads[0] > 0])) > 1
+
+    @pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
+    @pytest.mark.parametrize("routing", ["valiant-outside", "ecmp"])
+    def test_simulated(self, routing: str, engine: str, tmp_path: Path) -> None:
+        probe = engine_named(engine).probe()
+        if not probe.found:
+            pytest.skip(f"{engine}: {probe.reason}")
+        point = point_on(self.MACHINE, routing, message="8 kB", engine=engine)
+        record = simulated(point, tmp_path / "run")
+        assert record["status"] == "done", record["reason"]
+        (job,) = record["jobs"]
+        assert job["bound_ns"] <= job["runtime_ns"] * 1.001
+        built = point.machine.build()
+        source, goal = np.nonzero(~np.eye(built.nodes, dtype=bool))
+        expected = link_loads(built, source, goal, np.full(len(source), 8000), point.routing).link_bytes.mean()
+        found = np.average(*zip(*((row["load_mean_bytes"], row["links"]) for row in record["links"]), strict=True))
+        assert found == pytest.approx(expected, rel=0.06)

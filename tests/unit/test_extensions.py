@@ -339,16 +339,16 @@ class Near(Routing, kind="near"):
 """
 
 
-def test_a_routing_that_no_simulator_has_is_planned_and_refused(tmp_path: Path) -> None:
-    engines = {"engine": {"of": "engine", "values": ["analysis", "caminos", "sst", "codes"]}}
+def test_a_routing_is_taken_from_its_routes_or_refused_by_name(tmp_path: Path) -> None:
+    engines = {"engine": {"of": "engine", "values": ["analysis", "caminos", "flow", "sst", "codes"]}}
     files: dict[str, str | bytes] = {"half.py": HALF, "near.py": ROUTING}
     path = write(tmp_path, files, extensions=["half.py", "near.py"], routing="near", sweep=engines)
     found = Pipeline(path, plan(load_study(path)))
-    assert len(found.batches) == 4
+    assert len(found.batches) == 5
     for planned in found.plan.points.values():
         engine = engine_named(planned.point.engine.kind)
         refusal = engine.unsupported(planned.point, planned.point.machine.build())
-        assert refusal is None if engine.name == "analysis" else "near" in str(refusal)
+        assert "near" in str(refusal) if engine.name == "codes" else "near" not in str(refusal)
 
 
 def test_an_allocation_says_how_many_nodes_it_holds_when_it_is_planned(tmp_path: Path) -> None:
@@ -372,6 +372,37 @@ def test_a_file_with_a_machine_alone_may_have_extensions(tmp_path: Path) -> None
     path = tmp_path / "machine.yaml"
     path.write_text(yaml.safe_dump({"extensions": ["line.py"], "machine": STUDY["machine"] | {"kind": "line"}}))
     assert load_machine(path).kind == "line"
+
+
+TURN = """
+import numpy as np
+from fabricstudy.machine.xgft import XgftConfig
+from fabricstudy.workload.mapping.base import Mapping
+
+class Turned(Mapping, kind="turned"):
+    "Ranks in descending order."
+    def map_ranks(self, slots, tasks, rng):
+        return np.arange(slots.ranks)[::-1].astype(np.int64)
+
+class OwnTree(XgftConfig, kind="own-tree"):
+    "A tree."
+"""
+
+
+def test_draw_and_map_know_kinds_of_their_extensions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "turn.py").write_text(TURN)
+    (tmp_path / "ring.csv").write_text("source,destination,weight\n0,1,1\n1,2,1\n2,3,1\n")
+    tree, known = (
+        "{kind: own-tree, down: [2, 2], up: [2], bandwidth: 1 GB/s}",
+        ["--extensions", str(tmp_path / "turn.py")],
+    )
+    picture = tmp_path / "tree.svg"
+    assert main(["draw", tree, "--out", str(picture), *known]) == 0 and picture.stat().st_size > 1000
+    graph = ["--machine", tree, "--graph", str(tmp_path / "ring.csv"), "--with", "turned"]
+    capsys.readouterr()
+    assert main(["map", *graph, *known, "--json"]) == 0
+    assert [row["mapping"] for row in json.loads(capsys.readouterr().out)["mappings"]] == ["linear", "turned"]
+    assert main(["map", *graph, "--extensions", str(tmp_path / "none.py")]) == 1
 
 
 class TestCommand:

@@ -8,8 +8,7 @@
 //! Parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
 //! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must
 //! be those of such a grid. `levels R` and R lines `LEVEL` make it a tree. `groups R` and R lines `GROUP` say which routers
-//! belong together. `ways L` and L lines `WAY LINK` list directed links that lead on together, way after way, and then
-//! `table T` and T lines `ROUTER NODE WAY` say which way packets at a router take to a node.
+//! belong together. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,7 +23,8 @@ use rand::rngs::StdRng;
 use crate::configuration::Fields;
 use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
-use crate::layout::{EnteringLinks, Layout, Table};
+use crate::layout::{EnteringLinks, Layout};
+use crate::listed_routes::{HopTable, PathTable};
 use crate::session::Session;
 
 /// Build the topology from its file.
@@ -93,11 +93,18 @@ impl Graph {
                 ("dimensions", _) => layout.grid = Some(read_grid(&mut lines, count, routers)?),
                 ("levels", true) => layout.level = Some(read_below(&mut lines, routers, "LEVEL")?),
                 ("groups", true) => layout.group = Some(read_below(&mut lines, routers, "GROUP")?),
-                ("ways", _) => layout.table = Some(read_table(&mut lines, count, &node_router, routers, &cables)?),
+                ("node_hops", _) => {
+                    layout.hops = Some(HopTable::read(&mut lines, count, true, nodes, routers, &tails(&cables))?)
+                }
+                ("router_hops", _) => {
+                    layout.hops = Some(HopTable::read(&mut lines, count, false, routers, routers, &tails(&cables))?)
+                }
+                ("paths", _) => layout.paths = Some(PathTable::read(&mut lines, count, routers)?),
                 _ => {
-                    return Err(
-                        lines.bad("should be 'dimensions NUMBER', 'levels ROUTERS', 'groups ROUTERS' or 'ways NUMBER'")
-                    )
+                    return Err(lines.bad(
+                        "should be 'dimensions NUMBER', 'levels ROUTERS', 'groups ROUTERS', 'node_hops NUMBER', \
+                         'router_hops NUMBER' or 'paths NUMBER'",
+                    ))
                 }
             }
         }
@@ -174,39 +181,9 @@ fn read_grid(lines: &mut Lines, dimensions: usize, routers: usize) -> Result<Gri
     Ok(Grid::new(read))
 }
 
-/// The ways, which have so many links together, and the table.
-fn read_table(
-    lines: &mut Lines,
-    links: usize,
-    node_router: &[usize],
-    routers: usize,
-    cables: &[Cable],
-) -> Result<Table, BadFile> {
-    let nodes = node_router.len();
-    let mut table = Table { links_of_way: Vec::new(), way: vec![None; routers * nodes], nodes };
-    let tail = |link: usize| if link % 2 == 0 { cables[link / 2].tail } else { cables[link / 2].head };
-    for _ in 0..links {
-        let [way, link] = lines.numbers("WAY LINK")?;
-        if link >= 2 * cables.len() || way > table.links_of_way.len() || way + 1 < table.links_of_way.len() {
-            return Err(lines.bad("LINK must exist, and ways come one after the other"));
-        }
-        if way == table.links_of_way.len() {
-            table.links_of_way.push(Vec::new());
-        }
-        if table.links_of_way[way].first().map_or(false, |&other| tail(other) != tail(link)) {
-            return Err(lines.bad("the links of a way leave one router"));
-        }
-        table.links_of_way[way].push(link);
-    }
-    for _ in 0..lines.header("table")? {
-        let [router, node, way] = lines.numbers("ROUTER NODE WAY")?;
-        let leads = |links: &Vec<usize>| router == tail(links[0]) && node < nodes;
-        if !table.links_of_way.get(way).map_or(false, leads) {
-            return Err(lines.bad("NODE must exist, and WAY leave ROUTER"));
-        }
-        table.way[router * nodes + node] = Some(way as u32);
-    }
-    Ok(table)
+/// The router that each directed link leaves.
+fn tails(cables: &[Cable]) -> Vec<usize> {
+    cables.iter().flat_map(|cable| [cable.tail, cable.head]).collect()
 }
 
 /// A number below `routers` for each router.
@@ -334,15 +311,6 @@ pub mod tests {
         assert_eq!(problem("graph 2\n"), "text:1: has a version other than 1");
         assert_eq!(problem("graph 1\nrouters 1\nclasses 1\nnodes 1\n1\n"), "text:5: there is no such router");
         assert!(problem("graph 1\nrouters 2\nclasses 1\nnodes 0\ncables 0\n").starts_with("text: not every router"));
-    }
-
-    #[test]
-    fn a_way_leaves_the_router_that_takes_it() {
-        let ring = "graph 1\nrouters 3\nclasses 1\nnodes 1\n0\ncables 3\n0 1 0 1\n1 2 0 1\n2 0 0 1\nways 2\n0 1\n1 4\n";
-        let text = |rows: &str| -> &'static str { Box::leak(format!("{ring}{rows}").into_boxed_str()) };
-        let graph = Graph::read(Lines::of_text(text("table 2\n1 0 0\n2 0 1\n"))).expect("a graph");
-        assert_eq!(graph.layout.table.as_ref().expect("a table").way, [None, Some(0), Some(1)]);
-        assert_eq!(problem(text("table 1\n2 0 0\n")), "text:14: NODE must exist, and WAY leave ROUTER");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What a `Topology` of CAMINOS has no place for: which link enters a router where, and coordinates, levels, groups and
-//! tables of next hops.
+//! lists of routes.
 
 use crate::grid::Grid;
+use crate::listed_routes::{HopTable, PathTable};
 
 /// For each port of each router, the directed link that enters the router there; none at ports to nodes.
 pub type EnteringLinks = Vec<Vec<Option<usize>>>;
@@ -14,17 +15,8 @@ pub struct Layout {
     /// Level of each router of a tree.
     pub level: Option<Vec<usize>>,
     pub group: Option<Vec<usize>>,
-    pub table: Option<Table>,
-}
-
-/// The next hop of each router for each node.
-#[derive(Debug, Default)]
-pub struct Table {
-    /// The directed links of each way; packets take any of them.
-    pub links_of_way: Vec<Vec<usize>>,
-    /// For each router and then each node the way, if there is one.
-    pub way: Vec<Option<u32>>,
-    pub nodes: usize,
+    pub hops: Option<HopTable>,
+    pub paths: Option<PathTable>,
 }
 
 impl Layout {

@@ -15,6 +15,7 @@ mod input;
 mod job_link_packets;
 mod lanes;
 mod layout;
+mod listed_routes;
 mod message_file;
 mod messages;
 mod next_hops;

@@ -16,14 +16,16 @@
 //!   (`switch.rs`), and keeps to it (UGAL-L; Singh 2005). `detours` places are drawn, of which the best one counts. If
 //!   `progressive`, a packet that is minimal so far chooses again at each router of its first group, unless that is its
 //!   last one, too (Jiang, Kim and Dally: Indirect adaptive routing on large scale interconnection networks, ISCA 2009);
-//! * table, and table-by-hops: what the machine's file lists for each router and node; any link of a way that has several.
+//! * table, and table-by-hops: the next hops that the machine's file lists; any of several, or one that a packet draws by
+//!   weight as it comes to a router;
+//! * paths: the paths that the file lists, of which a packet draws one at its first router.
 //!
 //! Virtual channels, `channels` of them:
 //!
 //! * dimension-order: any on a grid of lines; with rings the first half before a ring's dateline, the second behind it
 //!   (Dally and Seitz 1987);
 //! * d-mod-k, and adaptive on a tree: any, since what goes down never turns up again;
-//! * table: any, for tables along which no circle of waiting packets can close;
+//! * table: the channels are divided among `hop_classes` classes, and a listed hop uses those of its class;
 //! * adaptive on a grid of lines: any but the first; that one, with a higher label, is an escape by dimension order,
 //!   open to every packet everywhere (Duato 1993). On rings this carries a third less than the next rule;
 //! * else: the channels are divided among `hop_classes` classes of hops, and hop k of a packet uses those of class k, or of
@@ -40,8 +42,8 @@ mod adaptive;
 mod by_hops;
 mod d_mod_k;
 mod dimension_order;
+mod listed;
 mod setup;
-mod table;
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -82,6 +84,7 @@ enum Kind {
     Ugal,
     Table,
     TableByHops,
+    Paths,
 }
 
 /// What Valiant and UGAL draw for a packet.
@@ -134,12 +137,12 @@ struct Routes {
     next_hops: NextHops,
     into_group: NextHops,
     tree: Option<Tree>,
-    /// Ports of each way of the table.
-    ways: Vec<Vec<usize>>,
+    /// The ports of each directed link, where the file lists next hops.
+    ports_of_link: Vec<Vec<usize>>,
     fair: RefCell<FairArbitration>,
 }
 
-const KINDS: [(&str, Kind); 8] = [
+const KINDS: [(&str, Kind); 9] = [
     ("minimal", Kind::Minimal),
     ("dimension-order", Kind::DimensionOrder),
     ("d-mod-k", Kind::DModK),
@@ -148,6 +151,7 @@ const KINDS: [(&str, Kind); 8] = [
     ("ugal", Kind::Ugal),
     ("table", Kind::Table),
     ("table-by-hops", Kind::TableByHops),
+    ("paths", Kind::Paths),
 ];
 
 const VIAS: [(&str, Via); 2] = [("router", Via::Router), ("group", Via::Group)];
@@ -183,7 +187,7 @@ pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
         next_hops: NextHops::default(),
         into_group: NextHops::default(),
         tree: None,
-        ways: Vec::new(),
+        ports_of_link: Vec::new(),
         fair: RefCell::default(),
     })
 }
@@ -266,7 +270,8 @@ impl Routing for Routes {
         let candidates = match self.kind {
             Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen),
             Kind::DModK => self.through_the_tree(here, goal, node / self.session.ports.get()),
-            Kind::Table | Kind::TableByHops => self.by_table(here, node / self.session.ports.get(), hops),
+            Kind::Table | Kind::TableByHops => self.by_table(here, goal, node, hops, chosen),
+            Kind::Paths => self.along_path(here, hops, chosen),
             Kind::Adaptive if self.layout.grid.is_some() => self.through_the_grid(here, goal, hops),
             Kind::Adaptive if self.layout.level.is_some() => self.up_and_down(here, goal),
             _ => self.by_hops(here, goal, hops, chosen, topology),
@@ -301,6 +306,8 @@ impl Routing for Routes {
                 drawn.push(UNDECIDED);
                 Some(drawn)
             }
+            Kind::Table | Kind::TableByHops => self.draw_hop(current_router, target_router, target_server, rng),
+            Kind::Paths => Some(vec![self.draw_path(current_router, target_router, rng)]),
             _ => None,
         };
         routing_info.borrow_mut().selections = selections;
@@ -312,9 +319,9 @@ impl Routing for Routes {
         _topology: &dyn Topology,
         current_router: usize,
         current_port: usize,
-        _target_router: usize,
+        target_router: usize,
         target_server: Option<usize>,
-        _rng: &mut StdRng,
+        rng: &mut StdRng,
     ) {
         if let (Some(node), Some(link)) = (target_server, self.layout.entering[current_router][current_port]) {
             self.session.job_link_packets.borrow_mut().count(node, link);
@@ -324,6 +331,9 @@ impl Routing for Routes {
             if info.selections.as_deref() == Some(&[self.place(current_router) as i32]) {
                 info.selections = None;
             }
+        }
+        if matches!(self.kind, Kind::Table | Kind::TableByHops) && current_router != target_router {
+            routing_info.borrow_mut().selections = self.draw_hop(current_router, target_router, target_server, rng);
         }
     }
 
@@ -339,7 +349,7 @@ impl Routing for Routes {
             self.tree = Some(self.find_tree().unwrap_or_else(|bad| std::panic::panic_any(bad)));
         }
         if matches!(self.kind, Kind::Table | Kind::TableByHops) {
-            self.ways = self.find_ways();
+            self.ports_of_link = self.find_ports_of_links();
         }
     }
 

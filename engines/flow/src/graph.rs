@@ -5,6 +5,7 @@
 
 use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
+use crate::listed_routes::{HopTable, PathTable};
 use crate::settings::Settings;
 
 /// A link to another router.
@@ -29,6 +30,8 @@ pub struct Graph {
     pub grid: Option<Grid>,
     pub level: Option<Vec<usize>>,
     pub group: Option<Vec<usize>>,
+    pub hops: Option<HopTable>,
+    pub paths: Option<PathTable>,
 }
 
 impl Graph {
@@ -52,7 +55,10 @@ impl Graph {
             grid: None,
             level: None,
             group: None,
+            hops: None,
+            paths: None,
         };
+        let mut tails = Vec::new();
         for _ in 0..lines.header("cables")? {
             let [tail, head, class, count] = lines.numbers("TAIL HEAD CLASS COUNT")?;
             if tail >= routers || head >= routers || tail == head {
@@ -62,6 +68,7 @@ impl Graph {
                 return Err(lines.bad("CLASS must exist and COUNT be at least 1"));
             }
             graph.add_cable(tail, head, class, count as f64, settings);
+            tails.extend([tail, head]);
         }
         graph.cable_links = graph.capacity.len();
         let hosts = 2 * graph.node_router.len();
@@ -75,7 +82,20 @@ impl Graph {
                 ("dimensions", _) => graph.grid = Some(read_grid(&mut lines, count, routers)?),
                 ("levels", true) => graph.level = Some(read_below(&mut lines, routers, "LEVEL")?),
                 ("groups", true) => graph.group = Some(read_below(&mut lines, routers, "GROUP")?),
-                _ => return Err(lines.bad("should be 'dimensions NUMBER', 'levels ROUTERS' or 'groups ROUTERS'")),
+                ("node_hops", _) => {
+                    let nodes = graph.node_router.len();
+                    graph.hops = Some(HopTable::read(&mut lines, count, true, nodes, routers, &tails)?)
+                }
+                ("router_hops", _) => {
+                    graph.hops = Some(HopTable::read(&mut lines, count, false, routers, routers, &tails)?)
+                }
+                ("paths", _) => graph.paths = Some(PathTable::read(&mut lines, count, routers)?),
+                _ => {
+                    return Err(lines.bad(
+                        "should be 'dimensions NUMBER', 'levels ROUTERS', 'groups ROUTERS', 'node_hops NUMBER', \
+                         'router_hops NUMBER' or 'paths NUMBER'",
+                    ))
+                }
             }
         }
         graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;

@@ -10,6 +10,8 @@ mod graph;
 mod grid;
 #[path = "../../caminos/src/input.rs"]
 mod input;
+#[path = "../../caminos/src/listed_routes.rs"]
+mod listed_routes;
 mod max_min;
 #[allow(dead_code)]
 #[path = "../../caminos/src/message_file.rs"]

@@ -75,6 +75,14 @@ impl Routes {
         if settings.via == Via::Group && graph.group.is_none() {
             return Err(BadFile("via group needs the groups of the routers".into()));
         }
+        let listed = match settings.kind {
+            Kind::Table | Kind::AdaptiveTable => graph.hops.is_some(),
+            Kind::Paths => graph.paths.is_some(),
+            _ => true,
+        };
+        if !listed {
+            return Err(BadFile("the machine's file lists no such routes".into()));
+        }
         let mut routes = Routes {
             settings: settings.clone(),
             graph,
@@ -95,7 +103,7 @@ impl Routes {
 
     /// Whether a message should choose again as it goes on.
     pub fn chooses(&self) -> bool {
-        matches!(self.settings.kind, Kind::Adaptive | Kind::Ugal)
+        matches!(self.settings.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal)
     }
 
     /// The route of a message of so many packets, of which the network holds some. `waiting` has the packets that wait
@@ -104,14 +112,18 @@ impl Routes {
         let (here, goal) = (self.graph.node_router[source], self.graph.node_router[destination]);
         let mut route = match self.settings.kind {
             _ if here == goal => Route::default(),
-            Kind::Minimal | Kind::DimensionOrder | Kind::DModK => self.exact(here, goal, destination),
+            Kind::Minimal | Kind::DimensionOrder | Kind::DModK | Kind::Table => self.exact(here, goal, destination),
+            Kind::Paths => {
+                let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
+                self.of_listed_paths(paths, here, goal)
+            }
             Kind::Valiant => {
                 let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
                 self.of_paths(paths, &mut |routes| routes.drawn_path(here, goal))
             }
-            Kind::Adaptive | Kind::Ugal => {
+            Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal => {
                 let paths = (packets.ceil() as usize).clamp(1, CHOSEN);
-                self.chosen(paths, here, goal, held, waiting)
+                self.chosen(paths, (here, goal, destination), held, waiting)
             }
         };
         let settings = &self.settings;
@@ -124,7 +136,8 @@ impl Routes {
 
     /// All paths, each with its part, found once.
     fn exact(&mut self, here: usize, goal: usize, node: usize) -> Route {
-        let end = if self.settings.kind == Kind::DModK { node } else { goal };
+        let by_node = self.graph.hops.as_ref().map_or(self.settings.kind == Kind::DModK, |hops| hops.by_node);
+        let end = if by_node { node } else { goal };
         let key = (here as u32, end as u32);
         if let Some(route) = self.known.get(&key) {
             return route.clone();
@@ -186,8 +199,36 @@ impl Routes {
                 let next = self.tree.as_ref().and_then(|tree| tree.next(here, goal, node)).expect("a way");
                 self.graph.to(here, next).iter().map(by_cables).collect()
             }
+            Kind::Table => self.listed(here, goal, node),
             _ => self.lightest(here, Towards::Router(goal)).iter().map(by_cables).collect(),
         }
+    }
+
+    /// The next links that the machine's file lists, and by what packets split.
+    fn listed(&self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
+        let hops = self.graph.hops.as_ref().expect("new has seen next hops");
+        let listed = hops.hops(here, if hops.by_node { node } else { goal });
+        let even = listed.iter().all(|hop| hop.weight == 0);
+        let exit = |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
+        let part = |exit: &Exit, weight: usize| if even { exit.cables } else { weight as f64 };
+        listed.iter().map(|hop| (exit(hop.link), hop.weight)).map(|(exit, weight)| (*exit, part(exit, weight))).collect()
+    }
+
+    /// Listed paths with equal parts of a message, drawn by their weights.
+    fn of_listed_paths(&mut self, paths: usize, here: usize, goal: usize) -> Route {
+        self.of_paths(paths, &mut |routes| {
+            let table = routes.graph.paths.as_ref().expect("new has seen paths");
+            let between = table.between(here, goal);
+            let drawn = routes.random.below(table.total(&between));
+            let (mut at, mut path) = (here, Vec::new());
+            let routers = table.routers(table.selected(between, drawn)).to_vec();
+            for next in routers {
+                let exits = routes.graph.to(at, next as usize).to_vec();
+                path.push(routes.drawn_exit(&exits).link);
+                at = next as usize;
+            }
+            path
+        })
     }
 
     fn grid(&self) -> &Grid {
@@ -302,12 +343,13 @@ impl Routes {
     }
 
     /// Paths chosen one after the other, each of which counts as waiting for the next.
-    fn chosen(&mut self, paths: usize, here: usize, goal: usize, held: f64, waiting: &mut [f64]) -> Route {
+    fn chosen(&mut self, paths: usize, ends: (usize, usize, usize), held: f64, waiting: &mut [f64]) -> Route {
+        let (here, goal, node) = ends;
         let mut taken: Vec<u32> = Vec::new();
         for _ in 0..paths {
             let path = match self.settings.kind {
                 Kind::Ugal => self.shorter_path(here, goal, waiting),
-                _ => self.emptiest_path(here, goal, waiting),
+                _ => self.emptiest_path(here, goal, node, waiting),
             };
             for &link in &path {
                 waiting[link as usize] += held / paths as f64 / self.graph.capacity[link as usize];
@@ -318,8 +360,11 @@ impl Routes {
     }
 
     /// The links among which adaptive routing chooses.
-    fn choices(&mut self, here: usize, goal: usize) -> Vec<Exit> {
+    fn choices(&mut self, here: usize, goal: usize, node: usize) -> Vec<Exit> {
         match &self.graph.grid {
+            _ if self.settings.kind == Kind::AdaptiveTable => {
+                self.listed(here, goal, node).into_iter().map(|(exit, _)| exit).collect()
+            }
             Some(grid) => {
                 grid.adaptively(here, goal).into_iter().flat_map(|next| self.graph.to(here, next)).copied().collect()
             }
@@ -334,10 +379,10 @@ impl Routes {
         self.drawn_exit(&emptiest)
     }
 
-    fn emptiest_path(&mut self, here: usize, goal: usize, waiting: &[f64]) -> Vec<u32> {
+    fn emptiest_path(&mut self, here: usize, goal: usize, node: usize, waiting: &[f64]) -> Vec<u32> {
         let (mut at, mut path) = (here, Vec::new());
         while at != goal {
-            let exits = self.choices(at, goal);
+            let exits = self.choices(at, goal, node);
             let exit = self.emptiest(&exits, waiting);
             path.push(exit.link);
             at = exit.router as usize;

@@ -18,6 +18,10 @@ pub enum Kind {
     Adaptive,
     Valiant,
     Ugal,
+    /// Next hops of the machine's file, by their shares; by what waits for them; and its paths.
+    Table,
+    AdaptiveTable,
+    Paths,
 }
 
 /// What Valiant and UGAL draw for a packet.
@@ -46,13 +50,16 @@ pub struct Settings {
     pub batching: f64,
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, Kind); 9] = [
     ("minimal", Kind::Minimal),
     ("dimension-order", Kind::DimensionOrder),
     ("d-mod-k", Kind::DModK),
     ("adaptive", Kind::Adaptive),
     ("valiant", Kind::Valiant),
     ("ugal", Kind::Ugal),
+    ("table", Kind::Table),
+    ("adaptive-table", Kind::AdaptiveTable),
+    ("paths", Kind::Paths),
 ];
 const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positive), ("alternate", Tie::Alternate)];
 const VIAS: [(&str, Via); 2] = [("router", Via::Router), ("group", Via::Group)];

@@ -6,6 +6,7 @@ router, around each group and between the halves, and bytes times hops over the 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,7 @@ class Candidates(Analysis, kind="candidates"):
     * `taper`: what half of the nodes can send, over the upper end
     * `price_per_node`, `power_per_node_W`: as in the analysis `cost`, every router with all its ports
     * `bound_ns`: lower bound on the time of the traffic of `jobs` for any routing, all jobs on the first nodes in order
+    * `given`: 1 for those in `given_machines`, which are listed whatever their taper and price, else 0
     * `front`: 1 if no other candidate has at most its price a node, its bound and its taper (below 1 counts as 1), and
       less of one of them; else 0
     """
@@ -144,7 +146,7 @@ class Candidates(Analysis, kind="candidates"):
     labels = ("family",)
     numbers = (
         "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps", "taper",
-        "price_per_node", "power_per_node_W", "bound_ns", "front",
+        "price_per_node", "power_per_node_W", "bound_ns", "given", "front",
     )  # fmt: skip
 
     nodes: Whole = Field(ge=2, le=100_000, description="nodes, at least")
@@ -152,6 +154,10 @@ class Candidates(Analysis, kind="candidates"):
     radix: Whole = Field(ge=3, le=1024, description="ports of a router")
     ports_per_node: Number = Field(8.0, gt=0, le=1000, description="ports of all routers for each node, at most")
     taper: Number | None = Field(None, gt=0, description="taper, at most; left out: any")
+    price_at_most: Number | None = Field(None, gt=0, description="price per node, at most; left out: any")
+    given_machines: dict[str, Topology] = Field(
+        default_factory=dict, max_length=100, description="{label: machine}: further candidates, such as the incumbent"
+    )
     families: tuple[str, ...] = Field((), description="kinds of machines; left out: all that offer some")
     bandwidth_Bps: Bandwidth = Field(
         "25 GB/s", alias="bandwidth", validate_default=True, description="of all cables, one direction"
@@ -185,6 +191,10 @@ class Candidates(Analysis, kind="candidates"):
                 problem = f"the pattern {job.pattern.kind} depends on the placement"
                 path = ("jobs", str(index), "pattern")
                 raise ConfigError(problem, "use another pattern", path, job.pattern.kind, "conflicting-keys")
+        for label, machine in self.given_machines.items():
+            if machine.nodes < self.nodes:
+                problem = f"{machine.nodes} nodes, and the traffic is that of {self.nodes}"
+                raise ConfigError(problem, "lower nodes", ("given_machines", label), machine.kind, "does-not-fit")
         wanted = sum(job.node_count(self.nodes) for job in self.jobs)
         if wanted > self.nodes:
             problem = f"they need {wanted} nodes of {self.nodes}"
@@ -222,7 +232,7 @@ class Candidates(Analysis, kind="candidates"):
                     problem = f"more than {MAX_CANDIDATES:,} machines fit"
                     raise FabricstudyError(f"{problem}; lower max_nodes or ports_per_node, or name fewer families")
                 yield label_of(name, keys), written, machine
-        if not count:
+        if not count and not self.given_machines:
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
             raise FabricstudyError(f"{problem}; raise max_nodes, radix or ports_per_node")
 
@@ -244,11 +254,16 @@ class Candidates(Analysis, kind="candidates"):
                 tell(f"{count:,} so far, now {written['kind']}")
             machine = config.build()
             row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
-            if self.taper is None or row["taper"] <= self.taper:
+            limits = (row["taper"], self.taper), (row["price_per_node"], self.price_at_most)
+            if all(most is None or value <= most for value, most in limits):
                 candidates.append((row, written))
+        for label, config in self.given_machines.items():
+            machine = config.build()
+            row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
+            candidates.append((row | {"given": 1}, {}))
         if not candidates:
-            problem = f"no candidate has a taper of at most {self.taper:g}"
-            raise FabricstudyError(f"{problem}; raise taper or ports_per_node")
+            problem = "no candidate has so low a taper and price"
+            raise FabricstudyError(f"{problem}; raise taper, price_at_most or ports_per_node")
         candidates.sort(key=lambda candidate: (candidate[0]["price_per_node"], candidate[0]["bound_ns"]))
         costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
         # Rounded, since costs may differ by floating-point errors.
@@ -259,8 +274,10 @@ class Candidates(Analysis, kind="candidates"):
     def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: PairBytes, tariff: Tariff) -> Row:
         far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
         between = far[np.ix_(ends, ends)]
-        total = bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)[-1]
+        radix = max(self.radix, machine.radix)
+        total = bill_of_materials(machine, tariff, radix=radix, routers_per_rack=self.routers_per_rack)[-1]
         assert total.name == ALL
+        power_W = total.power_W / machine.nodes
         half_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps
         return {
             "machine": label, "family": machine.kind, "nodes": machine.nodes, "routers": machine.routers,
@@ -268,7 +285,8 @@ class Candidates(Analysis, kind="candidates"):
             "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
             "bisection_lower_Bps": bisection.lower_Bps, "bisection_upper_Bps": bisection.upper_Bps,
             "taper": half_Bps / bisection.upper_Bps, "price_per_node": total.price / machine.nodes,
-            "power_per_node_W": total.power_W / machine.nodes, "bound_ns": bound_ns(machine, traffic, bisection, far),
+            "power_per_node_W": None if isnan(power_W) else power_W,
+            "bound_ns": bound_ns(machine, traffic, bisection, far), "given": 0,
         }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Price and power of machines."""
 
+from math import isnan
 from typing import Any
 
 from pydantic import Field
@@ -50,8 +51,9 @@ class Cost(Analysis, kind="cost"):
                 {
                     "machine": label, "part": part.name, "currency": tariff.currency, "year": tariff.year,
                     "count": part.count, "length_m": part.length_m, "price": part.price,
-                    "price_per_node": part.price / machine.nodes, "power_W": part.power_W,
-                    "power_per_node_W": part.power_W / machine.nodes,
+                    "price_per_node": part.price / machine.nodes,
+                    "power_W": None if isnan(part.power_W) else part.power_W,
+                    "power_per_node_W": None if isnan(part.power_W) else part.power_W / machine.nodes,
                 }
                 for part in bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)
             ]  # fmt: skip

@@ -12,10 +12,19 @@ from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import Model
-from fabricstudy.study.file import load_study, validated
+from fabricstudy.machine.fabric import FORMATS
+from fabricstudy.structure.prices import Prices
+from fabricstudy.study.file import load_study, parse_yaml, validated
 from fabricstudy.workflow.pipeline import find_study
 
-from .common import progress_spinner, table_console, text_table
+from .common import (
+    add_extensions,
+    load_named_machine,
+    progress_spinner,
+    table_console,
+    text_table,
+    with_extensions,
+)
 
 WORDS = (
     "A candidate is on the Pareto front if no other is at least as good in price per node, bound and taper (values "
@@ -23,7 +32,7 @@ WORDS = (
     "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing."
 )
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
-_KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "bandwidth", "families")
+_KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_most", "bandwidth", "families")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
     parser.add_argument("--ports-per-node", type=float, help="most router ports per node (default: 8)")
     parser.add_argument("--taper", type=float, help="largest taper")
+    parser.add_argument("--price-at-most", type=float, metavar="PRICE", help="highest price per node")
+    parser.add_argument(
+        "--with", dest="given", action="append", default=[], metavar="MACHINE",
+        help="compare with this machine, such as the incumbent: a name, file or mapping; may be repeated",
+    )  # fmt: skip
+    parser.add_argument("--all", action="store_true", help="list all candidates, not only the front")
     parser.add_argument("--bandwidth", help="of each cable (default: 25 GB/s)")
     parser.add_argument("--families", nargs="+", metavar="KIND", help="kinds of machines (default: all)")
     parser.add_argument("--study", help="study with the jobs of the traffic (default: all-to-all of all nodes, 1 kB)")
-    parser.add_argument("--prices", type=Path, help="CSV of prices (default: those of Besta and Hoefler, 2014)")
+    parser.add_argument("--prices", help="CSV of prices, or a price list: besta-2014 (default), mixnet-2025")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write a study that simulates the front")
+    add_extensions(parser)
 
 
+@with_extensions
 def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     """List the machines of about so many nodes on the Pareto front of price, bound and taper."""
     if args.write and args.write.exists():
@@ -47,26 +64,63 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     file = find_study(args.study) if args.study else None
     folder = file.parent if file else Path()
     asked = {key: getattr(args, key) for key in _KEYS if getattr(args, key) is not None} | _jobs(file)
+    given = {_label(source): load_named_machine(source) for source in args.given}
     if args.prices:
-        asked["prices"] = _price_file(args.prices, folder)
+        asked["prices"] = _prices(args.prices, folder)
+    asked["given_machines"] = given
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
         candidates = analysis.found(show_progress)
-    front = {row["machine"]: written for row, written in candidates if row["front"]}
     if args.write:
-        prices = _price_file(args.prices, args.write.parent) if args.prices else "besta-2014"
-        study = _study(analysis, asked["jobs"], front, prices)
-        with atomic_text(args.write) as text:
-            yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
+        _write_study(args, analysis, asked["jobs"], candidates)
     tariff = analysis.prices.tariff()
+    rows = sorted((row for row, _ in candidates), key=lambda row: row["bound_ns"])
     return {
         "candidates": len(candidates),
-        "families": Counter(row["family"] for row, _ in candidates),
+        "families": Counter(row["family"] for row in rows),
         "currency": f"{tariff.currency} of {tariff.year}",
         "traffic": f"the jobs of {args.study}" if args.study else "all-to-all of all nodes, 1 kB a message",
         "written": str(args.write) if args.write else None,
-        "front": sorted((row for row, _ in candidates if row["front"]), key=lambda row: row["bound_ns"]),
+        "front": [row for row in rows if row["front"]],
+        "given": [row for row in rows if row["given"]],
+        **({"all": rows} if args.all else {}),
     }
+
+
+def _label(source: str) -> str:
+    """Return the label of a machine: the name of its file, or its text."""
+    return Path(source).stem if Path(source).is_file() else source
+
+
+def _write_study(args: argparse.Namespace, analysis: Candidates, jobs: list[Any], candidates: list[Any]) -> None:
+    """Write a study of the front and the given machines."""
+    folder = args.write.parent
+    machines = {row["machine"]: written for row, written in candidates if row["front"] and not row["given"]}
+    extensions = [Path(name) for name in args.extensions]
+    for source in args.given:
+        machines[_label(source)], listed = _as_written(source, folder)
+        extensions += listed
+    prices = _prices(args.prices, folder) if args.prices else "besta-2014"
+    study = _study(analysis, jobs, machines, prices)
+    if extensions:
+        names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
+        study = {"study": study["study"], "extensions": list(names)} | study
+    with atomic_text(args.write) as text:
+        yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
+
+
+def _as_written(source: str, folder: Path) -> tuple[Any, list[Path]]:
+    """Return a machine as in a study of `folder`, and the extensions that its file lists."""
+    path = Path(source)
+    if not path.is_file():
+        return parse_yaml(source), []
+    if path.suffix in FORMATS:
+        return {"kind": "graph", "file": os.path.relpath(path, folder)}, []
+    data = parse_yaml(path.read_text(encoding="utf-8"))
+    machine = data.get("machine", data)
+    if isinstance(machine, dict) and "file" in machine:
+        machine = machine | {"file": os.path.relpath(path.parent / machine["file"], folder)}
+    return machine, [path.parent / name for name in data.get("extensions", [])]
 
 
 class _Asked(Model):
@@ -83,8 +137,9 @@ def _jobs(file: Path | None) -> dict[str, Any]:
     return {"jobs": study.base["jobs"], "cores_per_node": study.machine.cores_per_node}
 
 
-def _price_file(file: Path, folder: Path) -> dict[str, str]:
-    return {"kind": "file", "file": os.path.relpath(file, folder)}
+def _prices(source: str, folder: Path) -> str | dict[str, str]:
+    """Return a price list as in a study of `folder`: its kind, or a file."""
+    return source if source in Prices.FAMILY.kinds else {"kind": "file", "file": os.path.relpath(source, folder)}
 
 
 def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any) -> dict[str, Any]:
@@ -104,7 +159,10 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
         "sweep": {"machine": {"of": "machine", "values": front}},
         "analyses": {"cost": cost | {"routers_per_rack": analysis.routers_per_rack}},
         "figures": [
-            {"id": "time", "kind": "bar", "title": "Runtime of the jobs", "x": "machine", "y": "runtime_ns"},
+            {
+                "id": "time", "kind": "bar", "title": "Geometric mean of the runtimes of the jobs", "x": "machine",
+                "y": "runtime_ns", "reduce_jobs": "geometric-mean",
+            },
             {
                 "id": "price", "kind": "bar", "title": "Price per node", "analysis": "cost", "x": "machine",
                 "y": "price_per_node", "where": {"part": "all"},
@@ -114,22 +172,27 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
 
 
 def show_candidates(result: dict[str, Any]) -> None:
-    numbers = ("nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
-               "bound (us)")  # fmt: skip
-    table = text_table("machine", *numbers)
-    for row in result["front"]:
+    given = result["given"]
+    numbers = ["nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
+               "bound (us)"]  # fmt: skip
+    table = text_table("machine", *numbers, *(f"/ {row['machine']}" for row in given))
+    shown = result.get("all", [*result["front"], *(row for row in given if not row["front"])])
+    for row in shown:
         low, high = row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12
         interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+        mark = "* " if row["front"] and len(shown) > len(result["front"]) else ""
+        power = "–" if row["power_per_node_W"] is None else f"{row['power_per_node_W']:.1f}"
         table.add_row(
-            row["machine"], str(row["nodes"]), str(row["routers"]), str(row["diameter"]), f"{row['mean_hops']:.2f}",
-            interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", f"{row['power_per_node_W']:.1f}",
-            f"{row['bound_ns'] / 1e3:,.1f}",
+            mark + row["machine"], str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
+            f"{row['mean_hops']:.2f}", interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", power,
+            f"{row['bound_ns'] / 1e3:,.1f}", *(f"{row['bound_ns'] / other['bound_ns']:.2f}" for other in given),
         )  # fmt: skip
     console = table_console(200)
     console.print(table)
     counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(result["families"].items()))
+    which = "all, those on the front with *" if "all" in result else "the front"
     console.print(
-        f"\n{result['candidates']:,} candidates ({counted}); the table is the front, sorted by bound. Prices in "
+        f"\n{result['candidates']:,} candidates ({counted}); the table has {which}, sorted by bound. Prices in "
         f"{result['currency']}; bound of {result['traffic']}.\n{WORDS}"
     )
     if result["written"]:

@@ -5,13 +5,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
 
 from fabricstudy.core.errors import ConfigError, FabricstudyError, suggestion
+from fabricstudy.core.extensions import load_extensions
+from fabricstudy.core.kinds import extension_scope
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.machine.base import Topology, published_machine
 from fabricstudy.machine.fabric import FORMATS
@@ -29,6 +32,24 @@ def add_results(parser: argparse.ArgumentParser) -> None:
 def add_study(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", help="name of a bundled study, such as quick, or path to a study file")
     add_results(parser)
+
+
+def add_extensions(parser: argparse.ArgumentParser) -> None:
+    words = "Python file with further kinds; may be repeated"
+    parser.add_argument("--extensions", action="append", default=[], metavar="FILE", help=words)
+
+
+def with_extensions(command: Callable[[argparse.Namespace], Any]) -> Callable[[argparse.Namespace], Any]:
+    """Return a command that knows the kinds of its argument --extensions."""
+
+    @wraps(command)
+    def run(args: argparse.Namespace) -> Any:
+        if not args.extensions:
+            return command(args)
+        with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
+            return command(args)
+
+    return run
 
 
 def load_pipeline(study: str, batch_cpu_s: float = BATCH_CPU_S) -> Pipeline:

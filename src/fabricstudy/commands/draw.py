@@ -18,6 +18,7 @@ from fabricstudy.workflow.pipeline import find_study
 from fabricstudy.workload.placing import job_of_node
 
 from .common import (
+    add_extensions,
     add_results,
     check_output_path,
     load_named_machine,
@@ -25,6 +26,7 @@ from .common import (
     planned_point,
     progress_spinner,
     results_folder,
+    with_extensions,
 )
 
 DATES: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
@@ -46,8 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--labels", action="store_true", help="label each router with its name and its nodes")
     parser.add_argument("--out", type=Path, required=True, help="file to write: .svg, .pdf or .png")
     add_results(parser)
+    add_extensions(parser)
 
 
+@with_extensions
 def draw_machine(args: argparse.Namespace) -> dict[str, Any]:
     """Draw a machine into a file, with the jobs and the link loads of a stored point if asked."""
     if args.out.suffix not in SUFFIXES:

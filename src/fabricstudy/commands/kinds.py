@@ -13,6 +13,8 @@ from fabricstudy.core.kinds import Kind, extension_scope, kind_of
 from fabricstudy.core.source import extension_package
 from fabricstudy.study.document import family_paths, kind_schema, reference
 
+from .common import add_extensions
+
 LINE_WIDTH = 100
 """Of a line about a kind."""
 
@@ -20,8 +22,7 @@ LINE_WIDTH = 100
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = "a kind, to show its keys; or a family such as pattern, to list only its kinds"
     parser.add_argument("kind", nargs="?", metavar="KIND", help=words)
-    words = "Python file with further kinds; may be repeated"
-    parser.add_argument("--extensions", action="append", default=[], metavar="FILE", help=words)
+    add_extensions(parser)
 
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ from fabricstudy.workload.pattern.task_graph import (
 )
 
 from .common import (
+    add_extensions,
     check_output_path,
     load_named_machine,
     machine_files,
@@ -41,6 +42,7 @@ from .common import (
     parse_whole_number,
     table_console,
     text_table,
+    with_extensions,
 )
 
 PRINTED_METRICS = (
@@ -79,8 +81,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one per line in the same order")
     parser.add_argument("--unit-bytes", type=parse_positive, default=1, help="bytes per unit of weight (default: 1)")
     parser.add_argument("--seed", type=parse_whole_number, default=1, help="seed of all random choices (default: 1)")
+    add_extensions(parser)
 
 
+@with_extensions
 def map_job(args: argparse.Namespace) -> dict[str, Any]:
     """Map the ranks of a job, print metrics of the mapping, and write rank files for launchers."""
     config = load_named_machine(args.machine)

@@ -51,7 +51,9 @@ MODULES: dict[str, dict[str, str]] = {
         "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph",
         "uniform-random", "unstructured-mesh",
     ),
-    "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules("structure.prices", "besta-2014"),
+    "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules(
+        "structure.prices", "besta-2014", "mixnet-2025"
+    ),
     "routing": _modules("routing", "adaptive", "d-mod-k", "dimension-order", "minimal", "table", "ugal", "valiant"),
     "trace": _modules("schedule.trace", "lublin", "swf", "synthetic"),
     "traffic": dict.fromkeys(

@@ -103,14 +103,15 @@ WAITING_AT_FULL_LOAD = 15
 
 def hops_between(point: Point) -> float:
     """Return the approximate mean hops of a packet between two routers drawn at random."""
-    return ROUTING_HOP_FACTORS.get(type(point.routing), 1.0) * point.machine.typical_hops
+    other = 1.0 if point.routing.minimal else 2.0
+    return ROUTING_HOP_FACTORS.get(type(point.routing), other) * point.machine.typical_hops
 
 
 def _typical_saturation(point: Point, traffic: str) -> float:
     """Return the approximate saturation load, for links as fast as those of the nodes."""
     machine = point.machine
     even = min(1.0, 2 * machine.cables / max(1.0, machine.nodes * hops_between(point)))
-    if traffic in SPREAD or type(point.routing) in ROUTING_HOP_FACTORS:
+    if traffic in SPREAD or not point.routing.minimal:
         return even
     groups = getattr(machine, "groups", None)
     if traffic == "group-shift" and isinstance(groups, int):

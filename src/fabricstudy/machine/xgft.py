@@ -18,7 +18,6 @@ CCIT report 776 (parallel cables).
 """
 
 from collections.abc import Iterator
-from itertools import product
 from math import prod
 from typing import Annotated, Any
 
@@ -34,6 +33,8 @@ from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
 from .requirements import MachineRequirements, halvings
 
 MAX_LEVELS = 8
+MAX_TAPER = 4
+"""Largest ratio of children to parents of a candidate for the next machine."""
 Count = Annotated[Whole, Field(ge=1, le=100_000)]
 
 
@@ -97,6 +98,22 @@ def build_tree(
     )
 
 
+def _tapered(
+    wanted: MachineRequirements, levels: int, down: tuple[int, ...] = (), up: tuple[int, ...] = ()
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield trees whose routers below the top use half of their ports at least; the top has the fewest children."""
+    nodes = prod(down)
+    if len(down) == levels - 1:
+        top = -(-wanted.least_nodes // nodes)
+        if 2 <= top <= wanted.radix and nodes * top <= wanted.max_nodes:
+            yield (*down, top), up
+        return
+    for children in range(2, min(wanted.radix, wanted.max_nodes // (2 * nodes) + 1)):
+        for parents in sorted({-(-children // taper) for taper in range(1, MAX_TAPER + 1)}):
+            if wanted.radix <= 2 * (children + parents) <= 2 * wanted.radix:
+                yield from _tapered(wanted, levels, (*down, children), (*up, parents))
+
+
 class XgftConfig(Topology, kind="xgft"):
     """Generalised fat tree (XGFT): any levels, children, parents and parallel cables (Öhring et al., 1995).
 
@@ -120,19 +137,21 @@ class XgftConfig(Topology, kind="xgft"):
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        # Two levels: all free ports of a leaf lead up, or a half, a quarter or an eighth of them. Three levels: one in
-        # two to one in five ports of leaves and of the middle lead up.
+        # Two levels: all free ports of a leaf lead up, or a half, a quarter or an eighth of them.
         radix = wanted.radix
         for nodes in range(1, radix):
             for leaves in range(max(2, -(-wanted.least_nodes // nodes)), min(wanted.max_nodes // nodes, radix) + 1):
                 for parallel in range(1, radix // leaves + 1):
                     for spines in halvings((radix - nodes) // parallel):
                         yield {"down": [nodes, leaves], "up": [spines], "parallel": parallel}
-        for taper, taper_above in product(range(1, 5), repeat=2):
-            nodes, leaves = (radix * below // (below + 1) for below in (taper, taper_above))
-            for pods in range(2, radix + 1):
-                if wanted.least_nodes <= nodes * leaves * pods <= wanted.max_nodes:
-                    yield {"down": [nodes, leaves, pods], "up": [radix - nodes, radix - leaves]}
+        # Routers that leave ports free, with up to three levels, or as many as the nodes need; each tapered by 1 to 4.
+        levels = 3
+        while radix * (radix // 2) ** (levels - 1) < wanted.least_nodes and levels < MAX_LEVELS:
+            levels += 1
+        for number in range(2, levels + 1):
+            for down, up in _tapered(wanted, number):
+                if number > 2 or up[0] not in halvings(radix - down[0]):
+                    yield {"down": list(down), "up": list(up)}
 
     @property
     def routers(self) -> int:

@@ -245,7 +245,10 @@ def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) 
     return [Unranked(axis, "no point has a number", tuple(sorted(gone))) for axis, gone in lost.items() if gone]
 
 
-_REDUCTIONS = {"max": "that of its slowest job", "mean": "the mean over its jobs", "sum": "the sum over its jobs"}
+_REDUCTIONS = {
+    "max": "that of its slowest job", "sum": "the sum over its jobs",
+    **{f"{prefix}mean": f"the {prefix.replace('-', ' ')}mean over its jobs" for prefix in ("", "geometric-")},
+}  # fmt: skip
 
 
 def _job_reduction(jobs: pd.DataFrame, metric: Metric) -> str:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import pandas as pd
@@ -24,6 +24,7 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.machine.definitions import read_machine
+from fabricstudy.structure.cost import ALL
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
@@ -160,15 +161,39 @@ def _machines(tables: Tables) -> TextTable:
     others = study_setup.machine_labels(tables.points.drop(columns=axes))
     first = [*axes, *["label"] * bool(others)]
     head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "method"]
+    prices = _prices(tables)
+    head += [prices.head] * bool(prices.of_label)
     rows = []
     for row in frame.to_dict("records"):
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
         facts = [number(row[name]) for name in SIZES_OF_MACHINE]
         labels = [label_text(row[axis]) for axis in axes]
-        labels += [", ".join(others.get(row["machine_id"], ()))] * bool(others)
+        known = [*labels, *others.get(row["machine_id"], ())]
+        labels += [", ".join(known[len(axes) :])] * bool(others)
         rows.append([*labels, row["kind"], *facts, bisection, row["bisection_method"]])
-    return TextTable(head, rows, frozenset(range(len(first) + 1, len(head) - 1)))
+        if prices.of_label:
+            priced = [prices.of_label[label] for label in known if label in prices.of_label]
+            rows[-1].append(number(priced[0]) if priced else NO_NUMBER)
+    numbers = set(range(len(first) + 1, len(head))) - {len(first) + len(SIZES_OF_MACHINE) + 2}
+    return TextTable(head, rows, frozenset(numbers))
+
+
+class _Prices(NamedTuple):
+    """Prices per node by the label of the machine, and the head of their column."""
+
+    of_label: dict[str, float]
+    head: str
+
+
+def _prices(tables: Tables) -> _Prices:
+    """Return the prices of the first analysis `cost` of a study; none without one."""
+    for frame in tables.analyses.values():
+        if len(frame) and frame["kind"].iloc[0] == "cost":
+            whole = frame[frame["part"] == ALL]
+            of_label = dict(zip(whole["machine"].map(label_text), whole["price_per_node"], strict=True))
+            return _Prices(of_label, f"price per node ({whole['currency'].iloc[0]} of {whole['year'].iloc[0]})")
+    return _Prices({}, "")
 
 
 def _analyses(tables: Tables) -> list[dict[str, Any]]:

@@ -129,6 +129,8 @@ class MemorylessRoutes(Routes):
         state = flows.goal * routers + flows.source
         count, links, indices = [], [], []
         while len(state):
+            if len(count) > routers:
+                raise ValueError("the routes have a loop")
             hops = self.next_hops(state % routers, state // routers)
             order = np.argsort(hops.packet, kind="stable")
             packet, link = hops.packet[order], hops.link[order]
@@ -157,11 +159,15 @@ class ObliviousMemorylessRoutes(MemorylessRoutes):
         for start in range(0, len(flows.source), PACKETS_AT_ONCE):
             part = slice(start, start + PACKETS_AT_ONCE)
             at, goal, size = flows.source[part], flows.goal[part], flows.size_bytes[part]
+            step = 0
             while len(at):
                 hops = self.next_hops(at, goal)
                 size = size[hops.packet] * hops.share
                 load += sum_by_index(hops.link, size, machine.links)
                 at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]
+                step += 1
+                if step > machine.routers:
+                    raise ValueError("the routes have a loop")
         return load
 
 
@@ -188,6 +194,9 @@ class Routing(Kind, family="routing"):
     # Trait that the machine must have: see `Topology.traits`.
     needs: ClassVar[str | None] = None
 
+    minimal: ClassVar[bool] = True
+    """False if packets may take detours."""
+
     def routes(self, machine: Machine) -> Routes:
         """Return the routes on a machine; raises ValueError if the machine lacks the trait."""
         raise NotImplementedError
@@ -198,6 +207,8 @@ class Routing(Kind, family="routing"):
 
 class NonMinimalRouting(Routing):
     """Base class of routings through a random intermediate router or group."""
+
+    minimal = False
 
     via: Literal["router", "group"] = Field(
         "router",

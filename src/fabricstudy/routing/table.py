@@ -48,19 +48,7 @@ class TableRoutes(ObliviousMemorylessRoutes):
         )
         self.single_path = bool(np.all(self._share == 1))
         self._next = np.array([machine.link_head[way[0]] for way in self._ways], dtype=np.int64)
-        self.longest_route = self._check(names)
-        """Maximum number of hops of a packet."""
-
-    @property
-    def entries(self) -> tuple[Ints, Ints, Ints]:
-        """Router, node and number of the way of each entry, int64 [entries]."""
-        router, node = np.nonzero(self._table != NO_ROUTE)
-        return router, node, self._table[router, node].astype(np.int64)
-
-    @property
-    def links_of_ways(self) -> tuple[Ints, Ints]:
-        """Number of the way and directed link, int64 [links of all ways], way after way."""
-        return np.repeat(np.arange(len(self._ways)), self._count), self._link
+        self._check(names)
 
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the hops of the table, none at the router of the destination node."""
@@ -91,16 +79,15 @@ class TableRoutes(ObliviousMemorylessRoutes):
                 self._ways.append(np.array(way, dtype=np.int64))
             self._table[router, nodes] = number
 
-    def _check(self, names: _Names) -> int:
-        """Follow packets from all routers with nodes to all nodes; return the maximum number of hops."""
-        longest = 0
+    def _check(self, names: _Names) -> None:
+        """Follow packets from all routers with nodes to all nodes."""
         sources = np.flatnonzero(self.machine.nodes_of_router)
         nodes_at_once = max(1, PAIRS_AT_ONCE // len(sources))
         for start in range(0, self.machine.nodes, nodes_at_once):
             goals = np.arange(start, min(start + nodes_at_once, self.machine.nodes))
             source, goal = np.repeat(sources, len(goals)), np.tile(goals, len(sources))
             at = source
-            for hops in range(self.machine.routers):
+            for _ in range(self.machine.routers):
                 moving = np.flatnonzero(at != self._goal[goal])
                 source, goal, at = source[moving], goal[moving], at[moving]
                 way = self._table[at, goal]
@@ -108,11 +95,9 @@ class TableRoutes(ObliviousMemorylessRoutes):
                     raise _dead_end(names, *(int(end[np.argmax(way == NO_ROUTE)]) for end in (source, at, goal)))
                 at = self._next[way]
                 if not len(at):
-                    longest = max(longest, hops)
                     break
             else:
                 raise self._loop(names, int(source[0]), int(goal[0]))
-        return longest
 
     def _loop(self, names: _Names, source: int, goal: int) -> InputFileError:
         path = [source]
@@ -192,7 +177,7 @@ class Table(FromFile, Routing, kind="table"):
     A `.csv` has the header router,destination,next, where a destination is a node, or router,destination_router,next,
     where it is a router and means all its nodes; names are those of the machine's file, or numbers. A `.lft`, `.lfts`,
     `.fts` or `.txt` is the output of ibroute or dump_lfts.sh, for a machine from the output of ibnetdiscover. Tables
-    with loops, dead ends or missing pairs are refused. Of the simulators, CAMINOS supports such routes; bounds and
+    with loops, dead ends or missing pairs are refused. Of the simulators, CAMINOS and flow have such routes; bounds and
     loads are available with any engine. The point includes the digest of the file.
     """
 

@@ -19,7 +19,7 @@ from fabricstudy.core.arrays import Bools, Floats, Integers, Ints, Numbers
 from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
-from fabricstudy.routing.base import NonMinimalRouting, Routing, cached_routes
+from fabricstudy.routing.base import Routing, cached_routes
 
 from .load import LinkLoads, link_loads, router_flows
 from .split import best_split_s
@@ -74,7 +74,7 @@ def lower_bound(
         Bound(hops_ns(machine, size, hop_distances(machine).between(*ends)), "hop-bytes"),
     ]
     # A detour may use any link.
-    if routing is not None and not isinstance(routing, NonMinimalRouting):
+    if routing is not None and routing.minimal:
         known_ns = max(bound.time_ns for bound in bounds)
         bounds.append(Bound(_paths_ns(machine, source, destination, size, routing, load_bytes, known_ns), "paths"))
     return max(bounds, key=lambda bound: bound.time_ns)

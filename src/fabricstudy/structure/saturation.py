@@ -17,9 +17,8 @@ from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
-from fabricstudy.routing.base import Flows, NonMinimalRouting, Routing, cached_routes
+from fabricstudy.routing.base import Flows, Routing, cached_routes
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.routing.valiant import Valiant
 
 from .bound import cuts_ns, hops_ns
 from .split import best_split_s
@@ -99,9 +98,9 @@ def _routed_s(machine: Machine, between_bytes: Floats, routing: Routing, known_s
     """Return the lower bound on the time by the routes, and its method; 0 where the routes bound nothing."""
     routes = cached_routes(machine, routing)
     # Paths by destination node are not unique between routers.
-    if routes.by_destination_node or (isinstance(routing, NonMinimalRouting) and not isinstance(routing, Valiant)):
+    if routes.by_destination_node or not (routing.minimal or routes.oblivious):
         return "paths", 0.0
-    if isinstance(routing, Valiant) or routes.single_path:
+    if not routing.minimal or routes.single_path:
         load_s = float(np.max(routes.loads_between(between_bytes) / machine.link_capacity_Bps, initial=0.0))
         return ("paths" if routes.single_path else "expected loads"), load_s
     source, goal = np.nonzero(between_bytes)

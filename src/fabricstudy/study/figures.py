@@ -60,12 +60,19 @@ def fulfils(label: object, condition: Condition) -> bool:
     )
 
 
+JobReduction = Literal["max", "mean", "geometric-mean", "sum", "each"]
+JOB_REDUCTION = (
+    "how the jobs of a point are reduced to one number; the ratio of two geometric means is the geometric mean of the "
+    "jobs' ratios, so that no job dominates; each: not at all"
+)
+
+
 class Selection(Model):
     """Rows of one table: those of one experiment whose labels fulfil all conditions in `where`.
 
-    The jobs of a point are one observation, their maximum, mean or sum (`reduce_jobs`), or one each, identified by
-    number (`job`) or name (`job_name`). With `analysis` the rows are those of a named analysis, with conditions on any
-    column; with `schedule` those of a named schedule.
+    The jobs of a point are one observation, such as their maximum (`reduce_jobs`), or one each, identified by number
+    (`job`) or name (`job_name`). With `analysis` the rows are those of a named analysis, with conditions on any column;
+    with `schedule` those of a named schedule.
     """
 
     table: TableName = Field("jobs", description="table to read")
@@ -75,9 +82,7 @@ class Selection(Model):
     where: dict[str, Condition] = Field(
         default_factory=dict, description="conditions on axes and keys: {axis: label, [labels] or {min, max}}"
     )
-    reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
-        "max", description="how the jobs of a point are reduced to one number; each: not at all"
-    )
+    reduce_jobs: JobReduction = Field("max", description=JOB_REDUCTION)
 
     @model_validator(mode="before")
     @classmethod
@@ -242,9 +247,7 @@ class EcdfFigure(Selection, Panels):
     NUMBERS = ("x",)
 
     kind: Literal["ecdf"]
-    reduce_jobs: Literal["max", "mean", "sum", "each"] = Field(
-        "each", description="how the jobs of a point are reduced to one number; each: not at all"
-    )
+    reduce_jobs: JobReduction = Field("each", description=JOB_REDUCTION)
     x: str | None = Field(None, description="column of the table on the x axis; of a schedule it is the wait")
     x_label: str | None = Field(None, max_length=100, description="label of the x axis")
     unit: str | None = Field(None, description="unit of x, such as MB")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -111,7 +111,9 @@ def load_machine(path: str | Path) -> Topology:
     with at_path(file=str(path)):
         data = _with_machine(path)
         if _is_bare(data):
-            with extension_scope(load_extensions(data.get("extensions"), path.parent)):
+            # A file that names none may use those of the command.
+            listed = extension_scope(load_extensions(data["extensions"], path.parent)) if "extensions" in data else None
+            with listed or nullcontext():
                 return validate_machine(data["machine"], path.parent)
         machine = validate_study(data, path).machine
         if machine is None:

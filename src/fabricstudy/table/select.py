@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fabricstudy.analysis.base import keys_of
@@ -164,8 +165,13 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
         return rows
     keys.remove("job")
     groups: Any = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)[VALUE]
-    values: pd.DataFrame = groups.agg(selection.reduce_jobs).where(groups.count() == groups.size()).reset_index()
+    reduction = _geometric_mean if selection.reduce_jobs == "geometric-mean" else selection.reduce_jobs
+    values: pd.DataFrame = groups.agg(reduction).where(groups.count() == groups.size()).reset_index()
     return values
+
+
+def _geometric_mean(values: pd.Series[float]) -> float:
+    return float(np.exp(np.log(values).mean()))
 
 
 def _of_machines(tables: Tables, selection: Selection, column: str, points: pd.DataFrame) -> Observations:

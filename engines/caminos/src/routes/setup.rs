@@ -44,7 +44,7 @@ impl Routes {
 
     pub fn find_distances(&self, topology: &dyn Topology) -> Distances {
         let fixed = match self.kind {
-            Kind::DimensionOrder | Kind::DModK | Kind::Table | Kind::TableByHops => true,
+            Kind::DimensionOrder | Kind::DModK | Kind::Table | Kind::TableByHops | Kind::Paths => true,
             Kind::Adaptive => self.layout.grid.is_some(),
             Kind::Minimal | Kind::Valiant | Kind::Ugal => false,
         };

@@ -3,20 +3,12 @@
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
-from fabricstudy.routing.d_mod_k import DModK
-from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.minimal import Minimal
-from fabricstudy.routing.table import Table
-from fabricstudy.routing.ugal import Ugal
-from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import RESULT, BundledEngine
 from ..contract import Unsupported
-from ..detours import check_routing
 from ..point import Point
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
@@ -26,9 +18,6 @@ from .clock import CaminosSettings, clock
 from .cost import work
 from .files import CONFIGURATION, write_files, write_offered
 from .result import read_offered_result, read_result
-
-ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Table)
-"""Routings of the front end."""
 
 
 @adapter_of(CaminosSettings)
@@ -43,14 +32,16 @@ class Caminos(BundledEngine):
     read_result = staticmethod(read_result)
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Raise `Unsupported` for other routings, bandwidths without a common grid, and long delays."""
-        check_routing(point.routing, ROUTINGS, "CAMINOS")
+        """Raise `Unsupported` for routings that cannot be listed, bandwidths without a common grid, and long delays."""
         clock(point, machine)
         channels(point, machine)
 
     def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
-        """Return the default number of virtual channels of a routing; None for one that CAMINOS does not have."""
-        return channels_of(routing, machine) if type(routing) in ROUTINGS else None
+        """Return the default number of virtual channels of a routing; None for one that CAMINOS cannot take."""
+        try:
+            return channels_of(routing, machine)
+        except Unsupported:
+            return None
 
     def baseline(self, run: Point, point: Point, machine: Machine) -> CaminosSettings:
         """Return the settings with which a baseline run has the phit of its point."""

@@ -10,7 +10,6 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import NonMinimalRouting
 from fabricstudy.workload.messages import Computing
 
 from ..contract import Unsupported
@@ -204,7 +203,7 @@ def phit_bytes(point: Point) -> int:
         return packet_bytes
     longest = max(load.message_bytes for load in loads)
     piece = ceil(longest / ceil(longest / packet_bytes))
-    phits_needed = 200 if isinstance(point.routing, NonMinimalRouting) else 100
+    phits_needed = 100 if point.routing.minimal else 200
     least_burst = min(load.burst_bytes for load in loads)
     for parts in (1, 2, 4):
         phit = ceil(piece / parts)

@@ -5,8 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Array
+from fabricstudy.core.arrays import Array, Floats, Ints
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import cached_routes
+from fabricstudy.routing.listed import HopList, PathList
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
@@ -15,7 +17,7 @@ from ..bundled import MACHINE, MESSAGES
 from ..detours import via
 from ..point import Point
 from ..settings import Network
-from .channels import arbitration, channels, policies, routes, table_routes
+from .channels import arbitration, channels, listed, policies, routes
 from .clock import Clock, clock, cycles_of, phits_of
 
 CONFIGURATION, OFFERED = "caminos.cfg", "offered.destinations"
@@ -24,7 +26,7 @@ MAX_DRAIN = 20
 """Windows after the measured one in which measured messages may arrive."""
 
 FULL_WEIGHT = 2**30
-"""Weight of all messages of a node in the file of destinations."""
+"""Weight of all messages of a node in the file of destinations, and of all packets in lists of routes."""
 
 _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
@@ -62,7 +64,7 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
   }}"""
     (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, 0))
     write_machine(folder / MACHINE, machine, point)
-    weight = np.rint(destinations.share * FULL_WEIGHT).astype(np.int64)
+    weight = _weights(destinations.share)
     sent = weight > 0
     with (folder / OFFERED).open("wb") as file:
         file.write(f"offered 1\nnodes {machine.nodes}\nrows {np.count_nonzero(sent)}\n".encode())
@@ -89,8 +91,8 @@ def offered_window(point: Point, machine: Machine) -> OfferedWindow:
 
 
 def write_machine(path: Path, machine: Machine, point: Point) -> None:
-    """Write the machine for the Rust programs, with the routes of a table."""
-    table, ports = table_routes(point.routing, machine), point.network.ports_per_node
+    """Write the machine for the Rust programs, with the routes that they do not implement."""
+    given, ports = listed(point.routing, machine), point.network.ports_per_node
     cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     with path.open("wb") as file:
         file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
@@ -109,11 +111,21 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
         if (via(point.routing) == "group" or isinstance(point.routing, Ugal)) and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             _write_rows(file, machine.group)
-        if table is not None:
-            file.write(f"ways {len(table.links_of_ways[0])}\n".encode())
-            _write_rows(file, *table.links_of_ways)
-            file.write(f"table {len(table.entries[0])}\n".encode())
-            _write_rows(file, *table.entries)
+        match given:
+            case HopList():
+                by_node = cached_routes(machine, point.routing).by_destination_node
+                channel = np.zeros_like(given.link) if given.channel is None else given.channel
+                file.write(f"{'node' if by_node else 'router'}_hops {len(given.link)}\n".encode())
+                _write_rows(file, given.router, given.goal, given.link, channel, _weights(given.share))
+            case PathList():
+                file.write(f"paths {len(given.hops)}\n".encode())
+                _write_rows(file, given.source, given.goal, _weights(given.share), given.hops)
+                file.write(f"path_routers {len(given.router)}\n".encode())
+                _write_rows(file, given.router)
+
+
+def _weights(share: Floats) -> Ints:
+    return np.rint(share * FULL_WEIGHT).astype(np.int64)
 
 
 def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
@@ -165,7 +177,7 @@ def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> 
   maximum_packet_size: {units.packet_phits},
   router: Switch {{
     virtual_channels: {channels(point, machine)},
-    virtual_channel_policies: [{policies(point, units.phit_bytes)}],
+    virtual_channel_policies: [{policies(point, machine, units.phit_bytes)}],
     crossbar_frequency_divisor: {units.crossbar_divisor},
     buffer_size: {units.buffer_phits},
     output_buffer_size: {units.buffer_phits // 2},

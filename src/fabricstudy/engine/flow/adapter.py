@@ -3,18 +3,12 @@
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import Routing
-from fabricstudy.routing.d_mod_k import DModK
-from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.routing.valiant import Valiant
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import MACHINE, MESSAGES, RESULT, BundledEngine
+from ..caminos.channels import listed
 from ..contract import Unsupported
-from ..detours import check_routing
 from ..job_traffic import traffic_classes
 from ..point import Point
 from ..registry import adapter_of
@@ -25,9 +19,6 @@ from .result import read_result
 
 MIN_PACKETS = 4
 """Shortest messages, in packets, whose times were compared with those of packet simulations."""
-
-ROUTINGS: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
-"""Routings of the program."""
 
 
 @adapter_of(FlowSettings)
@@ -41,8 +32,8 @@ class Flow(BundledEngine):
     read_result = staticmethod(read_result)
 
     def check(self, point: Point, machine: Machine) -> None:
-        """Raise `Unsupported` for other routings, several jobs, and short messages."""
-        check_routing(point.routing, ROUTINGS, "the flow engine")
+        """Raise `Unsupported` for routings that cannot be listed, several jobs, and short messages."""
+        listed(point.routing, machine)
         if sum(not job.pattern.silent for job in point.jobs) > 1 or any(job.background for job in point.jobs):
             raise Unsupported(
                 "flows model interference of jobs by shared links only, without buffers that fill with packets of "

@@ -6,14 +6,16 @@ from pydantic import Field
 
 from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.listed import PathList
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import MACHINE, MESSAGES
 
 # The files of the front end for CAMINOS, with bytes instead of phits.
 from ..caminos.channels import channels as caminos_channels
-from ..caminos.channels import hop_classes
+from ..caminos.channels import hop_classes, listed
 from ..caminos.clock import Clock
 from ..caminos.files import write_machine, write_messages
 from ..detours import via
@@ -60,7 +62,7 @@ def settings_text(point: Point, machine: Machine) -> str:
     lines: dict[str, tuple[object, ...]] = {
         "flow": (1,),
         "seed": (point.seed,),
-        "routing": (point.routing.kind, tie, via(point.routing) or "router"),
+        "routing": (_kind(point.routing, machine), tie, via(point.routing) or "router"),
         "class_weight": machine.hop_weight,
         "bandwidth_Bps": tuple(link.bandwidth_Bps for link in classes),
         "latency_ns": tuple(link.latency_ns for link in classes),
@@ -71,6 +73,15 @@ def settings_text(point: Point, machine: Machine) -> str:
         "batching": (point.engine.batching,),
     }
     return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
+
+
+def _kind(routing: Routing, machine: Machine) -> str:
+    match listed(routing, machine):
+        case None:
+            return routing.kind
+        case PathList():
+            return "paths"
+    return "table" if cached_routes(machine, routing).oblivious else "adaptive-table"
 
 
 def window_bytes(point: Point, machine: Machine) -> int:

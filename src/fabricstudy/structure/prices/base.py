@@ -14,7 +14,8 @@ class Tariff:
     """Prices, in one currency of one year.
 
     A router of k ports costs `router` + k `port` and consumes k `port_W`. A cable of x metres costs the lesser of
-    `electrical` + x `electrical_m` and `optical` + x `optical_m` per Gb/s of one direction.
+    `electrical` + x `electrical_m` and `optical` + x `optical_m` per Gb/s of one direction. What a list lacks is
+    infinite (a price) or NaN (the power).
     """
 
     currency: str

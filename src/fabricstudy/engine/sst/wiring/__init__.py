@@ -10,14 +10,20 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.grid import GridConfig
+from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing
+from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.table import Table
 
 from ...contract import Unsupported
 from ...detours import check_via, via
 from ...point import Point
 from ..wiring import graph, native
 from .base import Wiring, is_built_by
+
+BUNDLED: tuple[type[Routing], ...] = (*graph.AT_SOURCE, Adaptive, DModK, Table)
+"""Routings whose messages of refusal name what Merlin has instead."""
 
 
 def wire(point: Point, machine: Machine) -> Wiring:
@@ -27,12 +33,15 @@ def wire(point: Point, machine: Machine) -> Wiring:
 
 @lru_cache(maxsize=2)
 def _wired(machine: Machine, config: Topology, routing: Routing) -> Wiring:
+    own = type(routing) not in BUNDLED
     # Detours of Merlin's dragonfly lead through groups.
-    if via(routing) != "router" and (groups := native.as_dragonfly(config)) is not None:
+    if not own and via(routing) != "router" and (groups := native.as_dragonfly(config)) is not None:
         return native.wire_dragonfly(groups, routing, machine)
     if len({link.bandwidth_Bps for link in machine.classes}) > 1:
         bandwidths = ", ".join(f"{link.name} {link.bandwidth_Bps / 1e9:g} GB/s" for link in machine.classes)
         raise Unsupported(f"SST has one bandwidth for all links of {machine.kind} machines, not {bandwidths}")
+    if own:
+        return graph.wire(routing, machine)
     if is_built_by(config, FatTreeConfig):
         return native.wire_fat_tree(config, routing, machine)
     if is_built_by(config, GridConfig):

@@ -15,12 +15,14 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, Routing
 from fabricstudy.routing.base import cached_routes as routes_of
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.listed import PathList
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
 
 from ...contract import Unsupported
 from ...detours import check_via
+from ...listed_routes import listed_routes
 from .base import Wiring, cable_ends
 
 COMPONENT = "merlin.anytopo"
@@ -36,22 +38,15 @@ SstRouteTable = dict[int, dict[int, list[tuple[float, tuple[int, ...]]]]]
 
 def wire(routing: Routing, machine: Machine) -> Wiring:
     """Wire any machine with nodes on all routers."""
-    if type(routing) not in AT_SOURCE:
-        raise Unsupported(
-            f"for {machine.kind} machines SST uses source routing, and {routing.kind} routing decides at each hop; use "
-            f"{', '.join(map(kind_of, AT_SOURCE))}"
-        )
-    check_via(routing, "router", f"on {machine.kind} machines in SST")
+    if type(routing) in AT_SOURCE:
+        check_via(routing, "router", f"on {machine.kind} machines in SST")
     if np.any(machine.nodes_of_router == 0):
         raise Unsupported(
             f"SST's element for any graph needs nodes on each router, and some of this {machine.kind}'s have none"
         )
     minimal = stepwise_table(machine, Minimal())
-    table, ugal = minimal, isinstance(routing, Ugal)
-    if isinstance(routing, DimensionOrder):
-        table = stepwise_table(machine, routing)
-    elif isinstance(routing, Valiant):
-        table = valiant_table(minimal, machine)
+    ugal = isinstance(routing, Ugal)
+    table = minimal if ugal else _route_table(routing, machine, minimal)
     longest = max(len(hops) for by_goal in table.values() for routes in by_goal.values() for _, hops in routes)
     ports = _Ports(machine)
     return Wiring(
@@ -68,6 +63,34 @@ def wire(routing: Routing, machine: Machine) -> Wiring:
         host_ports=ports.of_node,
         routes=tuple(written(table, router) for router in range(machine.routers)),
     )
+
+
+def _route_table(routing: Routing, machine: Machine, minimal: SstRouteTable) -> SstRouteTable:
+    """Return the routes of a routing whose packets take one of them from their source on."""
+    if type(routing) in AT_SOURCE:
+        return valiant_table(minimal, machine) if isinstance(routing, Valiant) else stepwise_table(machine, routing)
+    routes = routes_of(machine, routing)
+    listed = listed_routes(routing, machine)
+    if isinstance(listed, PathList):
+        return _path_table(listed, machine)
+    if not routes.oblivious or routes.by_destination_node:
+        where = "decides at each hop" if not routes.oblivious else "depends on the destination node"
+        raise Unsupported(
+            f"for {machine.kind} machines SST uses source routing, and {routing.kind} routing {where}; use "
+            f"{', '.join(map(kind_of, AT_SOURCE))}, or paths"
+        )
+    return stepwise_table(machine, routing)
+
+
+def _path_table(paths: PathList, machine: Machine) -> SstRouteTable:
+    _check(len(paths.router), machine)
+    table: SstRouteTable = defaultdict(lambda: defaultdict(list))
+    routers = np.split(paths.router, np.cumsum(paths.hops)[:-1])
+    for source, goal, share, path in zip(
+        paths.source.tolist(), paths.goal.tolist(), paths.share.tolist(), routers, strict=True
+    ):
+        table[source][goal].append((share, tuple(path.tolist())))
+    return table
 
 
 class _Ports:

@@ -1,0 +1,189 @@
+//! Routes that the machine's file lists, of routings that are not implemented here: next hops, or paths.
+//!
+//! `node_hops H` or `router_hops H`, and H lines `ROUTER GOAL LINK CHANNEL WEIGHT`, list the directed links by which packets
+//! at a router go on to a goal, which is a node or a router; lines of the same ROUTER and GOAL follow each other. CHANNEL is
+//! a class of virtual channels. Where all weights are 0, a packet may take any of the links, else it draws one by weight.
+//!
+//! `paths P`, P lines `SOURCE GOAL WEIGHT HOPS`, `path_routers N` and N lines `ROUTER` list paths between routers: those of
+//! the same SOURCE and GOAL follow each other, and each has HOPS routers after SOURCE, up to GOAL.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::input::{BadFile, Lines};
+
+/// A link by which packets go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ListedHop {
+    pub link: usize,
+    pub class: usize,
+    pub weight: usize,
+}
+
+/// The next hops of each router for each goal.
+#[derive(Debug)]
+pub struct HopTable {
+    pub by_node: bool,
+    goals: usize,
+    /// Equal lists are kept once.
+    ways: Vec<Vec<ListedHop>>,
+    /// For each router and then each goal the place of its list plus 1; 0 if there is none.
+    place: Vec<u32>,
+}
+
+impl HopTable {
+    /// Read `count` lines; `tail` has the router that each directed link leaves.
+    pub fn read(
+        lines: &mut Lines,
+        count: usize,
+        by_node: bool,
+        goals: usize,
+        routers: usize,
+        tail: &[usize],
+    ) -> Result<HopTable, BadFile> {
+        let mut table = HopTable { by_node, goals, ways: Vec::new(), place: vec![0; routers * goals] };
+        let mut known: HashMap<Vec<ListedHop>, u32> = HashMap::new();
+        let mut way: Vec<ListedHop> = Vec::new();
+        let mut last = None;
+        for _ in 0..count {
+            let [router, goal, link, class, weight] = lines.numbers("ROUTER GOAL LINK CHANNEL WEIGHT")?;
+            if goal >= goals || tail.get(link) != Some(&router) {
+                return Err(lines.bad("GOAL must exist, and LINK leave ROUTER"));
+            }
+            let place = router * goals + goal;
+            if last != Some(place) {
+                table.keep(last, &mut way, &mut known);
+                if table.place[place] > 0 {
+                    return Err(lines.bad("lines of the same ROUTER and GOAL follow each other"));
+                }
+                last = Some(place);
+            }
+            way.push(ListedHop { link, class, weight });
+        }
+        table.keep(last, &mut way, &mut known);
+        Ok(table)
+    }
+
+    fn keep(&mut self, place: Option<usize>, way: &mut Vec<ListedHop>, known: &mut HashMap<Vec<ListedHop>, u32>) {
+        if let Some(place) = place {
+            let way = std::mem::take(way);
+            let ways = &mut self.ways;
+            self.place[place] = *known.entry(way).or_insert_with_key(|way| {
+                ways.push(way.clone());
+                ways.len() as u32
+            });
+        }
+    }
+
+    /// The links from a router to a goal.
+    ///
+    /// # Panics
+    /// If the file lists none.
+    pub fn hops(&self, router: usize, goal: usize) -> &[ListedHop] {
+        match self.place[router * self.goals + goal] {
+            0 => panic!("no next hop is listed at router {} for {}", router, goal),
+            place => &self.ways[place as usize - 1],
+        }
+    }
+}
+
+/// Paths between routers.
+#[derive(Debug, Default)]
+pub struct PathTable {
+    of_pair: HashMap<(u32, u32), Range<usize>>,
+    /// Sum of the weights up to each path of its pair.
+    weights: Vec<usize>,
+    /// Where the routers of each path begin, and where those of the last one end.
+    first: Vec<usize>,
+    routers: Vec<u32>,
+}
+
+impl PathTable {
+    pub fn read(lines: &mut Lines, count: usize, routers: usize) -> Result<PathTable, BadFile> {
+        let mut table = PathTable { first: vec![0], ..PathTable::default() };
+        for path in 0..count {
+            let [source, goal, weight, hops] = lines.numbers("SOURCE GOAL WEIGHT HOPS")?;
+            let pair = (source as u32, goal as u32);
+            let range = table.of_pair.entry(pair).or_insert(path..path);
+            if range.end != path || source >= routers || goal >= routers || hops == 0 {
+                return Err(lines.bad("SOURCE and GOAL must exist, and lines of the same ones follow each other"));
+            }
+            let before = if range.start < path { table.weights[path - 1] } else { 0 };
+            range.end = path + 1;
+            table.weights.push(before + weight);
+            table.first.push(table.first[path] + hops);
+        }
+        let listed = lines.header("path_routers")?;
+        for _ in 0..listed {
+            let [router] = lines.numbers("ROUTER")?;
+            table.routers.push(router as u32);
+        }
+        let ends = |(&(_, goal), range): (&(u32, u32), &Range<usize>)| {
+            range.clone().all(|path| table.first[path + 1] <= listed && table.routers[table.first[path + 1] - 1] == goal)
+                && range.clone().last().map_or(false, |last| table.weights[last] > 0)
+        };
+        if table.first[count] != listed || !table.of_pair.iter().all(ends) {
+            return Err(lines.bad("each path must end at its GOAL, and one of each pair have a WEIGHT"));
+        }
+        Ok(table)
+    }
+
+    /// The paths between two routers.
+    ///
+    /// # Panics
+    /// If the file lists none.
+    pub fn between(&self, source: usize, goal: usize) -> Range<usize> {
+        match self.of_pair.get(&(source as u32, goal as u32)) {
+            Some(range) => range.clone(),
+            None => panic!("no path is listed from router {} to {}", source, goal),
+        }
+    }
+
+    /// The weight of some paths, which are those between two routers.
+    pub fn total(&self, paths: &Range<usize>) -> usize {
+        self.weights[paths.end - 1]
+    }
+
+    /// Of these paths the one that a number below their weight selects.
+    pub fn selected(&self, paths: Range<usize>, number: usize) -> usize {
+        paths.start + self.weights[paths].partition_point(|&up_to| up_to <= number)
+    }
+
+    /// The routers of a path after its source.
+    pub fn routers(&self, path: usize) -> &[u32] {
+        &self.routers[self.first[path]..self.first[path + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tails of the links of a ring of three routers.
+    const TAILS: [usize; 6] = [0, 1, 1, 2, 2, 0];
+
+    fn hops(text: &'static str, count: usize) -> Result<HopTable, BadFile> {
+        HopTable::read(&mut Lines::of_text(text), count, false, 3, 3, &TAILS)
+    }
+
+    #[test]
+    fn equal_lists_are_kept_once_and_links_leave_their_router() {
+        let table = hops("0 1 0 0 3\n0 1 5 1 1\n0 2 0 0 3\n0 2 5 1 1\n1 2 2 0 0\n", 5).expect("a table");
+        let listed = |link, class, weight| ListedHop { link, class, weight };
+        assert_eq!((table.ways.len(), table.hops(0, 2)), (2, &[listed(0, 0, 3), listed(5, 1, 1)][..]));
+        assert_eq!(hops("0 1 2 0 0\n", 1).expect_err("no table").0, "text:1: GOAL must exist, and LINK leave ROUTER");
+        assert!(hops("0 1 0 0 0\n1 2 2 0 0\n0 1 5 0 0\n", 3).expect_err("no table").0.starts_with("text:3: lines of"));
+    }
+
+    #[test]
+    fn a_path_is_selected_by_its_weight() {
+        let text = "0 2 1 1\n0 2 0 2\n0 2 3 2\n1 2 5 1\npath_routers 6\n2\n1\n2\n1\n2\n2\n";
+        let table = PathTable::read(&mut Lines::of_text(text), 4, 3).expect("a table");
+        let paths = table.between(0, 2);
+        let selected = |number| table.selected(paths.clone(), number);
+        assert_eq!((table.total(&paths), (0..4).map(selected).collect::<Vec<_>>()), (4, vec![0, 2, 2, 2]));
+        assert_eq!((table.routers(2), table.between(1, 2)), (&[1, 2][..], 3..4));
+        let astray = "0 2 1 1\npath_routers 1\n1\n";
+        assert!(PathTable::read(&mut Lines::of_text(astray), 1, 3).is_err());
+    }
+}
