@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from fabricstudy.core.chunks import divide_in_at_most
-from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.parquet import CHECKED, METADATA
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.parquet import rows_writer
 from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
-from .outcome import LINK_COLUMNS, link_table
+from .outcome import LINK_COLUMNS, link_rows
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
@@ -126,14 +124,12 @@ def run_batch(
     cores = min(cores, usable_cores())
     engine = engine_named(batch.engine)
     probe = engine.probe()
-    with (
-        atomic_text(records) as out,
-        atomic_path(links) as link_file,
-        pq.ParquetWriter(link_file, LINK_COLUMNS.with_metadata(METADATA), **CHECKED) as link_rows,
-    ):
+    with atomic_text(records) as out, rows_writer(links, LINK_COLUMNS) as write_links:
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
             out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
                 machine, folder = machine_of(planned).machine, store.folder(planned.point_id)
-                link_rows.write_table(link_table(planned.point_id, machine, folder))
+                rows = link_rows(planned.point_id, machine, folder)
+                if rows:
+                    write_links(rows)
