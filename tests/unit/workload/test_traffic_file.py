@@ -50,6 +50,9 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
     "array.mtx": lambda path: mmwrite(path, DENSE),
     "m.csv": lambda path: np.savetxt(path, DENSE, delimiter=","),
     "list.csv": list_csv,
+    "m.dat": lambda path: np.savetxt(path, DENSE),
+    "m.txt": lambda path: np.savetxt(path, DENSE, delimiter=", "),
+    "list.txt": list_csv,
     "m.npz": lambda path: np.savez_compressed(path, DENSE),
     "sparse.npz": lambda path: save_npz(path, csr_array(DENSE)),
 }
@@ -132,6 +135,8 @@ BAD = [
     ("m.csv", "0,1\n\n# no\n1,nan\n", "line 4, column 2 (1)", "nan"),
     ("m.csv", "0,1\n1\n", "line 2", None),
     ("m.csv", "0,1,2\n1,0,2\n", "", None),
+    ("m.dat", "0 1\n1 x\n", "line 2, column 2 (1)", "x"),
+    ("m.txt", "0 1\n1\n", "line 2", None),
     ("m.csv", "5\n", "", None),
     ("m.csv", "", "", None),
     ("m.csv", "1,0\n0,1\n", "", None),
