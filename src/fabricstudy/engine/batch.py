@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 
 from fabricstudy.core.chunks import divide_in_at_most
@@ -20,13 +20,17 @@ from .settings import Limits
 from .simulate import simulate
 
 # Snakemake's overhead grows with its jobs.
-MAX_BATCHES = 200
+MAX_BATCHES = 400
 # A small study is divided further, to use several cores; the overhead of a job is about two seconds.
 MIN_BATCHES_PER_GROUP = 4
 MIN_BATCH_CPU_S = 10.0
+LAST_BATCHES = 6.0
+"""How much smaller the last batches are, which fill the cores at the end."""
 # Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
+MEMORY_SLACK = 2.0
+"""Memory of a simulation to request first, over the prediction."""
 START_S = 300.0
 
 
@@ -41,10 +45,17 @@ class Batch:
     limits: Limits
     processes: int = 1
     """Cores that work on each point, at most."""
+    memory_bytes: float = inf
+    """Predicted memory of the largest point."""
 
     def memory_MB(self, attempt: int) -> int:
-        """Return the memory to request: the limit of a simulation plus an overhead that grows with each attempt."""
-        simulation_MB: int = ceil(self.limits.memory_bytes / 1e6)
+        """Return the memory to request: that of a simulation plus an overhead that grows with each attempt.
+
+        A simulation may use up to its limit. The first attempt requests twice the prediction, if that is less.
+        """
+        most_bytes = self.limits.memory_bytes
+        simulation_bytes = min(most_bytes, MEMORY_SLACK * self.memory_bytes) if attempt == 1 else most_bytes
+        simulation_MB: int = ceil(simulation_bytes / 1e6)
         return simulation_MB + attempt * OWN_MEMORY_MB
 
     def time_min(self, attempt: int) -> int:
@@ -77,16 +88,21 @@ def make_batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: f
 def _batches_of(
     engine: str, processes: int, points: list[PlannedPoint], limits: Limits, target_cpu_s: float, most: int
 ) -> list[Batch]:
-    predict = engine_named(engine).predict_cpu_s
+    program = engine_named(engine)
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
-    costs = {key: predict(point.point) for key, point in by_key.items()}
+    costs, sizes_bytes = {}, {}
+    for key, planned in by_key.items():
+        costs[key] = program.predict_cpu_s(planned.point)
+        sizes_bytes[key] = program.predict_memory_bytes(planned.point) or 0.0
     # Halving chunks above twice the target leaves most batches between the target and its double.
     most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES_PER_GROUP, MIN_BATCH_CPU_S))
     name = engine if processes == 1 else f"{engine}-on{processes}"
     batches = []
-    for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most):
+    least_cpu_s = max(most_cpu_s / LAST_BATCHES, MIN_BATCH_CPU_S)
+    for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most, least_cpu_s):
         chosen, cpu_s = tuple(by_key[key] for key in chunk.keys), sum(costs[key] for key in chunk.keys)
-        batches.append(Batch(f"{name}-{chunk.name}", engine, chosen, cpu_s, limits, processes))
+        memory_bytes = max(sizes_bytes[key] for key in chunk.keys)
+        batches.append(Batch(f"{name}-{chunk.name}", engine, chosen, cpu_s, limits, processes, memory_bytes))
     return batches
 
 
