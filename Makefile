@@ -30,7 +30,7 @@ STATICALLY = RUSTFLAGS='-C target-feature=+crt-static' CARGO_BUILD_TARGET=$$(rus
 
 .PHONY: run test test-fast lint bench setup lock documents docs demo wheel clean help
 run: setup  ## set up, run the study `quick` and write its report
-	snakemake --cores $(CORES)
+	fabricstudy run quick --cores $(CORES)
 	@echo "Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
 
 setup:  ## virtual environment and our programs in Rust, both at once
@@ -89,7 +89,7 @@ docs: setup  ## build the pages of docs/ into site/; any warning fails
 	mkdocs build --strict
 
 demo: setup  ## build the pages and the reports of DEMO into demo/, a site for any host
-	snakemake --cores $(CORES) --config study=$(DEMO)
+	fabricstudy run $(DEMO) --cores $(CORES)
 	FABRICSTUDY_REPORTS=$(DEMO) mkdocs build --strict --site-dir demo
 	@echo "Open demo/index.html in a browser, or put demo/ on any web server, which the search needs."
 

@@ -48,7 +48,8 @@ def test_smaller_chunks_at_the_end_keep_all_cores_busy(cores: int) -> None:
             heapreplace(free_s, free_s[0] + len(chunk.keys))
         return len(keys) / (cores * max(free_s))
 
-    assert busy(20.0) > 0.95 and busy(20.0) >= busy(inf)
+    assert busy(20.0) > 0.95
+    assert (busy(inf) < 0.95) == (cores == 48)  # equal chunks fit only powers of two
 
 
 def test_nothing_gives_no_chunk() -> None:

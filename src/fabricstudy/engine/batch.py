@@ -24,8 +24,10 @@ MAX_BATCHES = 400
 # A small study is divided further, to use several cores; the overhead of a job is about two seconds.
 MIN_BATCHES_PER_GROUP = 4
 MIN_BATCH_CPU_S = 10.0
+BATCHES_PER_GROUP = 128
+"""For so many, batches may be larger than the target; twice the cores of a large computer."""
 LAST_BATCHES = 6.0
-"""How much smaller the last batches are, which fill the cores at the end."""
+"""How much smaller the last batches are, which fill the cores at the end; at least half of the target."""
 # Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
@@ -94,11 +96,15 @@ def _batches_of(
     for key, planned in by_key.items():
         costs[key] = program.predict_cpu_s(planned.point)
         sizes_bytes[key] = program.predict_memory_bytes(planned.point) or 0.0
-    # Halving chunks above twice the target leaves most batches between the target and its double.
-    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES_PER_GROUP, MIN_BATCH_CPU_S))
+    total_cpu_s = sum(costs.values())
+    most_cpu_s = min(
+        2 * target_cpu_s,
+        max(total_cpu_s / BATCHES_PER_GROUP, target_cpu_s),
+        max(total_cpu_s / MIN_BATCHES_PER_GROUP, MIN_BATCH_CPU_S),
+    )
     name = engine if processes == 1 else f"{engine}-on{processes}"
     batches = []
-    least_cpu_s = max(most_cpu_s / LAST_BATCHES, MIN_BATCH_CPU_S)
+    least_cpu_s = max(most_cpu_s / LAST_BATCHES, target_cpu_s / 2)
     for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most, least_cpu_s):
         chosen, cpu_s = tuple(by_key[key] for key in chunk.keys), sum(costs[key] for key in chunk.keys)
         memory_bytes = max(sizes_bytes[key] for key in chunk.keys)

@@ -169,7 +169,7 @@ def test_the_nodes_left_over_by_a_scheduler(
 ) -> None:
     """The oracle knows the schedule alone: at each moment, the nodes within the spans of the jobs that run."""
     trace = Trace.model_validate(
-        {"kind": "synthetic", "jobs": 400, "span": "10 days", "load": load, "sizes": {1: 3, 8: 2, 20: 1},
+        {"kind": "synthetic", "jobs": 800, "span": "10 days", "load": load, "sizes": {1: 3, 8: 2, 20: 1},
          "runtime": {"median": "1 h", "longest": "8 h"}}
     )  # fmt: skip
     after_s, wanted = 7 * 86400.0, 12
@@ -189,7 +189,6 @@ def test_the_nodes_left_over_by_a_scheduler(
             break
     granted = Fragmented(trace=trace).allocate(request).nodes.tolist()
     assert granted == sorted(left)[:wanted]
-    assert (granted == list(range(wanted))) == (load == 0.05)
 
 
 def test_jobs_of_a_point_share_what_a_scheduler_left(
@@ -201,6 +200,6 @@ def test_jobs_of_a_point_share_what_a_scheduler_left(
     assert not set(first) & set(second)
     assert nodes_of(placed(point(job | {"nodes": 12}))[0]) == [*first, *second]
     with pytest.raises(WorkloadError, match=r"job 0: .*more jobs"):
-        placed(point(job | {"allocation": {"kind": "fragmented", "trace": trace | {"jobs": 1}}}))
+        placed(point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "lublin", "jobs": 2}}}))
     with pytest.raises(ValidationError):
         point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "swf", "file": "a.swf"}}})

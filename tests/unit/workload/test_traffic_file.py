@@ -159,7 +159,7 @@ BAD = [
     ("messages.csv", HEAD + "0,0,1,1_0\n", "line 2, column 4 (bytes)", "1_0"),
     ("m.mtx", MTX.replace("real", "pattern") + "2 2 1\n1 2\n", "line 1", None),
     ("m.npz", "no numpy", "", None),
-    ("m.txt", "0,1\n1,0\n", "", None),
+    ("m.xls", "0,1\n1,0\n", "", None),
     ("messages.csv", HEAD + "0,0,1,1\n0,1,1,4\n", "line 3 (destination)", 1),
     ("messages.csv", HEAD + "0,0,1,0\n", "line 2 (bytes)", 0),
     ("messages.csv", HEAD + "-1,0,1,1\n", "line 2 (phase)", -1),
