@@ -8,7 +8,7 @@ CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 DIST ?= dist
 # Studies whose reports `make demo` shows, with commas between them.
-DEMO ?= quick,torus-or-mesh,load-latency-small
+DEMO ?= quick,torus-or-mesh,load-latency-small,faults
 # Our programs in Rust: the front end for CAMINOS, and the flow engine, which shares some of its sources.
 CRATES := caminos flow
 PROGRAMS := $(foreach crate,$(CRATES),engines/$(crate)/target/release/fabricstudy-$(crate))
@@ -24,11 +24,13 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
 # With its C library inside the front end also runs where that of the system is older than here; a second whole build.
-STATICALLY = RUSTFLAGS='-C target-feature=+crt-static' CARGO_BUILD_TARGET=$$(rustc -vV | sed -n 's/^host: //p')
+# The package index takes only wheels that declare on which systems their programs run.
+STATICALLY = RUSTFLAGS='-C target-feature=+crt-static' CARGO_BUILD_TARGET=$$(rustc -vV | sed -n 's/^host: //p') \
+  FABRICSTUDY_PLATFORM=manylinux2014_$$(uname -m)
 
 .PHONY: run test test-fast lint bench setup lock documents docs demo wheel clean help
 run: setup  ## set up, run the study `quick` and write its report
-	snakemake --cores $(CORES)
+	fabricstudy run quick --cores $(CORES)
 	@echo "Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
 
 setup:  ## virtual environment and our programs in Rust, both at once
@@ -78,14 +80,16 @@ lock: setup  ## resolve the Python dependencies again
 	  --no-emit-index-url --no-emit-find-links --no-header --output-file requirements.lock
 	python tools/conda_environment.py
 
-documents: setup  ## write docs/reference.md and docs/schema/study.json from the models
+documents: setup  ## write docs/reference.md, docs/schema/study.json, the manual page and the badges from the code
 	python -m fabricstudy.study.document
+	python tools/man_page.py
+	python tools/badges.py
 
 docs: setup  ## build the pages of docs/ into site/; any warning fails
 	mkdocs build --strict
 
 demo: setup  ## build the pages and the reports of DEMO into demo/, a site for any host
-	snakemake --cores $(CORES) --config study=$(DEMO)
+	fabricstudy run $(DEMO) --cores $(CORES)
 	FABRICSTUDY_REPORTS=$(DEMO) mkdocs build --strict --site-dir demo
 	@echo "Open demo/index.html in a browser, or put demo/ on any web server, which the search needs."
 

@@ -3,6 +3,7 @@
 Whatever else there is to say stands in pyproject.toml. An editable install takes both from the clone.
 """
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -42,4 +43,11 @@ def programs() -> list:
     ]
 
 
-setup(cmdclass={"build_py": BuildWithHome}, rust_extensions=programs())
+PLATFORM = os.environ.get("FABRICSTUDY_PLATFORM")
+"""Platform of the wheel, where its programs are linked statically (make wheel STATIC=1); default: this computer's."""
+
+setup(
+    cmdclass={"build_py": BuildWithHome},
+    rust_extensions=programs(),
+    options={"bdist_wheel": {"plat_name": PLATFORM}} if PLATFORM else {},
+)

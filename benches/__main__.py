@@ -1,7 +1,7 @@
 """Run the benches named, or the short ones.
 
 ``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [engines] [offered] [phit] [mapping]
-[schedule] [scale] [large]``.
+[schedule] [scale] [large] [busy]``.
 """
 
 from __future__ import annotations

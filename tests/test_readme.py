@@ -36,5 +36,5 @@ def test_it_can_be_read_in_two_minutes_and_its_pictures_are_there_and_small() ->
     words = re.sub(r"^```.*?^```$", "", README, flags=re.M | re.S).split()
     assert len(README.splitlines()) <= 100 and len(words) < 650
     pictures = re.findall(r"!\[[^\]]{20,}\]\((\S+)\)", README)
-    assert len(pictures) == README.count("![") == 3
+    assert len(pictures) == README.count("![") == 6
     assert all(0 < (ROOT / picture).stat().st_size < 250_000 for picture in pictures)

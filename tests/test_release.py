@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 from fabricstudy.artifact.documents import _packages
@@ -22,8 +28,49 @@ def test_the_citation_is_one_and_names_this_version() -> None:
     assert all({"name", "family-names"} & set(author) for author in CITATION["authors"])
 
 
+def test_zenodo_is_told_the_same() -> None:
+    told = json.loads((ROOT / ".zenodo.json").read_text())
+    assert (told["version"], told["license"]) == (PROJECT["version"], PROJECT["license"])
+    assert told["keywords"] == CITATION["keywords"]
+    assert [creator["name"] for creator in told["creators"]] == [author["name"] for author in CITATION["authors"]]
+    assert " ".join(CITATION["abstract"].split()) in told["description"]
+    assert f"## {PROJECT['version']}\n" in (ROOT / "docs/release-notes.md").read_text()
+
+
+def test_a_static_wheel_is_one_for_any_linux() -> None:
+    """The name alone: to link the programs again takes minutes."""
+    code = (
+        "import sys; from setuptools.command.bdist_wheel import bdist_wheel as base\n"
+        "base.run = lambda self: print('-'.join(self.get_tag()))\n"
+        "sys.argv = ['setup.py', 'bdist_wheel']; exec(open('setup.py').read())"
+    )
+    environment = os.environ | {"FABRICSTUDY_PLATFORM": "manylinux2014_x86_64"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1:] == ["cp311-abi3-manylinux2014_x86_64"], done.stderr
+
+
 def test_the_changelog_has_a_section_for_this_version() -> None:
     assert re.search(rf"^## {re.escape(PROJECT['version'])}\b", (ROOT / "CHANGELOG.md").read_text(), re.M)
+
+
+def test_the_badges_are_those_of_the_project() -> None:
+    figures = ROOT / "docs/figures"
+    before = {path.name: path.read_text() for path in figures.glob("badge-*.svg")}
+    subprocess.run([sys.executable, str(ROOT / "tools/badges.py")], check=True)
+    assert {path.name: path.read_text() for path in figures.glob("badge-*.svg")} == before and len(before) == 3
+
+
+def test_the_manual_page_is_that_of_the_parser() -> None:
+    page = ROOT / "docs/man/fabricstudy.1"
+    before = page.read_text()
+    subprocess.run([sys.executable, str(ROOT / "tools/man_page.py")], check=True)
+    assert page.read_text() == before, "run make documents"
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="no groff is here")
+def test_the_manual_page_has_no_mistakes() -> None:
+    command = ["groff", "-man", "-ww", "-z", "-Tutf8", str(ROOT / "docs/man/fabricstudy.1")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
 
 
 def test_every_dependency_is_locked_and_told_in_an_artifact() -> None:

@@ -131,6 +131,7 @@ def test_a_study_runs_in_an_empty_folder_without_a_compiler(place: Place) -> Non
     place.run("fabricstudy run tiny.yaml --cores 1 --quiet")
     assert (place.folder / "reports/tiny/index.html").is_file()
     assert own_files(place) == before
+    assert (place.environment / "share/man/man1/fabricstudy.1").is_file()
     records = [json.loads(path.read_text()) for path in place.folder.glob("results/points/*/*/record.json")]
     assert [record["status"] for record in records] == ["done", "done"]
     # The clone believes what the wheel has simulated: code and program are the same.

@@ -2,12 +2,21 @@
 
 import atexit
 import logging
+from dataclasses import dataclass, field
 
 from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
+from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from fabricstudy.workflow.display import RunDisplay
+
+
+@dataclass
+class LogHandlerSettings(LogHandlerSettingsBase):
+    """Settings of the plugin, which become flags of Snakemake."""
+
+    reports: str = field(default="", metadata={"help": "Words about the reports, shown if there is nothing to do."})
 
 
 class LogHandler(LogHandlerBase):
@@ -33,7 +42,11 @@ class LogHandler(LogHandlerBase):
                 self._display.fail(fields["jobid"], " ".join(fields["log"]))
             case LogEvent.ERROR if fields.get("exception") == "RuleException":
                 pass  # the error of its job says more
-            case _ if record.levelno >= logging.WARNING or record.getMessage() == NOTHING_TO_BE_DONE_MSG:
+            case _ if record.getMessage() == NOTHING_TO_BE_DONE_MSG:  # then the Snakefile's last words are not said
+                self._display.say(record.getMessage())
+                if isinstance(self.settings, LogHandlerSettings) and self.settings.reports:
+                    self._display.say(self.settings.reports)
+            case _ if record.levelno >= logging.WARNING:
                 self._display.say(record.getMessage())
 
     def close(self) -> None:

@@ -36,7 +36,7 @@ BLOCK = re.compile(
     r"(?:^<!-- (?P<note>[^\n]*) -->\n)?^```(?P<kind>\w+)(?P<words>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S
 )
 COPIED = ("Snakefile", "Makefile", "mkdocs.yml", "workflow", "configs", "envs", "profiles", "docs", "tools", "src")
-NOT_RUN = 8
+NOT_RUN = 12
 """Blocks that are not run, in all pages; each needs a good reason."""
 
 

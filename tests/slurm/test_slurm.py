@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -202,6 +203,29 @@ def test_a_study_runs_as_predicted_and_can_be_watched(tmp_path: Path, cluster: C
         "rule_workload",
         "rule_simulate",
     }
+
+
+def test_a_whole_node_runs_a_study_in_one_submission(tmp_path: Path, cluster: Cluster, caminos: str) -> None:  # noqa: F811
+    """The command is that of the page on clusters."""
+    place = ClusterWorkplace(tmp_path, caminos)
+    place.write_study(STUDY)
+    (command,) = re.findall(r"^sbatch .*$", (ROOT / "docs/cluster.md").read_text(), re.M)
+    done = subprocess.run(
+        ["bash", "-c", command.replace("my-study.yaml", "tiny.yaml")],
+        cwd=tmp_path, env=place.environment | {"SBATCH_WAIT": "1"}, text=True, capture_output=True,
+    )  # fmt: skip
+    said = "".join(path.read_text() for path in tmp_path.glob("slurm-*.out"))
+    assert done.returncode == 0, done.stderr + said
+    assert f"{POINTS} of {POINTS} points done" in said and (tmp_path / "reports/tiny/index.html").is_file()
+
+
+def test_batches_are_submitted_in_groups(workplace: ClusterWorkplace, cluster: Cluster) -> None:
+    batches = load_pipelines(str(workplace.folder / "tiny.yaml"), ROOT / "configs", workplace.batch_cpu_s())["tiny"]
+    before = len(cluster.ask("squeue", "--noheader", "--states=all").splitlines())
+    workplace.run("--until", "simulate", "--groups", "simulate=node", "--group-components", "node=4")
+    groups = -(-len(batches.batches) // 4)
+    assert len(cluster.ask("squeue", "--noheader", "--states=all").splitlines()) == before + groups
+    assert len(workplace.stored()) == POINTS
 
 
 def test_a_cancelled_job_a_drained_node_and_a_new_controller_lose_nothing(

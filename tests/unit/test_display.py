@@ -11,7 +11,7 @@ import pytest
 
 from fabricstudy.core.phrasing import duration
 from fabricstudy.workflow import display
-from fabricstudy.workflow.here import Task, _run, record_path, write_record
+from fabricstudy.workflow.here import Task, _run, checksums, record_path, write_record
 
 
 @pytest.fixture
@@ -71,6 +71,11 @@ def test_a_task_is_current_with_its_record_and_dates_only(tmp_path: Path, monkey
     os.utime("in", ns=(future_ns, future_ns))
     assert not done.is_current()
     assert Task("table", "a", "a", "works", [], ["in"], ["out/a"], ["digest"], undated="in").is_current()
+    write_record(output, done.record | {"input_checksums": checksums(["in"])})
+    assert done.is_current()  # newer with equal content
+    Path("in").write_text("other")
+    os.utime("in", ns=(future_ns, future_ns))
+    assert not done.is_current()
 
 
 def test_records_have_the_paths_of_snakemake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,9 @@ def test_one_process_continues_a_run_of_snakemake(after_run: Workplace) -> None:
     before = {path: (after_run.folder / path).stat().st_mtime_ns for path in files(after_run.folder)}
     run(after_run, "--here")
     assert {path: (after_run.folder / path).stat().st_mtime_ns for path in before} == before
+    after_run.write_study(TINY + FIGURE)  # newer with equal content
+    run(after_run, "--here")
+    assert {path: (after_run.folder / path).stat().st_mtime_ns for path in before} == before
     after_run.write_study((TINY + FIGURE).replace("seeds: 2", "seeds: 3"))
     (after_run.folder / "results/tiny/structure/all.jsonl").unlink()
     run(after_run, "--here")
@@ -69,6 +72,7 @@ def test_run_shows_a_line_a_job_and_where_a_failed_one_wrote(workplace: Workplac
     said = run(workplace)
     assert len(re.findall(r"^\[\d+/\d+\] ", said, re.M)) == 7 and "Reason: " not in said
     assert said.rstrip().endswith("reports/tiny/index.html")
+    assert run(workplace).rstrip().endswith("reports/tiny/index.html")  # with nothing to do
     (workplace.folder / "results/tiny/tables/points.csv").unlink()
     (workplace.folder / "results/tiny/structure/all.jsonl").write_text("{}")
     said = run(workplace, code=1)

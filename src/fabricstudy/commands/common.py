@@ -1,5 +1,7 @@
 """Shared parts of commands: studies, points, machines, the folder of results, progress, and checks of arguments."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time
@@ -7,10 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.table import Column, Table
+from typing import TYPE_CHECKING, Any
 
 from fabricstudy.core.errors import ConfigError, FabricstudyError, suggestion
 from fabricstudy.core.extensions import load_extensions
@@ -22,6 +21,11 @@ from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import load_machine, parse_yaml, study_files, validate_machine
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies, find_study, load_pipelines
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# Functions import rich themselves: most commands show no table.
 LINE_EACH_S = 10.0
 
 
@@ -75,19 +79,21 @@ def progress_spinner(words: str) -> Iterator[Callable[[str], None]]:
 
     Progress is shown in a terminal next to `words`, elsewhere as a line on standard error every ten seconds.
     """
-    console = Console(stderr=True)
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status(words) as status:
+            yield lambda progress: status.update(f"{words}; {progress}")
+        return
     shown_s = time.monotonic()
-    with console.status(words) as status:
 
-        def show(progress: str) -> None:
-            nonlocal shown_s
-            if console.is_terminal:
-                status.update(f"{words}; {progress}")
-            elif time.monotonic() >= shown_s + LINE_EACH_S:
-                shown_s = time.monotonic()
-                print(f"{words}; {progress}", file=sys.stderr, flush=True)
+    def show(progress: str) -> None:
+        nonlocal shown_s
+        if time.monotonic() >= shown_s + LINE_EACH_S:
+            shown_s = time.monotonic()
+            print(f"{words}; {progress}", file=sys.stderr, flush=True)
 
-        yield show
+    yield show
 
 
 def parse_whole_number(text: str, least: int = 0) -> int:
@@ -113,11 +119,15 @@ def check_output_path(written: Path | None, *read: Path | str | None) -> None:
 
 def table_console(columns: int) -> Console:
     """Return a console for tables: as wide as the terminal, or of `columns` where output is not a terminal."""
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else columns, highlight=False)
 
 
 def text_table(*names: str, left: int = 1) -> Table:
     """Return a table for a terminal with `left` columns of text, followed by columns of numbers."""
+    from rich.table import Column, Table
+
     columns = (Column(name, justify="left" if number < left else "right") for number, name in enumerate(names))
     return Table(*columns, box=None)
 

@@ -8,6 +8,7 @@ from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study
 from fabricstudy.workflow.pipeline import find_study
+from fabricstudy.workflow.snakefile import report_lines
 
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
 """Flags for the number of concurrent jobs, and for where they run."""
@@ -34,11 +35,11 @@ def run_study(args: argparse.Namespace) -> None:
 
         print("\n".join(run_here(args.study)))
         return
-    for name in args.study.split(","):
-        load_study(find_study(name.strip()))  # Snakemake would report a mistake as one of the workflow
+    # Snakemake would report a mistake as one of the workflow.
+    studies = [load_study(find_study(name.strip())).study for name in args.study.split(",")]
     flags = list(args.flags)
     if not {flag.partition("=")[0] for flag in flags} & _WORDS_OF_SNAKEMAKE and not args.verbose:
-        flags += ["--logger", "fabricstudy"]
+        flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", "\n".join(report_lines(studies))]
     flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
     command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, flags)]
     os.execv(command[0], command)

@@ -10,7 +10,9 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
 
 
 MODULES: dict[str, dict[str, str]] = {
-    "allocation": dict.fromkeys(["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups") | _modules(
+    "allocation": {"fragmented": "fabricstudy.schedule.fragmented"} | dict.fromkeys(
+        ["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups"
+    ) | _modules(
         "workload.allocation",
         "building-blocks", "cluster", "convex-block", "cuboid", "explicit", "random", "spread",
         "swapped-cluster", "tree-partition",

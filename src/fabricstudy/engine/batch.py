@@ -4,31 +4,35 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from fabricstudy.core.chunks import divide_in_at_most
-from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.parquet import CHECKED, METADATA
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.parquet import rows_writer
 from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
-from .outcome import LINK_COLUMNS, link_table
+from .outcome import LINK_COLUMNS, link_rows
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
 from .simulate import simulate
 
 # Snakemake's overhead grows with its jobs.
-MAX_BATCHES = 200
+MAX_BATCHES = 400
 # A small study is divided further, to use several cores; the overhead of a job is about two seconds.
 MIN_BATCHES_PER_GROUP = 4
 MIN_BATCH_CPU_S = 10.0
+BATCHES_PER_GROUP = 128
+"""For so many, batches may be larger than the target; twice the cores of a large computer."""
+LAST_BATCHES = 6.0
+"""How much smaller the last batches are, which fill the cores at the end; at least half of the target."""
 # Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
+MEMORY_SLACK = 2.0
+"""Memory of a simulation to request first, over the prediction."""
 START_S = 300.0
 
 
@@ -43,10 +47,17 @@ class Batch:
     limits: Limits
     processes: int = 1
     """Cores that work on each point, at most."""
+    memory_bytes: float = inf
+    """Predicted memory of the largest point."""
 
     def memory_MB(self, attempt: int) -> int:
-        """Return the memory to request: the limit of a simulation plus an overhead that grows with each attempt."""
-        simulation_MB: int = ceil(self.limits.memory_bytes / 1e6)
+        """Return the memory to request: that of a simulation plus an overhead that grows with each attempt.
+
+        A simulation may use up to its limit. The first attempt requests twice the prediction, if that is less.
+        """
+        most_bytes = self.limits.memory_bytes
+        simulation_bytes = min(most_bytes, MEMORY_SLACK * self.memory_bytes) if attempt == 1 else most_bytes
+        simulation_MB: int = ceil(simulation_bytes / 1e6)
         return simulation_MB + attempt * OWN_MEMORY_MB
 
     def time_min(self, attempt: int) -> int:
@@ -79,16 +90,25 @@ def make_batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: f
 def _batches_of(
     engine: str, processes: int, points: list[PlannedPoint], limits: Limits, target_cpu_s: float, most: int
 ) -> list[Batch]:
-    predict = engine_named(engine).predict_cpu_s
+    program = engine_named(engine)
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
-    costs = {key: predict(point.point) for key, point in by_key.items()}
-    # Halving chunks above twice the target leaves most batches between the target and its double.
-    most_cpu_s = min(2 * target_cpu_s, max(sum(costs.values()) / MIN_BATCHES_PER_GROUP, MIN_BATCH_CPU_S))
+    costs, sizes_bytes = {}, {}
+    for key, planned in by_key.items():
+        costs[key] = program.predict_cpu_s(planned.point)
+        sizes_bytes[key] = program.predict_memory_bytes(planned.point) or 0.0
+    total_cpu_s = sum(costs.values())
+    most_cpu_s = min(
+        2 * target_cpu_s,
+        max(total_cpu_s / BATCHES_PER_GROUP, target_cpu_s),
+        max(total_cpu_s / MIN_BATCHES_PER_GROUP, MIN_BATCH_CPU_S),
+    )
     name = engine if processes == 1 else f"{engine}-on{processes}"
     batches = []
-    for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most):
+    least_cpu_s = max(most_cpu_s / LAST_BATCHES, target_cpu_s / 2)
+    for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most, least_cpu_s):
         chosen, cpu_s = tuple(by_key[key] for key in chunk.keys), sum(costs[key] for key in chunk.keys)
-        batches.append(Batch(f"{name}-{chunk.name}", engine, chosen, cpu_s, limits, processes))
+        memory_bytes = max(sizes_bytes[key] for key in chunk.keys)
+        batches.append(Batch(f"{name}-{chunk.name}", engine, chosen, cpu_s, limits, processes, memory_bytes))
     return batches
 
 
@@ -126,14 +146,12 @@ def run_batch(
     cores = min(cores, usable_cores())
     engine = engine_named(batch.engine)
     probe = engine.probe()
-    with (
-        atomic_text(records) as out,
-        atomic_path(links) as link_file,
-        pq.ParquetWriter(link_file, LINK_COLUMNS.with_metadata(METADATA), **CHECKED) as link_rows,
-    ):
+    with atomic_text(records) as out, rows_writer(links, LINK_COLUMNS) as write_links:
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
             out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
                 machine, folder = machine_of(planned).machine, store.folder(planned.point_id)
-                link_rows.write_table(link_table(planned.point_id, machine, folder))
+                rows = link_rows(planned.point_id, machine, folder)
+                if rows:
+                    write_links(rows)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.core.store import Record
@@ -101,33 +100,31 @@ def load_arrays(folder: Path) -> dict[str, Array | None]:
     return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
 
 
-LINK_COLUMNS = pa.schema(
-    {
-        "point_id": pa.string(), "class": pa.string(), "tail": pa.int32(), "head": pa.int32(), "cables": pa.int32(),
-        "load_bytes": pa.float64(), "busy_ns": pa.float64(), "packets": pa.int64(), "stall_ns": pa.float64(),
-    }
-)  # fmt: skip
+LINK_COLUMNS = {
+    "point_id": "string", "class": "string", "tail": "int32", "head": "int32", "cables": "int32",
+    "load_bytes": "double", "busy_ns": "double", "packets": "int64", "stall_ns": "double",
+}  # fmt: skip
 
 
-def link_table(point_id: str, machine: Machine, folder: Path) -> pa.Table:
-    """Return one row per directed link of a finished point; none if the engine does not measure loads."""
+def link_rows(point_id: str, machine: Machine, folder: Path) -> dict[str, Any]:
+    """Return `LINK_COLUMNS`, a row per directed link of a finished point; {} if the engine does not measure loads."""
     arrays = load_arrays(folder)
     load_bytes, packets, stall_ns = arrays[LINKS], arrays[LINK_PACKETS], arrays[LINK_STALLS]
     if load_bytes is None:
-        return LINK_COLUMNS.empty_table()
+        return {}
     names = np.array([link.name for link in machine.classes], dtype=object)
-    columns = {
-        "point_id": pa.repeat(point_id, machine.links),
+    unknown = [None] * machine.links
+    return {
+        "point_id": [point_id] * machine.links,
         "class": names[machine.link_class],
         "tail": machine.link_tail,
         "head": machine.link_head,
         "cables": np.repeat(machine.cable_count, 2),
         "load_bytes": load_bytes,
         "busy_ns": load_bytes / machine.link_capacity_Bps * 1e9,
-        "packets": pa.nulls(machine.links) if packets is None else packets,
-        "stall_ns": pa.nulls(machine.links) if stall_ns is None else stall_ns,
+        "packets": unknown if packets is None else packets,
+        "stall_ns": unknown if stall_ns is None else stall_ns,
     }
-    return pa.table(columns, schema=LINK_COLUMNS)
 
 
 def _check(name: str, values: npt.ArrayLike) -> None:

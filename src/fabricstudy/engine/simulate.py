@@ -1,8 +1,8 @@
 """Simulate one point, or read its record from the store."""
 
 import logging
+import platform
 import shutil
-import socket
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -146,7 +146,7 @@ def _head(planned: PlannedPoint, probe: Probe) -> Record:
         "fingerprint": str(fingerprint(planned.point)),
         "seed": planned.point.seed,
         "processes": planned.point.engine.processes,
-        "host": socket.gethostname(),
+        "host": platform.node(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "reason": None,
         "exit_code": None,

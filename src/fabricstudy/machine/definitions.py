@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.files import atomic_path, atomic_text
-from fabricstudy.core.parquet import CHECKED, METADATA, read_parquet
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.parquet import read_parquet, rows_writer
 from fabricstudy.core.store import checksummed_line, verified_record
 
 from .dimension import Dimension
@@ -31,41 +29,32 @@ LINK_TABLE, NODES, ROUTERS, MACHINES = MACHINE_FILES = (
 )
 
 
-_LINKS = pa.schema(
-    {
-        "machine_id": pa.string(), "tail": pa.int32(), "head": pa.int32(), "class": pa.string(), "cables": pa.int32(),
-        "bandwidth_Bps": pa.float64(), "latency_ns": pa.float64(),
-    }
-)  # fmt: skip
+_LINKS = {
+    "machine_id": "string", "tail": "int32", "head": "int32", "class": "string", "cables": "int32",
+    "bandwidth_Bps": "double", "latency_ns": "double",
+}  # fmt: skip
 """One row per pair of routers and class: a link each way, with the capacity of all its cables."""
 
-_NODES = pa.schema({"machine_id": pa.string(), "node": pa.int32(), "router": pa.int32(), "name": pa.string()})
+_NODES = {"machine_id": "string", "node": "int32", "router": "int32", "name": "string"}
 
-_ROUTERS = pa.schema(
-    {
-        "machine_id": pa.string(), "router": pa.int32(), "name": pa.string(), "group": pa.int32(), "level": pa.int32(),
-        "coordinates": pa.list_(pa.int32()),
-    }
-)  # fmt: skip
+_ROUTERS = {
+    "machine_id": "string", "router": "int32", "name": "string", "group": "int32", "level": "int32",
+    "coordinates": "int32[]",
+}  # fmt: skip
 
 
 def write_machines(machines: Iterable[tuple[str, dict[str, Any], Machine]], folder: Path) -> None:
     """Write `MACHINE_FILES` into a folder, for machines given as (id, parameters of the topology, machine)."""
     facts = {}
     with (
-        atomic_path(folder / LINK_TABLE) as links,
-        atomic_path(folder / NODES) as nodes,
-        atomic_path(folder / ROUTERS) as routers,
-        pq.ParquetWriter(links, _LINKS.with_metadata(METADATA), **CHECKED) as link_rows,
-        pq.ParquetWriter(nodes, _NODES.with_metadata(METADATA), **CHECKED) as node_rows,
-        pq.ParquetWriter(routers, _ROUTERS.with_metadata(METADATA), **CHECKED) as router_rows,
+        rows_writer(folder / LINK_TABLE, _LINKS) as write_links,
+        rows_writer(folder / NODES, _NODES) as write_nodes,
+        rows_writer(folder / ROUTERS, _ROUTERS) as write_routers,
     ):
         for machine_id, parameters, machine in machines:
             facts[machine_id] = {"parameters": parameters, **_facts(machine)}
-            for writer, columns in zip((link_rows, node_rows, router_rows), _columns(machine), strict=True):
-                rows = len(next(iter(columns.values())))
-                table = pa.table({"machine_id": pa.repeat(machine_id, rows), **columns}, schema=writer.schema)
-                writer.write_table(table, row_group_size=max(rows, 1))
+            for write, columns in zip((write_links, write_nodes, write_routers), _columns(machine), strict=True):
+                write({"machine_id": [machine_id] * len(next(iter(columns.values()))), **columns})
         with atomic_text(folder / MACHINES) as out:
             out.write(checksummed_line(facts))
 

@@ -1,18 +1,13 @@
 """Histories of the runs that figures draw in time: one Parquet file for each chunk, with a row for each run."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from fabricstudy.core.arrays import Bools, Floats, Ints
-from fabricstudy.core.files import atomic_path
-from fabricstudy.core.parquet import CHECKED, METADATA, read_parquet
+from fabricstudy.core.parquet import read_parquet
 
 from .partitions import NodePool, Partitions
 from .result import UtilisationSeries
@@ -64,25 +59,16 @@ class History:
 _FLOATS = frozenset({"submit_s", "start_s", "end_s", "time_s"})
 _OF_JOBS = ("submit_s", "start_s", "end_s", "class_nodes", "partition", "application")
 _OF_SERIES = tuple(field.name for field in fields(UtilisationSeries))
-_COLUMNS = pa.schema(
-    {"run_id": pa.string()}
-    | {name: pa.list_(pa.float64() if name in _FLOATS else pa.int64()) for name in (*_OF_JOBS, *_OF_SERIES)}
-)
+HISTORY_COLUMNS = {"run_id": "string"} | {
+    name: "double[]" if name in _FLOATS else "int64[]" for name in (*_OF_JOBS, *_OF_SERIES)
+}
 
 
-@contextmanager
-def histories_writer(path: Path) -> Iterator[pq.ParquetWriter]:
-    """Open a file for `write_history`; it exists once the context ends without an error."""
-    with atomic_path(path) as out, pq.ParquetWriter(out, _COLUMNS.with_metadata(METADATA), **CHECKED) as writer:
-        yield writer
-
-
-def write_history(history: History, writer: pq.ParquetWriter) -> None:
-    """Write the history of a run as a row group."""
-    row: dict[str, Any] = {"run_id": history.planned.run_id}
-    row |= {name: getattr(history, name) for name in _OF_JOBS}
-    row |= {name: getattr(history.utilisation, name) for name in _OF_SERIES}
-    writer.write_table(pa.Table.from_pylist([row], schema=writer.schema))
+def history_row(history: History) -> dict[str, Any]:
+    """Return `HISTORY_COLUMNS` of a run, which is one row."""
+    row: dict[str, Any] = {"run_id": [history.planned.run_id]}
+    row |= {name: [getattr(history, name)] for name in _OF_JOBS}
+    return row | {name: [getattr(history.utilisation, name)] for name in _OF_SERIES}
 
 
 def read_histories(paths: Iterable[Path], wanted: Mapping[str, PlannedRun]) -> dict[str, History]:

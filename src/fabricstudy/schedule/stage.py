@@ -16,9 +16,10 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
+from fabricstudy.core.parquet import rows_writer
 from fabricstudy.core.store import Record, read_checksummed
 
-from .history import History, histories_writer, partitions_of_run, write_history
+from .history import HISTORY_COLUMNS, History, history_row, partitions_of_run
 from .metrics import class_rows, job_columns, list_rows, schedule_row
 from .partitions import NodePool
 from .run import PlannedRun, RatioInputs
@@ -53,14 +54,14 @@ def run_chunk(
     points = {record["point_id"]: record for record in records}
     job_tables: list[pd.DataFrame] = []
     lists: set[str] = set()
-    with atomic_text(shard) as out, histories_writer(histories) as writer:
+    with atomic_text(shard) as out, rows_writer(histories, HISTORY_COLUMNS) as write_history:
         out.write(json.dumps({"digest": digest}) + "\n")
         for planned in sorted(runs, key=lambda run: run.key):
             record, done = _outcome(planned, points)
             if done is not None and planned.keeps_jobs:
                 job_tables.append(done.job_table())
             if done is not None and planned.run_id in drawn:
-                write_history(done.history, writer)
+                write_history(history_row(done.history))
             out.write(json.dumps(record) + "\n")
             if planned.list_id not in lists:
                 lists.add(planned.list_id)

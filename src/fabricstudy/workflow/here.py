@@ -1,16 +1,18 @@
 """Run a small study in this process: the stages, files and logs of the workflow, without Snakemake.
 
-Snakemake's records state the parameters and inputs of each file, as JSON in ``.snakemake/metadata``. They are read and
+Snakemake's records state the parameters and inputs of each file, as JSON in ``.snakemake/metadata``, with the checksums
+of small inputs. They are read and
 written here, too, so that Snakemake can continue a study, and the reverse.
 """
 
+import hashlib
 import json
 import shutil
 import time
 import traceback
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,6 +32,8 @@ from .snakefile import RESULTS, Inputs, check_timestamps, summary_lines
 SNAKEMAKE = Path(".snakemake")
 RECORD_FORMAT_VERSION = 6
 """Of Snakemake's records."""
+CHECKSUM_BYTES = 1_000_000
+"""Largest input with a checksum, as in Snakemake."""
 NAME_BYTES = 254
 """Most of a part of a record's path, as Snakemake divides it."""
 TABLES_AND_REPORT = ("table", "report")
@@ -73,28 +77,28 @@ class Task:
         }  # fmt: skip
 
     def is_current(self) -> bool:
-        """Return whether the outputs were made from these inputs and parameters, and are not older."""
+        """Return whether the outputs were made from these inputs and parameters, and none is newer, unless equal."""
         paths = [Path(output) for output in self.outputs]
-        if not all(path.exists() and self._is_recorded(path) for path in paths):
+        if not all(path.exists() for path in paths):
             return False
-        dates = [Path(file).stat().st_mtime_ns for file in self.inputs if file != self.undated]
-        return max(dates, default=0) <= min(path.stat().st_mtime_ns for path in paths)
-
-    def _is_recorded(self, output: Path) -> bool:
-        try:
-            found = json.loads(record_path(output).read_bytes())
-        except (OSError, ValueError):
+        records = [read_record(path) for path in paths]
+        if any(record.get(key) != self.record[key] for record in records for key in ("input", "params")):
             return False
-        return all(found.get(key) == self.record[key] for key in ("input", "params"))
+        made_ns = min(path.stat().st_mtime_ns for path in paths)
+        newer = [file for file in self.inputs if file != self.undated and Path(file).stat().st_mtime_ns > made_ns]
+        sums = checksums(newer)
+        known = [record.get("input_checksums") or {} for record in records]
+        return all(file in sums and all(of.get(file) == sums[file] for of in known) for file in newer)
 
     def run(self) -> bool:
         """Make the outputs; return whether that succeeded. What happens is in the log."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         remove_output(Path(f"benchmarks/{self.name}.jsonl"))  # an old one would date the outputs for Snakemake
+        record = self.record | {"input_checksums": checksums(self.inputs)}
         for output in map(Path, self.outputs):
             remove_output(output)
             output.parent.mkdir(parents=True, exist_ok=True)
-            write_record(output, self.record)  # first: a record without its file is no result
+            write_record(output, record)  # first: a record without its file is no result
         main: Callable[[list[str]], None] = import_module(self.module).main
         with self.log.open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
             try:
@@ -109,6 +113,21 @@ def record_path(output: Path) -> Path:
     name = urlsafe_b64encode(str(output).encode()).decode()
     *folders, last = (name[start : start + NAME_BYTES] for start in range(0, len(name), NAME_BYTES))
     return Path(SNAKEMAKE, "metadata", *(f"@{folder}" for folder in folders), last)
+
+
+def checksums(files: Iterable[str]) -> dict[str, str]:
+    """Return the checksums of small files, as Snakemake writes them."""
+    small = [file for file in files if Path(file).is_file() and Path(file).stat().st_size <= CHECKSUM_BYTES]
+    return {file: f"sha256:{hashlib.sha256(Path(file).read_bytes()).hexdigest()}" for file in small}
+
+
+def read_record(output: Path) -> dict[str, Any]:
+    """Return Snakemake's record of an output; {} if there is none."""
+    try:
+        found: dict[str, Any] = json.loads(record_path(output).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found
 
 
 def write_record(output: Path, record: dict[str, Any]) -> None:

@@ -4,14 +4,12 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
 from pathlib import Path
 
 from pydantic import BaseModel
 
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.source import code_digest
-from fabricstudy.engine.batch import OWN_MEMORY_MB
 from fabricstudy.structure.stage import structure_code
 from fabricstudy.study.file import parse_study_name
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
@@ -42,12 +40,18 @@ class SimulateJob(BaseModel):
     machines: list[str]
     workloads: list[str]
     processes: int
-    simulation_MB: int
+    attempts_MB: list[int]
     time_min: int
+    cpu_s: float
+
+    @property
+    def priority(self) -> float:
+        """Priority in Snakemake: the batch that takes longest first, and all after the jobs of other rules (0)."""
+        return -1 / (1 + self.cpu_s)
 
     def memory_MB(self, attempt: int) -> int:
-        """Return the memory to request: that of a simulation, and that of Python, which grows with each attempt."""
-        return self.simulation_MB + attempt * OWN_MEMORY_MB
+        """Return the memory to request; further attempts request that of the last one."""
+        return self.attempts_MB[min(attempt, len(self.attempts_MB)) - 1]
 
 
 class ScheduleJob(BaseModel):
@@ -114,8 +118,9 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
                     {workload_chunk[id_] for point in batch.points for id_ in pipeline.workloads_of[point.point_id]}
                 ),
                 processes=batch.processes,
-                simulation_MB=ceil(batch.limits.memory_bytes / 1e6),
+                attempts_MB=[batch.memory_MB(attempt) for attempt in (1, 2, 3)],
                 time_min=batch.time_min(1),
+                cpu_s=batch.cpu_s,
             )
             for name, batch in pipeline.batches.items()
         },

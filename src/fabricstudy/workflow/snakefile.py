@@ -226,8 +226,13 @@ def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]
     """Return the final lines of a run that began at `since_s`: the status of its points, and the reports."""
     seen: set[str] = set()
     counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]
+    return [*filter(None, counted), *report_lines(studies)]
+
+
+def report_lines(studies: Iterable[str]) -> list[str]:
+    """Return a line for the report of each study that has one."""
     pages = [page for name in studies if (page := REPORTS / name / "index.html").is_file()]
-    return [*filter(None, counted), *(f"The report: {page}" for page in pages)]
+    return [f"The report: {page}" for page in pages]
 
 
 def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) -> str:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from fabricstudy.core.arrays import Bools
 from fabricstudy.core.model import Model
-from fabricstudy.core.parquet import read_parquet, write_parquet
+from fabricstudy.core.parquet import read_parquet, rows_writer
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
@@ -69,19 +68,18 @@ class WorkloadIds:
         return self._texts[key][1]
 
 
-_COLUMNS = pa.schema(
-    {
-        "workload_id": pa.string(), "ranks": pa.int64(), "nodes": pa.int64(), "messages": pa.int64(),
-        "bytes": pa.int64(), "phases": pa.int64(), "mapping_start": pa.string(), "reason": pa.string(),
-        "node_of_rank": pa.list_(pa.int32()),
-    }
-)  # fmt: skip
+_COLUMNS = {
+    "workload_id": "string", "ranks": "int64", "nodes": "int64", "messages": "int64", "bytes": "int64",
+    "phases": "int64", "mapping_start": "string", "reason": "string", "node_of_rank": "int32[]",
+}  # fmt: skip
 """One row per workload; one that cannot be placed has only the reason."""
 
 
 def write_workloads(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write the rows of `workload_rows` as one Parquet file."""
-    write_parquet(pa.Table.from_pylist(list(rows), schema=_COLUMNS), path)
+    listed = list(rows)
+    with rows_writer(path, _COLUMNS) as write:
+        write({name: [row.get(name) for row in listed] for name in _COLUMNS})
 
 
 def workload_rows(

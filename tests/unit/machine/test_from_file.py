@@ -224,6 +224,14 @@ def test_data_rates_of_infiniband(tmp_path: Path, speed: str, gigabits: float) -
     assert machine.host.bandwidth_Bps * 8e-9 == pytest.approx(gigabits, abs=1e-3)
 
 
+@pytest.mark.parametrize("arrow", ["->", "-4x-5G->"])
+def test_a_topology_of_ibdm_is_told_from_a_dump(tmp_path: Path, arrow: str) -> None:
+    """The example of ibdm-topo-file(1)."""
+    text = f"# by hand\nMTS2400 S-1\n   P1 {arrow} MT23108 H-1 P1\n   P24 {arrow} MT23108 H-2 P1\n"
+    error = refusal_of(tmp_path, "ib.topo", text)
+    assert error.code == "invalid-data-file" and "ibdm" in error.problem and "line 3" in error.problem
+
+
 HEAD = "from,to,class,count,bandwidth\n"
 ROUTERS = "r,s,up,1,1 GB/s\n"
 GRAPHML = (

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.graph import Machine
+from fabricstudy.schedule.backfill.rules import Easy
+from fabricstudy.schedule.fragmented import Fragmented
+from fabricstudy.schedule.order.simple import Fcfs
+from fabricstudy.schedule.partitions import NodePool
+from fabricstudy.schedule.simulate import simulate_schedule
+from fabricstudy.schedule.trace.base import Trace
 from fabricstudy.workload.allocation.base import NO_JOB, Request
 from fabricstudy.workload.allocation.spread import SpreadAllocation
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
@@ -153,3 +161,45 @@ def test_two_jobs_of_half_share_all_nodes(
         job = {"share": 0.5, "allocation": {"kind": kind}}
         first, second = placed(point(job, job))
         assert sorted(nodes_of(first) + nodes_of(second)) == list(range(72))
+
+
+@pytest.mark.parametrize("load", [0.05, 0.7, 1.5])
+def test_the_nodes_left_over_by_a_scheduler(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], load: float
+) -> None:
+    """The oracle knows the schedule alone: at each moment, the nodes within the spans of the jobs that run."""
+    trace = Trace.model_validate(
+        {"kind": "synthetic", "jobs": 800, "span": "10 days", "load": load, "sizes": {1: 3, 8: 2, 20: 1},
+         "runtime": {"median": "1 h", "longest": "8 h"}}
+    )  # fmt: skip
+    after_s, wanted = 7 * 86400.0, 12
+    request = Request(
+        point({"nodes": 1}).machine.build(), np.full(72, NO_JOB, np.int32), wanted,
+        np.random.default_rng(1), np.random.default_rng(2),
+    )  # fmt: skip
+    jobs = trace.jobs(72, 1, int(np.random.default_rng(2).integers(2**31)), Path())
+    result = simulate_schedule(NodePool(72), jobs, Fcfs(), Easy())
+    running = [job for job in range(len(jobs)) if result.start_s[job] <= after_s < result.end_s[job]]
+    for begin_s in sorted({after_s, *(result.end_s[job] for job in running)}):
+        left = set(range(72))
+        for job in running:
+            if result.end_s[job] > begin_s:
+                left -= {node for low, high in result.nodes_of(job) for node in range(low, high + 1)}
+        if len(left) >= wanted:
+            break
+    granted = Fragmented(trace=trace).allocate(request).nodes.tolist()
+    assert granted == sorted(left)[:wanted]
+
+
+def test_jobs_of_a_point_share_what_a_scheduler_left(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
+    trace = {"kind": "lublin", "jobs": 3000, "load": 0.8}
+    job = {"nodes": 6, "allocation": {"kind": "fragmented", "trace": trace, "after": "1 h"}}
+    first, second = (nodes_of(mine) for mine in placed(point(job, job)))
+    assert not set(first) & set(second)
+    assert nodes_of(placed(point(job | {"nodes": 12}))[0]) == [*first, *second]
+    with pytest.raises(WorkloadError, match=r"job 0: .*more jobs"):
+        placed(point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "lublin", "jobs": 2}}}))
+    with pytest.raises(ValidationError):
+        point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "swf", "file": "a.swf"}}})

@@ -37,6 +37,8 @@ _PORT = re.compile(
 _PORT_LINE = re.compile(r"\[\d+\]")
 _SPEED = re.compile(r"\b(\d+)x([A-Z]+\d*)\s*$")
 _HOST = re.compile(r"(\S+)\s+(?:HCA-\d+|[a-z][a-z0-9]*_?\d+)$")
+_IBDM_PORT = re.compile(r"\s*\S+\s+-(?:\d+x)?-?(?:[\d.]+G)?-?>\s+\S+\s+\S+\s+\S+")
+"""A cable in a topology file of ibdm (ibutils, manual page ibdm-topo-file(1)): ``P1 -4x-5G-> TYPE NAME PORT``."""
 _SWITCH, _HCA = "S", "H"
 _COMPLETE = "use the complete output of ibnetdiscover"
 
@@ -79,6 +81,9 @@ def read(data: bytes) -> Fabric:
             dump.add_port(number, line)
         elif line.startswith(("Switch\t", "Switch ", "Ca\t", "Ca ", "Rt\t", "Rt ")):
             dump.add_device(number, line)
+        elif _IBDM_PORT.match(line):
+            problem = "a topology file of ibdm (ibutils), which does not tell what its types of systems are"
+            raise InputFileError(problem, "use the output of ibnetdiscover", position_text(number), line.strip())
     return dump.fabric()
 
 

@@ -2,6 +2,7 @@
 
 * Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996), numeric, not a pattern.
 * CSV (``.csv``): the full matrix, one line per sender; or rows below the header ``source,destination,bytes``.
+* Text (``.dat``, ``.txt``): the same, with commas or blanks between the numbers, as ``numpy.savetxt`` writes it.
 * numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
 """
 
@@ -152,9 +153,17 @@ def _read_matrix(data: bytes) -> Any:
 
 
 def _read_csv(data: bytes) -> Any:
+    return _matrix_of_rows(list(input_files.numbered_csv_rows(data)))
+
+
+def _read_text(data: bytes) -> Any:
+    rows = list(input_files.numbered_csv_rows(data))
+    return _matrix_of_rows([(line, " ".join(cells).split()) for line, cells in rows])
+
+
+def _matrix_of_rows(rows: list[tuple[int, list[str]]]) -> Any:
     from scipy.sparse import coo_array
 
-    rows = list(input_files.numbered_csv_rows(data))
     if not rows:
         raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(ENTRY_COLUMNS)} and rows")
     if rows[0][1] == ENTRY_COLUMNS:
@@ -234,15 +243,18 @@ def _check_archive(data: bytes) -> None:
                 raise InputFileError(f"shorter than the shape in its header: {shape}", _SAVE, part.filename)
 
 
-_READERS: dict[str, Callable[[bytes], Any]] = {".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz}
+_READERS: dict[str, Callable[[bytes], Any]] = {
+    ".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz, ".dat": _read_text, ".txt": _read_text,
+}  # fmt: skip
 
 
 class Matrix(TrafficFile, MessagePattern, kind="matrix"):
     """The traffic of a communication matrix: row r contains the bytes from rank r to each rank, all in one phase.
 
-    File formats are Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy) and CSV (.csv: the
-    full matrix, or rows below the header source,destination,bytes). The job has as many ranks as the matrix has rows.
-    Bytes are rounded to integers of at least 1; the diagonal is ignored. The point contains the digest of the file.
+    File formats are Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy), CSV (.csv: the full
+    matrix, or rows below the header source,destination,bytes) and text with blanks (.dat, .txt: likewise). The job has
+    as many ranks as the matrix has rows. Bytes are rounded to integers of at least 1; the diagonal is ignored. The
+    point contains the digest of the file.
     """
 
     message_bytes: Size = Field(alias="message", description="maximum message size; the bytes of a pair are split")
