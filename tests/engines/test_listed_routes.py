@@ -314,5 +314,6 @@ def test_paths_that_are_none(path: list[int], weight: float, said: str) -> None:
 
 def test_longest_route_is_that_of_the_machine() -> None:
     built = point_on(DRAGONFLY).machine.build()
-    listed = hop_list(routes_of(built, Routing.model_validate("minimal")))  # type: ignore[arg-type]
+    routes: Any = routes_of(built, Routing.model_validate("minimal"))
+    listed = hop_list(routes)
     assert listed.longest_route == 3 and listed.channel is None and not listed.share.any()

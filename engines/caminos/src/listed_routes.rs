@@ -119,7 +119,9 @@ impl PathTable {
             table.routers.push(router as u32);
         }
         let ends = |(&(_, goal), range): (&(u32, u32), &Range<usize>)| {
-            range.clone().all(|path| table.first[path + 1] <= listed && table.routers[table.first[path + 1] - 1] == goal)
+            range
+                .clone()
+                .all(|path| table.first[path + 1] <= listed && table.routers[table.first[path + 1] - 1] == goal)
                 && range.clone().last().map_or(false, |last| table.weights[last] > 0)
         };
         if table.first[count] != listed || !table.of_pair.iter().all(ends) {

@@ -209,9 +209,14 @@ impl Routes {
         let hops = self.graph.hops.as_ref().expect("new has seen next hops");
         let listed = hops.hops(here, if hops.by_node { node } else { goal });
         let even = listed.iter().all(|hop| hop.weight == 0);
-        let exit = |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
+        let exit =
+            |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
         let part = |exit: &Exit, weight: usize| if even { exit.cables } else { weight as f64 };
-        listed.iter().map(|hop| (exit(hop.link), hop.weight)).map(|(exit, weight)| (*exit, part(exit, weight))).collect()
+        listed
+            .iter()
+            .map(|hop| (exit(hop.link), hop.weight))
+            .map(|(exit, weight)| (*exit, part(exit, weight)))
+            .collect()
     }
 
     /// Listed paths with equal parts of a message, drawn by their weights.

@@ -58,23 +58,21 @@ def hop_list(routes: MemorylessRoutes) -> HopList:
     known, longest = np.empty(0, dtype=np.int64), 0
     while len(state := state[state % routers != end[state // routers]]):
         if longest >= routers:
-            at, goal = divmod(int(state[0]), routers)[::-1]
-            raise RouteError(f"packets may loop, such as those at router {at} for {_goal(routes, goal)}")
+            goal_number, at = divmod(int(state[0]), routers)
+            raise RouteError(f"packets may loop, such as those at router {at} for {_goal(routes, goal_number)}")
         known, longest = np.union1d(known, state), longest + 1
         hops = checked_hops(routes, state % routers, state // routers)
         state = np.unique(state[hops.packet] // routers * routers + head[hops.link])
-    at, goal = known % routers, known // routers
-    hops = routes.next_hops(at, goal)
+    router, goal = known % routers, known // routers
+    hops = routes.next_hops(router, goal)
     order = np.lexsort((hops.link, head[hops.link], hops.packet))
-    hops = NextHops(*(column if column is None else column[order] for column in hops))
-    share = hops.share if routes.oblivious else np.zeros(len(order))
-    cables = machine.cable_count[hops.link // 2]
-    even = cables / sum_by_index(hops.packet, cables, len(known))[hops.packet]
-    uneven = sum_by_index(hops.packet, (np.abs(share - even) > 1e-9).astype(np.float64), len(known)) > 0
-    channel = None if hops.channel is None else hops.channel.astype(np.int64)
-    return HopList(
-        at[hops.packet], goal[hops.packet], hops.link, np.where(uneven[hops.packet], share, 0.0), channel, longest
-    )
+    packet, link = hops.packet[order], hops.link[order]
+    share = hops.share[order] if routes.oblivious else np.zeros(len(order))
+    cables = machine.cable_count[link // 2].astype(np.float64)
+    even = cables / sum_by_index(packet, cables, len(known))[packet]
+    uneven = sum_by_index(packet, (np.abs(share - even) > 1e-9).astype(np.float64), len(known)) > 0
+    channel = None if hops.channel is None else hops.channel[order].astype(np.int64)
+    return HopList(router[packet], goal[packet], link, np.where(uneven[packet], share, 0.0), channel, longest)
 
 
 def checked_hops(routes: MemorylessRoutes, at: Ints, goal: Ints) -> NextHops:
@@ -142,8 +140,9 @@ class PathRoutes(Routes):
                 routers += path
             if len(routers) > MAX_PATH_HOPS:
                 raise RouteError(f"the paths have more than {MAX_PATH_HOPS:,} hops together")
-        source, goal, share, hops = (np.array(column) for column in zip(*found, strict=True))
-        return PathList(source, goal, share, hops, np.array(routers, dtype=np.int64))
+        columns = np.array(found, dtype=np.float64).reshape(-1, 4).T
+        source, goal, hops = (column.astype(np.int64) for column in columns[[0, 1, 3]])
+        return PathList(source, goal, columns[2], hops, np.array(routers, dtype=np.int64))
 
     def loads(self, flows: Flows) -> Floats:
         size_bytes = np.zeros((self.machine.routers, self.machine.routers))

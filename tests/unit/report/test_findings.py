@@ -114,6 +114,7 @@ def test_what_differs_in_nothing_alone_or_has_no_number_is_named(make: Make) -> 
     [
         ({"y": "runtime_ns"}, "minimal"),  # the slowest job: 3 against 4
         ({"y": "runtime_ns", "reduce_jobs": "mean"}, "valiant"),  # 3 against 2.5
+        ({"y": "runtime_ns", "reduce_jobs": "geometric-mean"}, "valiant"),  # 3 against 2
         ({"y": "runtime_ns", "reduce_jobs": "each", "where": {"job_name": "io"}}, "minimal"),
         ({"y": "rate_Bps", "reduce_jobs": "each", "where": {"job_name": "halo"}}, "valiant"),
     ],
@@ -138,6 +139,8 @@ def test_labels_are_ranked_by_the_number_of_the_first_figure(make: Make, figure:
     jobs["rate_Bps"] = jobs["bytes"] / jobs["runtime_ns"]
     found = effects(replace(case.tables, jobs=jobs), {"routing"}, metric=metric)
     assert found is not None and found.axes[0].best == (best,)
+    if metric.selection.reduce_jobs == "geometric-mean":
+        assert found.axes[0].median == pytest.approx(3 / 2)
 
 
 def test_what_is_given_is_not_ranked() -> None:

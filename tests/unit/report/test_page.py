@@ -10,13 +10,14 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import METRICS
 from fabricstudy.engine.settings import Network
-from fabricstudy.report import study_setup
+from fabricstudy.report import page, study_setup
 from fabricstudy.report.__main__ import main
 from fabricstudy.report.figures import RenderedFigure
 from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
@@ -24,6 +25,7 @@ from fabricstudy.report.summaries import below_bounds, bounds
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.plan_file import write_plan
 from fabricstudy.table.files import write_tables
+from fabricstudy.table.select import label_text
 
 from .conftest import FIGURES, HOSTILE, STUDY, Case
 
@@ -140,6 +142,19 @@ def test_the_labels_of_machines_are_those_of_the_study(make: Make) -> None:
     )
     labels = study_setup.machine_labels(case.tables.points)
     assert [labels[name] for name in case.plan.machines] == [["a / a, valiant"], ["b"]]
+
+
+def test_machines_have_the_prices_of_the_analysis_of_costs(make: Make) -> None:
+    tables = make().tables
+    labels = [label_text(label) for label in tables.machines["alpha"]]
+    bill = pd.DataFrame({
+        "kind": "cost", "machine": [*labels, labels[0]], "part": [*["all"] * len(labels), "cables-host"],
+        "currency": "USD", "year": 2025, "price_per_node": [*np.arange(len(labels)) + 900.0, 1.0],
+    })  # fmt: skip
+    without, priced = (page._machines(replace(tables, analyses=analyses)) for analyses in ({}, {"bill": bill}))
+    assert priced.head == [*without.head, "price per node (USD of 2025)"]
+    assert [row[-1] for row in priced.rows] == [str(900 + number) for number in range(len(labels))]
+    assert [row[:-1] for row in priced.rows] == without.rows and max(priced.numeric) == len(priced.head) - 1
 
 
 def test_jobs_faster_with_neighbours_than_alone_are_named_at_the_top(make: Make, tmp_path: Path) -> None:
