@@ -251,8 +251,9 @@ def test_loads_links_and_bounds_are_those_of_minimal(machine: dict[str, Any], ag
     source, goal = np.nonzero(~np.eye(built.nodes, dtype=np.bool_))
     size, routings = np.full(len(source), 100.0), [Routing.model_validate(kind) for kind in (again, "minimal")]
     loads = [link_loads(built, source, goal, size, routing).link_bytes for routing in routings]
-    assert np.allclose(*loads, rtol=1e-12)
-    assert np.array_equal(*(link_support(built, source, goal, routing) for routing in routings))
+    assert np.allclose(loads[0], loads[1], rtol=1e-12)
+    support = [link_support(built, source, goal, routing) for routing in routings]
+    assert np.array_equal(support[0], support[1])
     half = np.arange(built.routers) < built.routers // 2
     bounds = [lower_bound(built, source, goal, size, half, routing).time_ns for routing in routings]
     assert bounds[0] <= bounds[1] * (1 + 1e-9)
