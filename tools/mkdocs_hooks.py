@@ -1,7 +1,8 @@
 """Lists of kinds, tables and commands that are generated from the code when the pages are built.
 
 A comment ``<!-- kinds: jobs.*.pattern -->`` becomes a table of the kinds that this key accepts, ``<!-- tables -->`` one
-of all tables, and ``<!-- commands -->`` the help of every command.
+of all tables, and ``<!-- commands -->`` the help of every command. What stands before it in its line is for readers of
+the source, and left out.
 
 ``FABRICSTUDY_REPORTS=quick,...`` adds the reports of these studies, from ``reports/`` (``make demo``).
 """
@@ -72,9 +73,9 @@ def reports() -> str:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill in what the code knows, and drop from code blocks the words that only tests read."""
     up = "../" * page.file.src_uri.count("/")
-    markdown = re.sub(r"<!-- kinds: (\S+) -->", lambda found: kinds(found[1], up), markdown)
+    markdown = re.sub(r"^.*<!-- kinds: (\S+) -->", lambda found: kinds(found[1], up), markdown, flags=re.M)
     for name, make in (("tables", tables), ("commands", commands), ("reports", reports)):
-        markdown = markdown.replace(f"<!-- {name} -->", make())
+        markdown = re.sub(f"^.*<!-- {name} -->", lambda found, make=make: make(), markdown, flags=re.M)
     return re.sub(r"^(```\w+) .*$", r"\1", markdown, flags=re.M)
 
 

@@ -58,6 +58,9 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
+    if arguments is None:
+        # In a process of its own what is imported stays: to look for garbage in it would take a tenth of the time.
+        gc.disable()
     called = sys.argv[1:] if arguments is None else arguments
     return exit_code_of(lambda: _run(called), "fabricstudy", "--json" in called)
 
@@ -66,12 +69,11 @@ def _run(arguments: list[str]) -> int:
     first = next((argument for argument in arguments if argument not in _VERBOSE), "--help")
     if first not in _COMMANDS and not first.startswith("-"):
         raise FabricstudyError(f"{first}: no such command; {suggestion(first, _COMMANDS)}", "usage")
-    # Only the called command is imported: most load much that the others do not need. What is imported stays, so there
-    # is nothing to collect: looking for it would take a tenth of the time.
-    gc.disable()
+    # Only the called command is imported: most load much that the others do not need.
     args = _parser([first] if first in _COMMANDS else []).parse_args(arguments or [first])
-    gc.freeze()
-    gc.enable()
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
     if args.verbose:
         enable_logging()
     prepend_environment_path()

@@ -19,6 +19,8 @@ rule simulate:
         "logs/{study}/simulate/{batch}.log",
     benchmark:
         "benchmarks/{study}/simulate/{batch}.jsonl"
+    # The largest first, so that all cores are busy until the end.
+    priority: lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].priority
     conda:
         "../../envs/fabricstudy.yaml"
     container:
@@ -26,8 +28,6 @@ rule simulate:
     # A site's own simulators: with --sdm env-modules or --sdm apptainer.
     envmodules:
         *SETTINGS.envmodules,
-    # The largest first, so that all cores are busy until the end.
-    priority: lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].priority
     # Snakemake grants no more than its --cores; a cluster is asked for that many of one computer.
     threads: lambda wildcards: STUDIES[wildcards.study].batches[wildcards.batch].processes
     resources:

@@ -57,6 +57,9 @@ def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:
 
 def show_kinds(members: list[dict[str, Any]]) -> None:
     if "reference" in members[0]:
+        for kind in members:
+            print(f"{kind['path']}: a class of {kind['module']}, from which an extension may derive")
+        print()
         print("\n".join(kind["reference"] for kind in members), end="")
         return
     for (family, path), kinds in groupby(members, lambda kind: (kind["family"], kind["path"])):

@@ -92,7 +92,8 @@ def _batches_of(
 ) -> list[Batch]:
     program = engine_named(engine)
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
-    costs, sizes_bytes = {}, {}
+    costs: dict[str, float] = {}
+    sizes_bytes: dict[str, float] = {}
     for key, planned in by_key.items():
         costs[key] = program.predict_cpu_s(planned.point)
         sizes_bytes[key] = program.predict_memory_bytes(planned.point) or 0.0
