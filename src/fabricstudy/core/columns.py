@@ -181,6 +181,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("message_p99_ns", "least time that 99 % of these messages do not exceed"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
+        _metric("waiting_ns", "time in which a rank neither computes nor sends, mean over the ranks; of traces"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
         _text("bound_method", "its origin: host, cut, hop-bytes, paths or computation", missing=True),
         _metric("expected_load_ns", "time at the expected link loads, if known; not a bound: a run may be faster"),

@@ -8,6 +8,9 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +19,7 @@ from pydantic import ValidationError
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
+from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.structure.bound import phase_bound_ns
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.job import computing
@@ -152,8 +156,6 @@ def test_phases_as_operations_have_the_phase_bound(kind: str, overlap: float | N
     assert len(operations.sends) == len(messages)
     sent = messages.phase, messages.source, messages.destination, messages.size_bytes
     expected = phase_bound_ns(machine, nodes, sent, 50.0, () if rows is None else rows.columns)
-    from fabricstudy.engine.records import job_critical_path_ns
-
     assert job_critical_path_ns(operations, nodes, machine, 50.0) == pytest.approx(expected)
 
 
@@ -206,10 +208,6 @@ def test_a_circle_is_told_with_all_its_operations() -> None:
     ({"ns": [None] * 5}, ""), ({"stream": ["a"] * 5}, ""),
 ])  # fmt: skip
 def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where: str) -> None:
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     parquet.write(operations_of(EXAMPLE), tmp_path / "a.parquet")
     table = pq.read_table(tmp_path / "a.parquet")
     frame = pd.DataFrame(table.to_pydict() | changed)
