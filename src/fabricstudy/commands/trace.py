@@ -13,15 +13,19 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.engine.settings import Network
 from fabricstudy.workload.critical_path import critical_path_ns
+from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import CALC, Operations
 from fabricstudy.workload.pattern.trace import read_trace
 from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.placing import place
-from fabricstudy.workload.traces import goal, parquet
+from fabricstudy.workload.traces import goal, liballprof, parquet
 
 from .common import check_output_path, load_named_machine, planned_point
 
 WRITTEN = (".goal", ".parquet")
+
+FORMATS = {"liballprof": liballprof.read}
+"""Readers of traces with several files, which studies read once they are converted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "are on its first cores. GOAL text has times in whole ns."
     )
     parser.add_argument("file", nargs="?", type=Path, help="trace: GOAL text (.goal) or Parquet (.parquet)")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="of a trace with a file a rank; name that of rank 0")
     parser.add_argument("--of", nargs=2, metavar=("STUDY", "POINT"), help="a job of a point instead of a file")
     parser.add_argument("--job", help="name of this job (default: the first one)")
     parser.add_argument("--write", type=Path, metavar="OUT", help="write it as GOAL text (.goal) or Parquet (.parquet)")
@@ -43,7 +48,7 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
     if args.write is not None and args.write.suffix not in WRITTEN:
         raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
     check_output_path(args.write, args.file)
-    operations = _read(args.file) if args.of is None else _job_of(*args.of, args.job)
+    operations = _read(args.file, args.format) if args.of is None else _job_of(*args.of, args.job)
     facts = _facts(operations, args.machine)
     if args.write is not None:
         write_trace(operations, args.write)
@@ -60,7 +65,9 @@ def write_trace(operations: Operations, path: Path) -> None:
             goal.write(operations, file)
 
 
-def _read(path: Path) -> Operations:
+def _read(path: Path, of_format: str | None) -> Operations:
+    if of_format is not None:
+        return matched(FORMATS[of_format](path))
     try:
         operations: Operations = read(path, read_trace, "invalid-trace")[0]
     except ConfigError as error:

@@ -50,7 +50,7 @@ def from_phases(messages: Messages, computing: Computing | None, ranks: int) -> 
     return Operations(
         ranks,
         (key[order] // max(1, phases)).astype(np.int32),
-        np.repeat(np.array([0, 0, 0, 1], dtype=np.int32), counts)[order],
+        np.zeros(len(order), dtype=np.int32),
         np.repeat(np.array([CALC, SEND, RECEIVE, CALC], dtype=np.int8), counts)[order],
         np.concatenate([before_ns, nothing, rows.overlapped_ns[beside]])[order],
         size_bytes[order],

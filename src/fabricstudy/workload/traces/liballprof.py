@@ -67,7 +67,7 @@ def _at(path: Path, line: int) -> str:
 def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
     """Add a call; return the time of its end."""
     if name == "Init":
-        return float(words[2])
+        return float(words[-1])
     if name == "Finalize" or name in _IGNORED:
         return end_us
     start_us, end = float(words[0]), float(words[-1])
