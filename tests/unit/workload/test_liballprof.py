@@ -70,6 +70,7 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, line: str, whe
     with pytest.raises(InputFileError) as refusal:
         read(tmp_path, ["MPI_Init:0:0:0", line], ["MPI_Init:0:0:0"])
     assert refusal.value.where == where
+    assert ("MPI_Scan" in str(refusal.value)) == ("Scan" in line)
 
 
 def test_the_file_of_rank_0_is_named(tmp_path: Path) -> None:

@@ -30,14 +30,17 @@ def rank_files(first: Path) -> list[Path]:
     """Return the files of all ranks, given that of rank 0: the last number of its name is 0."""
     if _NUMBER.search(first.stem) is None:
         raise InputFileError("not the file of rank 0", "name the one whose last number is 0", "", first.name)
+    if not first.is_file():
+        raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
     files = []
     while True:
-        width = len(_NUMBER.search(first.stem)[0])  # type: ignore[index]
-        names = {_NUMBER.sub(number, first.stem) for number in (f"{len(files):0{width}d}", str(len(files)))}
-        found = [path for name in sorted(names) if (path := first.with_name(name + first.suffix)).is_file()]
-        if not found:
+        rank = len(files)
+        # 0, 1, ..., 10 or 00, 01, ..., 10.
+        name = _NUMBER.sub(lambda zeros, rank=rank: f"{rank:0{len(zeros[0])}d}", first.stem)  # type: ignore[misc]
+        path = first.with_name(name + first.suffix)
+        if not path.is_file():
             return files
-        files.append(found[0])
+        files.append(path)
 
 
 def read(first: Path) -> Listing:
@@ -53,10 +56,10 @@ def read(first: Path) -> Listing:
             name, *words = (word.strip() for word in text.split(":"))
             try:
                 end_us = _take(calls, name[4:], words, end_us)
-            except (ValueError, IndexError):
-                raise InputFileError("not a call of liballprof", "write it again", _at(path, line), text[:80]) from None
             except InputFileError as error:
                 raise InputFileError(error.problem, error.remedy, _at(path, line), error.value) from None
+            except (ValueError, IndexError):
+                raise InputFileError("not a call of liballprof", "write it again", _at(path, line), text[:80]) from None
     return program.listing()
 
 
