@@ -38,9 +38,10 @@ def test_a_trace_is_described_and_converted_there_and_back(tmp_path: Path, capsy
     assert facts | wanted == facts and facts["computing_share"] == 0.5
     call(capsys, str(names[1]), "--write", str(names[2]))
     assert call(capsys, str(names[2])) == {name: value for name, value in facts.items() if name != "written"}
-    placed = call(capsys, str(names[0]), "--machine", "mira")
-    # 5000 B at 1.8 GB/s, or faster, and latencies.
-    assert 3000 < placed["critical_path_ns"] < 3000 + 5000 / 1.7 + 3000
+    machine = "{kind: dragonfly, groups: 9, routers_per_group: 4, nodes_per_router: 2, bandwidth: 1 GB/s}"
+    placed = call(capsys, str(names[0]), "--machine", machine)
+    # 5000 B at 1 GB/s, and the latencies of one router and two links.
+    assert 8_000 < placed["critical_path_ns"] < 8_500
 
 
 def test_a_job_of_a_point_is_written_as_goal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from fabricstudy.workload.operations import CALC, Operations
 from fabricstudy.workload.pattern.trace import read_trace
 from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.placing import place
-from fabricstudy.workload.traces import goal, liballprof, parquet
+from fabricstudy.workload.traces import goal, liballprof
 
 from .common import check_output_path, load_named_machine, planned_point
 
@@ -59,6 +59,9 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
 def write_trace(operations: Operations, path: Path) -> None:
     """Write operations in the format of the suffix."""
     if path.suffix == ".parquet":
+        # Imports pyarrow, which GOAL text does not need.
+        from fabricstudy.workload.traces import parquet
+
         parquet.write(operations, path)
     else:
         with atomic_text(path) as file:

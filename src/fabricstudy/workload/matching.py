@@ -29,7 +29,7 @@ class Listing:
 
     ranks: int
     rank: Int32s
-    stream: Int32s
+    stream: Integers
     kind: Integers
     duration_ns: Floats
     size_bytes: Ints
@@ -49,11 +49,19 @@ class Listing:
             return self
         number = np.empty(len(order), dtype=np.int64)
         number[order] = np.arange(len(order))
-        columns = ("rank", "stream", "kind", "duration_ns", "size_bytes", "peer", "tag")
-        moved: dict[str, Array] = {name: getattr(self, name)[order] for name in columns}
         where = self.where
         return replace(
-            self, **moved, dependent=number[self.dependent], needs=number[self.needs], where=lambda at: where(order[at])
+            self,
+            rank=self.rank[order],
+            stream=self.stream[order],
+            kind=self.kind[order],
+            duration_ns=self.duration_ns[order],
+            size_bytes=self.size_bytes[order],
+            peer=self.peer[order],
+            tag=self.tag[order],
+            dependent=number[self.dependent],
+            needs=number[self.needs],
+            where=lambda operation: where(int(order[operation])),
         )
 
 
@@ -70,7 +78,7 @@ def matched(listing: Listing) -> Operations:
     listing = listing.in_order_of_ranks()
     _check_ranges(listing)
     operations = Operations(
-        listing.ranks, listing.rank, listing.stream, listing.kind, listing.duration_ns, listing.size_bytes,
+        listing.ranks, listing.rank, listing.stream.astype(np.int32), listing.kind, listing.duration_ns, listing.size_bytes,
         _partners(listing), listing.dependent, listing.needs, listing.when,
     )  # fmt: skip
     _check_circles(operations, listing.where)
@@ -119,8 +127,8 @@ def _check_ranges(listing: Listing) -> None:
         at = int(np.argmax(wrong))
         raise InputFileError("dependency out of range", f"use operations 0 to {count - 1}", f"dependency {at}")
     if (apart := listing.rank[ends[0]] != listing.rank[ends[1]]).any():
-        at = listing.where(int(ends[0][np.argmax(apart)]))
-        raise InputFileError("depends on another rank", "let a message connect the ranks", at)
+        place = listing.where(int(ends[0][np.argmax(apart)]))
+        raise InputFileError("depends on another rank", "let a message connect the ranks", place)
 
 
 def _outside(values: Integers, least: int, end: int) -> Bools:
@@ -132,13 +140,13 @@ def _partners(listing: Listing) -> Ints:
     partner = np.full(len(listing.rank), -1, dtype=np.int64)
     sends, receives = (np.flatnonzero(listing.kind == kind) for kind in (SEND, RECEIVE))
     if (wild := (listing.peer[receives] == ANY) | (listing.tag[receives] == ANY)).any():
-        at = listing.where(int(receives[np.argmax(wild)]))
-        raise InputFileError("receives from any source or with any tag", "write the source and the tag", at)
-    keys = [
+        place = listing.where(int(receives[np.argmax(wild)]))
+        raise InputFileError("receives from any source or with any tag", "write the source and the tag", place)
+    keys: list[tuple[Array, ...]] = [
         (listing.tag[sends], listing.peer[sends], listing.rank[sends]),
         (listing.tag[receives], listing.rank[receives], listing.peer[receives]),
     ]
-    ordered = []
+    ordered: list[tuple[Ints, Array]] = []
     for numbers, key in zip((sends, receives), keys, strict=True):
         order = np.lexsort(key)
         ordered.append((numbers[order], np.stack([column[order] for column in key])))

@@ -10,12 +10,20 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.model import ConfigError, Number, Whole
 
-from ..matching import matched
+from ..matching import Listing, matched
 from ..operations import Operations
-from ..traces import goal, parquet
+from ..traces import goal
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile
 
-READERS = {".goal": goal.read, ".parquet": parquet.read}
+
+def _read_parquet(data: bytes) -> Listing:
+    # Imports pyarrow, which GOAL text does not need.
+    from ..traces import parquet
+
+    return parquet.read(data)
+
+
+READERS = {".goal": goal.read, ".parquet": _read_parquet}
 
 
 def read_trace(path: Path, data: bytes) -> Operations:
