@@ -78,8 +78,8 @@ def matched(listing: Listing) -> Operations:
     listing = listing.in_order_of_ranks()
     _check_ranges(listing)
     operations = Operations(
-        listing.ranks, listing.rank, listing.stream.astype(np.int32), listing.kind, listing.duration_ns, listing.size_bytes,
-        _partners(listing), listing.dependent, listing.needs, listing.when,
+        listing.ranks, listing.rank, listing.stream.astype(np.int32), listing.kind, listing.duration_ns,
+        listing.size_bytes, _partners(listing), listing.dependent, listing.needs, listing.when,
     )  # fmt: skip
     _check_circles(operations, listing.where)
     return operations
