@@ -48,7 +48,7 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
     if args.write is not None and args.write.suffix not in WRITTEN:
         raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
     check_output_path(args.write, args.file)
-    operations = _read(args.file, args.format) if args.of is None else _job_of(*args.of, args.job)
+    operations = _read(args.file, args.format) if args.of is None else _job_of(args.of, args.job)
     facts = _facts(operations, args.machine)
     if args.write is not None:
         write_trace(operations, args.write)
@@ -78,7 +78,8 @@ def _read(path: Path, of_format: str | None) -> Operations:
     return operations
 
 
-def _job_of(study: str, point_id: str, name: str | None) -> Operations:
+def _job_of(of: list[str], name: str | None) -> Operations:
+    study, point_id = of
     point = planned_point(study, point_id).point
     if not point.jobs:
         raise FabricstudyError(f"{point_id}: offered traffic has no end; choose a point with jobs", "unsupported")

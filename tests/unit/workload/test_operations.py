@@ -149,7 +149,11 @@ def test_phases_as_operations_have_the_phase_bound(kind: str, overlap: float | N
         job["compute"] = {"time": "7 us", "overlap": overlap, "before": "phase", "spread": 1}
     point = point_on(DRAGONFLY, jobs=[job])
     rng, machine = np.random.default_rng(1), point.machine.build()
-    pattern, compute, nodes = point.jobs[0].pattern, point.jobs[0].compute, np.repeat(np.arange(0, 8, 2), 2)
+    pattern, compute, nodes = (
+        point.jobs[0].pattern,
+        point.jobs[0].compute,
+        np.repeat(np.arange(0, 8, 2, dtype=np.int32), 2),
+    )
     messages = in_send_order(pattern.sends(8, rng), pattern, 8, rng)
     rows = None if compute is None else computing(compute, messages, 3, rng)
     operations = from_phases(messages, rows, 8)

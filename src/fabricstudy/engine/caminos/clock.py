@@ -248,6 +248,6 @@ def _rounded(parts: Floats, group: Integers) -> Ints:
     past = np.cumsum(parts)
     first = np.searchsorted(group, group)
     whole = np.rint(past - np.append(0.0, past)[first]).astype(np.int64)
-    rounded = np.diff(whole, prepend=0)
+    rounded: Ints = np.diff(whole, prepend=0)
     rounded[first] = whole[first]
     return rounded

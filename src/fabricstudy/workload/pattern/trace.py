@@ -1,5 +1,6 @@
 """The operations of a trace, each of which starts when those that it depends on have ended or started."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ def _read_parquet(data: bytes) -> Listing:
     return parquet.read(data)
 
 
-READERS = {".goal": goal.read, ".parquet": _read_parquet}
+READERS: dict[str, Callable[[bytes], Listing]] = {".goal": goal.read, ".parquet": _read_parquet}
 
 
 def read_trace(path: Path, data: bytes) -> Operations:

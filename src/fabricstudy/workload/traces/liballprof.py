@@ -32,7 +32,7 @@ def rank_files(first: Path) -> list[Path]:
         raise InputFileError("not the file of rank 0", "name the one whose last number is 0", "", first.name)
     if not first.is_file():
         raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
-    files = []
+    files: list[Path] = []
     while True:
         rank = len(files)
         # 0, 1, ..., 10 or 00, 01, ..., 10.
