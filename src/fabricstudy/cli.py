@@ -37,6 +37,7 @@ _COMMANDS: dict[str, tuple[str, str | None, str]] = {
     "draw": ("draw_machine", "show_drawing", "draw frontier --out frontier.svg"),
     "whatif": ("fail_parts", "show_losses", "whatif fabric.topo --fail leaf-1,spine-2 --fail '2 %' --out failed.svg"),
     "candidates": ("list_candidates", "show_candidates", "candidates --nodes 2000 --radix 36"),
+    "trace": ("describe_trace", "show_trace", "trace sweep.goal --machine frontier --write sweep.parquet"),
     "export": ("export_file", "show_file", "export frontier --out frontier.graphml"),
     "where": ("find_resource", "show_path", "where configs"),
     "clean": ("clean_store", "show_unneeded", "clean --delete"),

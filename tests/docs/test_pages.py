@@ -55,7 +55,7 @@ def test_the_pages_ask_nothing_of_other_sites(site: Path) -> None:
 def test_every_study_in_the_pages_is_right(tmp_path: Path) -> None:
     found = 0
     for page in sorted((ROOT / "docs").rglob("*.md")):
-        for name, text in re.findall(r"^```python file=(\S+)\n(.*?)^```$", page.read_text(), re.M | re.S):
+        for name, text in re.findall(r"^```(?:python|text) file=(\S+)\n(.*?)^```$", page.read_text(), re.M | re.S):
             (tmp_path / name).write_text(text)
         for text in re.findall(r"^```yaml file=\S+\n(.*?)^```$", page.read_text(), re.M | re.S):
             if "study" in yaml.safe_load(text) and "study: wrong" not in text:

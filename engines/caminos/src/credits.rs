@@ -1,5 +1,6 @@
 //! What a sender knows of the room in the input buffers at the other end of its link.
 
+use std::cell::RefCell;
 use std::mem::{size_of, size_of_val};
 use std::rc::Rc;
 
@@ -7,16 +8,19 @@ use caminos_lib::quantify::Quantifiable;
 use caminos_lib::router::{AcknowledgeMessage, StatusAtEmissor, TransmissionFromOblivious, TransmissionMechanism};
 use caminos_lib::{Phit, Time};
 
+use crate::egress::Egress;
+
 /// Phits that have room in the buffer of each virtual channel. A packet starts only if all of it has room.
 #[derive(Debug)]
 pub struct Credits {
     free: Vec<usize>,
     packet: usize,
+    egress: Rc<RefCell<Egress>>,
 }
 
 impl Credits {
-    pub fn new(channels: usize, buffer: usize, packet: usize) -> Credits {
-        Credits { free: vec![buffer; channels], packet }
+    pub fn new(channels: usize, buffer: usize, packet: usize, egress: Rc<RefCell<Egress>>) -> Credits {
+        Credits { free: vec![buffer; channels], packet, egress }
     }
 
     /// Whether a phit that begins a packet, or one that does not, may leave on a channel.
@@ -53,8 +57,9 @@ impl StatusAtEmissor for Credits {
     fn acknowledge(&mut self, message: AcknowledgeMessage) {
         self.give_back(message);
     }
-    fn notify_outcoming_phit(&mut self, virtual_channel: usize, _cycle: Time) {
+    fn notify_outcoming_phit(&mut self, virtual_channel: usize, cycle: Time) {
         self.take(virtual_channel);
+        self.egress.borrow_mut().leave(cycle);
     }
     fn can_transmit(&self, phit: &Rc<Phit>, virtual_channel: usize) -> bool {
         self.allow(virtual_channel, phit.is_begin())
@@ -88,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_channel_comes_back_from_its_message() {
-        let mut credits = Credits::new(3, 4, 2);
+        let mut credits = Credits::new(3, 4, 2, Rc::default());
         for _ in 0..3 {
             credits.take(2);
         }

@@ -1,15 +1,19 @@
-//! CAMINOS with five plugs: topology `Graph`, router `Switch`, routing `Routes`, traffic `MessageList` and `Offered`.
+//! CAMINOS with five plugs: topology `Graph`, router `Switch`, routing `Routes`, traffic `MessageList`, `TaskGraph`
+//! and `Offered`.
 //!
-//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON.
+//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON; with
+//! `--walk` before these it simulates idle cycles one by one, with the same result.
 //! Exit codes: 0 the result is written; 1 the result cannot be written; 2 a file is bad (or the
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
 mod configuration;
 mod credits;
+mod egress;
 mod fair_arbitration;
 mod graph;
 mod grid;
 mod histogram;
+mod idle;
 mod injection;
 mod input;
 mod job_link_packets;
@@ -20,14 +24,18 @@ mod message_file;
 mod messages;
 mod next_hops;
 mod offered;
+mod operation_file;
 mod result;
 mod routes;
 mod session;
 mod shortest_paths;
 mod switch;
+mod task_graph;
 mod tree;
 
 use std::any::Any;
+use std::fs::File;
+use std::os::unix::io::AsRawFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::process::exit;
@@ -35,6 +43,8 @@ use std::rc::Rc;
 
 use caminos_lib::config::flatten_configuration_value;
 use caminos_lib::config_parser::{self, ConfigurationValue, Token};
+use caminos_lib::event::EventQueue;
+use caminos_lib::quantify::Quantifiable;
 use caminos_lib::{get_version_number, Plugs, Simulation, Time};
 
 use input::BadFile;
@@ -47,6 +57,9 @@ const NOT_FINISHED: i32 = 3;
 /// takes is 999 cycles.
 const DEADLOCK_CYCLES: Time = 50_000;
 
+/// The length of CAMINOS' event queue.
+const EVENT_QUEUE_CYCLES: usize = 1000;
+
 /// Events and phits come and go by the million; this takes a sixth less time over all than the C library's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -57,17 +70,19 @@ fn main() {
         ["--version"] => {
             println!("caminos-lib {}, front end {}", get_version_number(), env!("SOURCES"))
         }
-        [configuration, result] => exit(simulate(configuration, Path::new(result))),
+        [configuration, result] => exit(simulate(configuration, Path::new(result), false)),
+        ["--walk", configuration, result] => exit(simulate(configuration, Path::new(result), true)),
         _ => {
-            eprintln!("usage: fabricstudy-caminos CONFIGURATION RESULT | --version");
+            eprintln!("usage: fabricstudy-caminos [--walk] CONFIGURATION RESULT | --version");
             exit(BAD_FILE);
         }
     }
 }
 
-fn simulate(configuration: &str, result: &Path) -> i32 {
+fn simulate(configuration: &str, result: &Path, walks: bool) -> i32 {
     let plugs = plugs();
     let session = Rc::new(Session::default());
+    session.walks.set(walks);
     let mut simulation = match session.during(|| prepare(configuration, &plugs)) {
         Ok(simulation) => simulation,
         Err(bad) => {
@@ -82,7 +97,7 @@ fn simulate(configuration: &str, result: &Path) -> i32 {
             let phits = offered::run(&mut simulation, &session, &offered);
             offered::to_json(&simulation, &offered.borrow(), &phits)
         }
-        None => match run(&mut simulation, &session) {
+        None => match run_silently(&mut simulation, &session) {
             Ok(()) => result::to_json(&simulation, &session),
             Err(reason) => {
                 eprintln!("{}", reason);
@@ -103,6 +118,7 @@ fn plugs() -> Plugs {
     plugs.add_router("Switch".to_string(), switch::build);
     plugs.add_routing("Routes".to_string(), routes::build);
     plugs.add_traffic("MessageList".to_string(), messages::build);
+    plugs.add_traffic("TaskGraph".to_string(), task_graph::build);
     plugs.add_traffic("Offered".to_string(), offered::build);
     plugs
 }
@@ -141,16 +157,35 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     }
 }
 
+/// Simulate jobs. CAMINOS reports its memory each time it goes on, which is often if it jumps, and nobody reads that.
+fn run_silently(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
+    extern "C" {
+        fn dup2(from: i32, to: i32) -> i32;
+    }
+    if let Ok(nothing) = File::options().write(true).open("/dev/null") {
+        // SAFETY: both descriptors are open, and what is printed needs no reader.
+        unsafe { dup2(nothing.as_raw_fd(), 1) };
+    }
+    run(simulation, session)
+}
+
 /// Simulate until the traffic is finished; the limit `measured` of the configuration is in cycles.
 fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
     let limit = simulation.measured;
     // CAMINOS reports every 1000 cycles; nobody reads that.
     simulation.statistics.columns.clear();
+    let delay = simulation.shared.link_classes.iter().map(|class| class.delay).max().unwrap_or(0);
+    session.settling.set(2 * (delay + session.link_periods.borrow().iter().max().unwrap_or(&0)) + 1);
     loop {
         let arrived = simulation.statistics.current_measurement.consumed_phits;
         simulation.measured = limit.min(simulation.shared.cycle + DEADLOCK_CYCLES);
         simulation.run();
-        if simulation.shared.traffic.is_finished() {
+        let is_finished = simulation.shared.traffic.is_finished();
+        if let Some(wake) = session.jump_to.take() {
+            jump(simulation, session, wake.min(limit));
+            continue;
+        }
+        if is_finished {
             return Ok(());
         }
         let cycle = simulation.shared.cycle;
@@ -161,5 +196,15 @@ fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
         if all_wait && simulation.statistics.current_measurement.consumed_phits == arrived {
             return Err(format!("deadlock: nothing arrived from cycle {} to {}", cycle - DEADLOCK_CYCLES, cycle));
         }
+    }
+}
+
+/// Set the clock to a later cycle if no event is left; else look again when credits have come back.
+fn jump(simulation: &mut Simulation, session: &Session, cycle: Time) {
+    let now = simulation.shared.cycle;
+    if simulation.event_queue.total_memory() == EventQueue::new(EVENT_QUEUE_CYCLES).total_memory() {
+        simulation.shared.cycle = cycle.max(now);
+    } else {
+        session.quiet_from.set(now + session.settling.get());
     }
 }

@@ -47,12 +47,7 @@ impl MessageFile {
     /// Read the file of a machine with so many servers.
     pub fn read(mut lines: Lines, servers: usize) -> Result<MessageFile, BadFile> {
         lines.format("messages")?;
-        let (ports, striped, jobs) = match lines.section()? {
-            Some((word, ports)) if word == "ports" => (ports, false, lines.header("jobs")?),
-            Some((word, ports)) if word == "stripes" => (ports, true, lines.header("jobs")?),
-            Some((word, jobs)) if word == "jobs" => (1, false, jobs),
-            _ => return Err(lines.bad("should be 'ports NUMBER', 'stripes NUMBER' or 'jobs NUMBER'")),
-        };
+        let (ports, striped, jobs) = lines.ports_and_jobs()?;
         if ports == 0 || servers % ports > 0 {
             return Err(lines.bad_file("the servers are not so many ports of nodes"));
         }
@@ -100,11 +95,7 @@ impl MessageFile {
 
     fn read_job(&mut self, lines: &mut Lines, nodes: usize, job: usize) -> Result<(), BadFile> {
         let first = self.ranks.len();
-        let (ranks, background) = match lines.section()? {
-            Some((word, ranks)) if word == "ranks" => (ranks, false),
-            Some((word, ranks)) if word == "background" => (ranks, true),
-            _ => return Err(lines.bad("should be 'ranks NUMBER' or 'background NUMBER'")),
-        };
+        let (background, ranks) = lines.ranks()?;
         self.background.push(background);
         for _ in 0..ranks {
             let [node] = lines.numbers("NODE")?;

@@ -28,6 +28,7 @@ use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
 use crate::histogram::Histogram;
+use crate::idle::Idle;
 use crate::injection::Interface;
 use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
@@ -145,6 +146,7 @@ struct MessageList {
     ranks_left: Vec<usize>,
     /// Jobs that are not in the background and have not finished.
     jobs_left: usize,
+    idle: Idle,
 }
 
 /// What is left of a post that has arrived.
@@ -188,6 +190,7 @@ impl MessageList {
             background: file.background.clone(),
             ranks_left: vec![0; jobs],
             jobs_left: file.background.iter().filter(|&&background| !background).count(),
+            idle: Idle::default(),
         };
         let rank_phases = traffic.add_messages(&file);
         traffic.add_ranks(&file, &rank_phases);
@@ -330,6 +333,7 @@ impl MessageList {
         of_rank.has_posted = true;
         of_rank.posted_at = cycle;
         self.nodes[of_rank.node].ready += usize::from(!step.sends.is_empty());
+        self.idle.post(step.sends.len());
         arriving.extend_from_slice(&self.local_posts[step.local_sends.clone()]);
         match (step.before, step.beside) {
             (0, 0) => (),
@@ -450,6 +454,7 @@ impl MessageList {
             // The source is still in the step in which it posted the message.
             let source = &self.ranks[arrived.source];
             self.session.message_times.borrow_mut()[source.job].add(cycle - source.posted_at);
+            self.idle.arrive(&self.session, cycle);
             self.settle(vec![arrived], cycle);
         }
         true
@@ -486,7 +491,8 @@ impl Traffic for MessageList {
         self.receive(message.origin, message.creation_cycle, message.size, cycle)
     }
     fn is_finished(&self) -> bool {
-        self.jobs_left == 0
+        let next = || (0..self.nodes.len()).filter_map(|node| self.computing_until(node)).min();
+        self.jobs_left == 0 || self.idle.begins(&self.session, next)
     }
     fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
         let node = &self.nodes[task / self.ports];

@@ -28,6 +28,9 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
     add_list(&mut text, "job_sent_phits", &session.sent_phits.borrow());
     add_list(&mut text, "job_arrived_phits", &session.arrived_phits.borrow());
+    if let Some(cycles) = &*session.rank_waiting_cycles.borrow() {
+        add_list(&mut text, "rank_waiting_cycles", cycles);
+    }
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
     let of_jobs: Vec<String> =

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use caminos_lib::Time;
 
+use crate::egress::Egress;
 use crate::histogram::Histogram;
 use crate::job_link_packets::JobLinkPackets;
 use crate::layout::Layout;
@@ -25,10 +26,19 @@ pub struct Session {
     pub now: Cell<Time>,
     /// The cycle in which the last computation ends of those that have begun.
     pub computing_until: Cell<Time>,
+    /// Whether no cycle is left out, and cycles that credits need to come back once nothing else moves.
+    pub walks: Cell<bool>,
+    pub settling: Cell<Time>,
+    /// The first cycle in which the traffic looks whether nothing moves.
+    pub quiet_from: Cell<Time>,
+    /// The cycle to which the clock may jump, if the traffic is not finished.
+    pub jump_to: Cell<Option<Time>>,
     /// For each job the cycle in which it finished, if it has; a background job never does.
     pub finish_cycles: RefCell<Vec<Option<Time>>>,
     /// The same for each rank of all jobs.
     pub rank_finish_cycles: RefCell<Vec<Option<Time>>>,
+    /// For each rank the cycles in which it neither computed nor sent, if its traffic counts them.
+    pub rank_waiting_cycles: RefCell<Option<Vec<Time>>>,
     /// Phits that each job has sent, and those of them that have arrived.
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,
@@ -39,6 +49,8 @@ pub struct Session {
     pub offered: RefCell<Option<Rc<RefCell<Offered>>>>,
     /// For each class of links, and of those to nodes, the cycles from one phit to the next.
     pub link_periods: RefCell<Vec<Time>>,
+    /// What leaves each port of a node.
+    egress: RefCell<Vec<Rc<RefCell<Egress>>>>,
 }
 
 thread_local! {
@@ -60,6 +72,15 @@ impl Session {
     /// If none is.
     pub fn of_builder() -> Rc<Session> {
         BUILDING.with(|place| place.borrow().clone()).expect("plugs are built inside Session::during")
+    }
+
+    /// What leaves a port of a node.
+    pub fn egress(&self, server: usize) -> Rc<RefCell<Egress>> {
+        let mut egress = self.egress.borrow_mut();
+        while egress.len() <= server {
+            egress.push(Rc::default());
+        }
+        egress[server].clone()
     }
 
     pub fn layout(&self) -> Rc<Layout> {

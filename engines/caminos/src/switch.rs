@@ -655,8 +655,12 @@ impl Router for Switch {
         None
     }
     fn reset_statistics(&mut self, _next_cycle: Time) {}
-    fn build_emissor_status(&self, _port: usize, _topology: &dyn Topology) -> Box<dyn StatusAtEmissor + 'static> {
-        Box::new(Credits::new(self.channels, self.input_room, self.packet))
+    fn build_emissor_status(&self, port: usize, _topology: &dyn Topology) -> Box<dyn StatusAtEmissor + 'static> {
+        let egress = match self.ports[port].neighbour {
+            Location::ServerPort(server) => self.session.egress(server),
+            _ => Rc::default(),
+        };
+        Box::new(Credits::new(self.channels, self.input_room, self.packet, egress))
     }
 }
 

@@ -181,12 +181,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("message_p99_ns", "least time that 99 % of these messages do not exceed"),
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
+        _metric("waiting_ns", "time in which a rank neither computes nor sends, mean over the ranks; of traces"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
         _text("bound_method", "its origin: host, cut, hop-bytes, paths or computation", missing=True),
         _metric("expected_load_ns", "time at the expected link loads, if known; not a bound: a run may be faster"),
         _metric("phase_bound_ns", "phase bound: least time in which the phases follow each other without contention"),
+        _metric(
+            "critical_path_ns", "longest path of messages and computation that depend on each other, no contention"
+        ),
         _metric("over_bound", "runtime over the link bound"),
         _metric("over_phase_bound", "runtime over the phase bound"),
+        _metric("over_critical_path", "runtime over the critical path"),
         _BASELINE,
         _SLOWDOWN,
         *_MESSAGE_SLOWDOWNS,

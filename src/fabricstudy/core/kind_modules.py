@@ -50,7 +50,7 @@ MODULES: dict[str, dict[str, str]] = {
         "all-gather", "all-reduce", "all-to-all", "b-eff", "barrier", "bisection", "broadcast",
         "furthest-pairing", "hop-pairs", "idle", "matrix", "messages", "pairs", "patches",
         "pencil-fft", "permutation", "ping-pong", "placed-patches", "reduce-scatter", "refined-blocks", "ring",
-        "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph",
+        "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph", "trace",
         "uniform-random", "unstructured-mesh",
     ),
     "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules(

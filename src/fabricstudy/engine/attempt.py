@@ -116,7 +116,7 @@ def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
     """Return the jobs with the background duration of `record`, or with a first guess, which is added to it."""
     if not any(job.background for job in jobs):
         return jobs
-    bounds = [max(job["bound_ns"], job["phase_bound_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
+    bounds = [max(job["bound_ns"], job["critical_path_ns"]) for job in record["jobs"] if job["bound_ns"] is not None]
     duration_ns = record.setdefault("background_ns", INITIAL_BACKGROUND_FACTOR * max(bounds, default=0.0))
     return [replace(job, background_duration_ns=duration_ns) if job.background else job for job in jobs]
 

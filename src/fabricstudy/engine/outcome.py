@@ -25,7 +25,7 @@ LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS = "links.npy", "link_packets.npy", "
 
 ARRAYS = (LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS)
 
-TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns")
+TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
 """Entries of a job that only the engine knows."""
 
 
@@ -52,6 +52,8 @@ class EngineResult:
         Mean of the message times of each job, and the least time that 99 % of them do not exceed; empty if unknown. The
         time of a message between two nodes is that from its posting to its arrival. None without such messages, and for
         background jobs.
+    job_waiting_ns : tuple of float or None
+        Time in which a rank neither computes nor sends, until it ends, mean over the ranks; empty if unknown.
     """
 
     job_runtime_ns: tuple[float | None, ...]
@@ -62,6 +64,7 @@ class EngineResult:
     job_rank_mean_ns: tuple[float | None, ...] = ()
     job_message_mean_ns: tuple[float | None, ...] = ()
     job_message_p99_ns: tuple[float | None, ...] = ()
+    job_waiting_ns: tuple[float | None, ...] = ()
 
 
 def mean_of_senders_ns(job: PlacedJob, ended_ns: Floats) -> float | None:

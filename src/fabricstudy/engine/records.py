@@ -4,13 +4,21 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bound import Bound, computing_bound_ns, load_time_ns, lower_bound, phase_bound_ns
+from fabricstudy.structure.bound import (
+    Bound,
+    computing_bound_ns,
+    load_time_ns,
+    lower_bound,
+    message_times_ns,
+    phase_bound_ns,
+)
 from fabricstudy.structure.load import LinkLoads, has_loads, link_support
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.operations import Operations
 
 from .caveats import takes_other_paths
 from .definitions import AnalysedMachine
@@ -24,16 +32,19 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
     """Return size, lower bounds and mapping quality of a job."""
     machine = analysed.machine
     loads = loads_by_routes(job, machine, point.routing)
-    bound = load_ns = phase_ns = None
+    bound = load_ns = phase_ns = critical_ns = None
     compute: Record = {}
     if not job.background:  # what a background job sends and computes depends on the others
         bound, load_ns = _bound(job, loads, point, analysed)
-        sent, computing = job.messages, job.computing
-        messages = sent.phase, sent.source, sent.destination, sent.size_bytes
-        latency_ns, columns = point.network.router_latency_ns, () if computing is None else computing.columns
-        phase_ns = phase_bound_ns(machine, job.node_of_rank, messages, latency_ns, columns)
-        if computing is not None:
-            compute["compute_ns"] = float(computing.total_ns_per_rank(job.ranks).mean())
+        if job.operations is None:
+            phase_ns = _phase_bound_ns(job, machine, point)
+        else:
+            critical_ns = job_critical_path_ns(
+                job.operations, job.node_of_rank, machine, point.network.router_latency_ns
+            )
+        computed_ns = _computed_ns_per_rank(job)
+        if computed_ns is not None:
+            compute["compute_ns"] = float(computed_ns.mean())
     return {
         "job": index,
         "ranks": job.ranks,
@@ -44,9 +55,37 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         "bound_method": bound and bound.method,
         "expected_load_ns": load_ns,
         "phase_bound_ns": phase_ns,
+        "critical_path_ns": phase_ns if critical_ns is None else critical_ns,
         **compute,
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
+
+
+def _phase_bound_ns(job: PlacedJob, machine: Machine, point: Point) -> float:
+    sent, computing = job.messages, job.computing
+    messages = sent.phase, sent.source, sent.destination, sent.size_bytes
+    latency_ns, columns = point.network.router_latency_ns, () if computing is None else computing.columns
+    return phase_bound_ns(machine, job.node_of_rank, messages, latency_ns, columns)
+
+
+def job_critical_path_ns(
+    operations: Operations, node_of_rank: Int32s, machine: Machine, router_latency_ns: float
+) -> float:
+    """Return the critical path of operations of placed ranks without contention, in ns."""
+    # Imports numba, which planning does not need.
+    from fabricstudy.workload.critical_path import critical_path_ns
+
+    sends = operations.sends
+    ends = node_of_rank[operations.rank[sends]], node_of_rank[operations.rank[operations.partner[sends]]]
+    times_ns = message_times_ns(machine, *ends, operations.size_bytes[sends], router_latency_ns)
+    return critical_path_ns(operations, times_ns[0] + times_ns[1], times_ns[0])
+
+
+def _computed_ns_per_rank(job: PlacedJob) -> Floats | None:
+    """Return the computation time of each rank, float64 [ranks]; None for a job without computation."""
+    if job.operations is not None:
+        return job.operations.compute_ns_per_rank()
+    return None if job.computing is None else job.computing.total_ns_per_rank(job.ranks)
 
 
 def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMachine) -> tuple[Bound, float | None]:
@@ -58,9 +97,13 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     routing = None if takes_other_paths(engine_named(point.engine.kind).caveats, point) else point.routing
     bound = lower_bound(machine, *ends, messages.size_bytes, analysed.cut_side, routing, load_bytes)
     load_ns = load_time_ns(machine, loads) if known else None
-    if job.computing is None:
+    if job.operations is not None:
+        # A receive may precede all computation of its rank.
+        computing_ns = 0.0, job.operations.busiest_stream_ns()
+    elif job.computing is not None:
+        computing_ns = job.computing.first_ns, float(job.computing.total_ns_per_rank(job.ranks).max())
+    else:
         return bound, load_ns
-    computing_ns = job.computing.first_ns, float(job.computing.total_ns_per_rank(job.ranks).max())
     time_ns = computing_bound_ns(bound.time_ns, *computing_ns)
     method = bound.method if time_ns > computing_ns[1] else "computation"
     return Bound(time_ns, method), None if load_ns is None else computing_bound_ns(load_ns, *computing_ns)

@@ -74,7 +74,8 @@ def below_one(rows: pd.DataFrame) -> tuple[str, TextTable]:
 def bounds(jobs: pd.DataFrame) -> TextTable:
     """Summarise runtimes over the larger of their two lower bounds, and name the job with the largest ratio."""
     bounded = jobs[jobs["over_bound"].notna()]
-    bounded = bounded.assign(**{_OVER: bounded[["over_bound", "over_phase_bound"]].min(axis="columns")})
+    ratios = bounded[["over_bound", "over_phase_bound", "over_critical_path"]]
+    bounded = bounded.assign(**{_OVER: ratios.min(axis="columns")})
     axes = [axis for axis in axes_of(bounded) if bounded[axis].nunique() > 1]
     columns = [
         ("jobs", len),

@@ -127,6 +127,26 @@ def hops_ns(machine: Machine, size_bytes: Floats, hops: Integers) -> float:
     return float(size_bytes @ hops / machine.link_capacity_Bps.sum()) * NS_PER_S
 
 
+def message_times_ns(
+    machine: Machine,
+    source_node: Integers,
+    destination_node: Integers,
+    size_bytes: Numbers,
+    router_latency_ns: float,
+) -> tuple[Floats, Floats]:
+    """Return the transfer time and the latency of messages without contention, at least, float64 [messages] each.
+
+    A message needs its bytes over the host bandwidth plus the latency of cables and routers on a shortest path; one
+    within a node needs no time.
+    """
+    hops = hop_distances(machine).between(machine.node_router[source_node], machine.node_router[destination_node])
+    kinds = np.unique(machine.link_class)
+    cable_ns = min((machine.classes[kind].latency_ns for kind in kinds), default=0.0)
+    latency_ns = 2 * machine.host.latency_ns + hops * cable_ns + (hops + 1) * router_latency_ns
+    apart = np.not_equal(source_node, destination_node)
+    return size_bytes / machine.host.bandwidth_Bps * NS_PER_S * apart, latency_ns * apart
+
+
 def phase_bound_ns(
     machine: Machine,
     node_of_rank: Integers,
@@ -137,8 +157,7 @@ def phase_bound_ns(
     """Return the lower bound from the critical path of messages and computations, in ns.
 
     A rank ends a phase when all messages that it sends or receives in it have arrived, and it has computed; then it
-    computes what precedes its next phase, and posts the messages of that. A message needs its bytes over the host
-    bandwidth plus the latency of cables and routers on a shortest path; one within a node needs no time.
+    computes what precedes its next phase, and posts the messages of that; for their times see `message_times_ns`.
 
     `messages` are phase, source, destination and bytes (integers [messages]), sorted by phase; sources and destinations
     are ranks. `computing` is phase, rank, and the times (ns) before a rank posts the messages of a phase and concurrent
@@ -149,12 +168,8 @@ def phase_bound_ns(
 
     phase, source, destination, size_bytes = (np.asarray(column, dtype=np.int64) for column in messages)
     ends = node_of_rank[source], node_of_rank[destination]
-    hops = hop_distances(machine).between(machine.node_router[ends[0]], machine.node_router[ends[1]])
-    kinds = np.unique(machine.link_class)
-    cable_ns = min((machine.classes[kind].latency_ns for kind in kinds), default=0.0)
-    latency_ns = 2 * machine.host.latency_ns + hops * cable_ns + (hops + 1) * router_latency_ns
-    time_ns = size_bytes / machine.host.bandwidth_Bps * NS_PER_S + latency_ns
-    time_ns = np.where(ends[0] == ends[1], 0.0, time_ns)
+    transfer_ns, latency_ns = message_times_ns(machine, *ends, size_bytes, router_latency_ns)
+    time_ns = transfer_ns + latency_ns
     rows = computing or (np.zeros(0),) * 4
     computing_phase, rank = (np.asarray(column, dtype=np.int64) for column in rows[:2])
     before_ns, beside_ns = (np.asarray(column, dtype=np.float64) for column in rows[2:])

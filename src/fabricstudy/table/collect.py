@@ -32,7 +32,7 @@ BASELINE_ID = "(baseline)"
 _COMPUTED = frozenset({
     "job_name", "baseline_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "imbalance",
     "message_mean_slowdown", "message_p99_slowdown", "load_used_bytes", "communication_ns",
-    "hop_bytes_over_bound", "background",
+    "hop_bytes_over_bound", "background", "over_critical_path",
 })  # fmt: skip
 """Columns of jobs and links that are in no record."""
 
@@ -153,6 +153,7 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
         communication_ns=(jobs["runtime_ns"] - compute_ns).clip(lower=0.0),
         over_bound=_ratio(jobs["runtime_ns"], jobs["bound_ns"]),
         over_phase_bound=_ratio(jobs["runtime_ns"], jobs["phase_bound_ns"]),
+        over_critical_path=_ratio(jobs["runtime_ns"], jobs["critical_path_ns"]),
         slowdown=_ratio(jobs["runtime_ns"], jobs["baseline_ns"]),
         message_mean_slowdown=_ratio(jobs["message_mean_ns"], jobs["baseline_message_mean_ns"]),
         message_p99_slowdown=_ratio(jobs["message_p99_ns"], jobs["baseline_message_p99_ns"]),

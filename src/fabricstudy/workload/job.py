@@ -128,9 +128,13 @@ class Job(Model):
         if self.compute is not None and self.pattern.silent:
             problem = f"{self.pattern.kind} has no phases to compute in"
             raise ConfigError(problem, "omit compute", ("compute",), code="conflicting-keys")
-        if self.compute is not None and self.ranks_per_core > 1:
+        if self.compute is not None and self.pattern.has_operations:
+            problem = f"the pattern {self.pattern.kind} has its own computation"
+            raise ConfigError(problem, "scale it by pattern.compute", ("compute",), code="conflicting-keys")
+        if (self.compute is not None or self.pattern.has_operations) and self.ranks_per_core > 1:
             problem = "the ranks of a core would compute one after another, which no engine simulates"
-            raise ConfigError(problem, "omit compute or ranks_per_core", ("compute",), code="conflicting-keys")
+            key = "compute" if self.compute is not None else "pattern"
+            raise ConfigError(problem, "omit compute or ranks_per_core", (key,), code="conflicting-keys")
 
     def node_count(self, machine_nodes: int) -> int:
         """Return the job's nodes on a machine of `machine_nodes` nodes."""

@@ -18,6 +18,8 @@ from fabricstudy.machine.hops import hop_distances
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .operations import Operations
+
 
 # Rows converted to Arrow at a time, to limit memory.
 ROWS_PER_WRITE = 1 << 20
@@ -92,6 +94,8 @@ class PlacedJob:
     """None for a job without computation."""
     mapping_start: str | None = None
     """The start that the mapping selected; None if it has only one."""
+    operations: Operations | None = None
+    """What the ranks do, if `messages` are not sent in phases, but in the order of dependencies."""
 
     @property
     def background(self) -> bool:

@@ -84,8 +84,9 @@ def generate_messages(
             if job.compute is not None:
                 iterations = getattr(job.pattern, "iterations", 1)
                 rows = computing(job.compute, messages, iterations, stream(point.seed, index, Purpose.COMPUTE))
+            operations = job.pattern.operations() if job.pattern.has_operations else None
         background_ns = inf if job.background else None
-        jobs.append(PlacedJob(job.name, nodes, messages, background_ns, rows, placement.mapping_start))
+        jobs.append(PlacedJob(job.name, nodes, messages, background_ns, rows, placement.mapping_start, operations))
     return jobs
 
 

@@ -7,10 +7,11 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Computing
+from fabricstudy.workload.operations import Operations
 
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
@@ -226,13 +227,27 @@ def cycles_of(computing: Computing, units: Clock) -> tuple[Ints, Ints]:
     """
     order = np.lexsort((computing.phase, computing.rank))
     parts_ns = np.stack([computing.before_ns, computing.overlapped_ns], axis=1)[order].reshape(-1)
-    past_ns = np.cumsum(parts_ns)
-    rank = computing.rank[order]
-    first = 2 * np.searchsorted(rank, rank)
-    past_ns -= np.repeat(np.append(0.0, past_ns)[first], 2)
-    past = np.rint(past_ns / units.cycle_ns).astype(np.int64)
-    cycles = np.diff(past, prepend=0)
-    cycles[first] = past[first]
     rows = np.empty((len(order), 2), dtype=np.int64)
-    rows[order] = cycles.reshape(-1, 2)
+    rows[order] = _rounded(parts_ns / units.cycle_ns, np.repeat(computing.rank[order], 2)).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]
+
+
+def operation_cycles(operations: Operations, stream: Ints, units: Clock) -> Ints:
+    """Return the cycles of the calcs of operations, int64 [operations]; `stream` are their streams, of all ranks.
+
+    The total of a stream at any time is rounded to the nearest cycle.
+    """
+    order = np.argsort(stream, kind="stable")
+    cycles = np.empty(len(order), dtype=np.int64)
+    cycles[order] = _rounded(operations.duration_ns[order] / units.cycle_ns, stream[order])
+    return cycles
+
+
+def _rounded(parts: Floats, group: Integers) -> Ints:
+    """Round numbers so that their sums from the beginning of each group are rounded; `group` is sorted."""
+    past = np.cumsum(parts)
+    first = np.searchsorted(group, group)
+    whole = np.rint(past - np.append(0.0, past)[first]).astype(np.int64)
+    rounded: Ints = np.diff(whole, prepend=0)
+    rounded[first] = whole[first]
+    return rounded

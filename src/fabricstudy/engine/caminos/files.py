@@ -1,7 +1,7 @@
 """Input files of the front end: configuration, machine, messages."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ from fabricstudy.routing.base import cached_routes
 from fabricstudy.routing.listed import HopList, PathList
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.operations import MAX_STREAMS, SEND
+from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import MACHINE, MESSAGES
@@ -18,9 +20,9 @@ from ..detours import via
 from ..point import Point
 from ..settings import Network
 from .channels import arbitration, channels, listed, policies, routes
-from .clock import Clock, clock, cycles_of, phits_of
+from .clock import Clock, clock, cycles_of, operation_cycles, phits_of
 
-CONFIGURATION, OFFERED = "caminos.cfg", "offered.destinations"
+CONFIGURATION, OFFERED, OPERATIONS = "caminos.cfg", "offered.destinations", "jobs.operations"
 
 MAX_DRAIN = 20
 """Windows after the measured one in which measured messages may arrive."""
@@ -28,20 +30,25 @@ MAX_DRAIN = 20
 FULL_WEIGHT = 2**30
 """Weight of all messages of a node in the file of destinations, and of all packets in lists of routes."""
 
+EAGER, SYNCHRONOUS = 1, 3
+"""Kinds of sends in the file of operations."""
+
 _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write the input of the front end."""
     units = clock(point, machine)
-    traffic = f"""MessageList {{
-    filename: "{MESSAGES}",
+    has_operations = any(job.operations is not None for job in jobs)
+    kind, name = ("TaskGraph", OPERATIONS) if has_operations else ("MessageList", MESSAGES)
+    traffic = f"""{kind} {{
+    filename: "{name}",
     injection: {point.network.injected_messages},
     packet: {units.packet_phits},
   }}"""
     (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, _cycle_limit(units, machine, jobs)))
     write_machine(folder / MACHINE, machine, point)
-    write_messages(folder / MESSAGES, jobs, units, point.network)
+    (write_operations if has_operations else write_messages)(folder / name, jobs, units, point.network)
 
 
 def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
@@ -131,20 +138,48 @@ def _weights(share: Floats) -> Ints:
 def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
     """Write the messages of all jobs for the Rust programs, in phits."""
     with path.open("wb") as file:
-        file.write(b"messages 1\n")
-        if network.ports_per_node > 1:
-            file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
-        file.write(f"jobs {len(jobs)}\n".encode())
+        _write_head(file, "messages", jobs, network)
         for job in jobs:
             messages = job.messages
-            file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
-            _write_rows(file, job.node_of_rank)
+            _write_ranks(file, job)
             if job.computing is not None:
                 file.write(f"computes {len(job.computing.phase)}\n".encode())
                 _write_rows(file, job.computing.phase, job.computing.rank, *cycles_of(job.computing, units))
             file.write(f"messages {len(messages)}\n".encode())
             phits = phits_of(messages.size_bytes, units.phit_bytes)
             _write_rows(file, messages.phase, messages.source, messages.destination, phits)
+
+
+def write_operations(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
+    """Write the operations of all jobs for the front end, in cycles and phits; those of jobs of phases, too."""
+    with path.open("wb") as file:
+        _write_head(file, "operations", jobs, network)
+        for job in jobs:
+            operations = job.operations or from_phases(job.messages, job.computing, job.ranks)
+            _write_ranks(file, job)
+            key = operations.rank.astype(np.int64) * MAX_STREAMS + operations.stream
+            streams, stream = np.unique(key, return_inverse=True)
+            kind = operations.kind.astype(np.int64)
+            phits = np.where(kind == SEND, phits_of(operations.size_bytes, units.phit_bytes), 0)
+            length = operation_cycles(operations, stream, units) + phits
+            kind[kind == SEND] = EAGER if operations.eager else SYNCHRONOUS
+            file.write(f"streams {len(streams)}\noperations {len(operations)}\n".encode())
+            _write_rows(file, kind, operations.rank, stream, length, np.maximum(operations.partner, 0))
+            order = np.argsort(operations.needs, kind="stable")
+            file.write(f"dependencies {len(order)}\n".encode())
+            _write_rows(file, *(column[order] for column in (operations.needs, operations.dependent, operations.when)))
+
+
+def _write_head(file: IO[bytes], kind: str, jobs: list[PlacedJob], network: Network) -> None:
+    file.write(f"{kind} 1\n".encode())
+    if network.ports_per_node > 1:
+        file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
+    file.write(f"jobs {len(jobs)}\n".encode())
+
+
+def _write_ranks(file: IO[bytes], job: PlacedJob) -> None:
+    file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
+    _write_rows(file, job.node_of_rank)
 
 
 def _write_rows(file: Any, *columns: Array) -> None:
@@ -204,6 +239,8 @@ def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
     phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
     messages = sum(len(job.messages) for job in jobs)
     computing = sum(int(sum(map(np.sum, cycles_of(job.computing, units)))) for job in jobs if job.computing is not None)
+    calc_ns = sum(float(job.operations.duration_ns.sum()) for job in jobs if job.operations is not None)
+    computing += round(calc_ns / units.cycle_ns)
     # More than twice the hops of any route.
     hops = 2 * (sum(dimension.length for dimension in machine.dimensions) or machine.routers)
     on_links = phits * max(units.divisors) + messages * (hops + 2) * max(units.delays)

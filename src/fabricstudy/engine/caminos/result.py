@@ -29,6 +29,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
         phits = np.array([result["job_sent_phits"], result["job_arrived_phits"]], dtype=np.int64)
         doubled = [np.array(counts, dtype=np.int64).reshape(-1, 2) for counts in result["job_twice_message_counts"]]
+        waiting = np.array(result.get("rank_waiting_cycles", []), dtype=np.float64)
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -59,6 +60,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         job_link_packets=None if packets is None else _by_job(packets, link_phits, jobs),
         job_message_mean_ns=tuple(mean_ns for mean_ns, _ in message_ns),
         job_message_p99_ns=tuple(p99_ns for _, p99_ns in message_ns),
+        job_waiting_ns=_waiting_ns(waiting, units.cycle_ns, jobs),
     )
 
 
@@ -72,6 +74,17 @@ def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list
     if not np.array_equal(last, cycles, equal_nan=True):
         raise EngineFailure(f"{RESULT} is not a result: its jobs do not end with their last ranks")
     return by_job
+
+
+def _waiting_ns(cycles: Floats, cycle_ns: float, jobs: list[PlacedJob]) -> tuple[float | None, ...]:
+    """Return the mean waiting time of the ranks of each job; none if the run did not count them."""
+    ends = np.cumsum([job.ranks for job in jobs])
+    if not len(cycles):
+        return ()
+    if cycles.shape != (ends[-1],):
+        raise EngineFailure(f"{RESULT} is of another workload or machine")
+    means = (float(of_job.mean()) * cycle_ns if len(of_job) else 0.0 for of_job in np.split(cycles, ends[:-1]))
+    return tuple(None if job.background else mean for job, mean in zip(jobs, means, strict=True))
 
 
 def _message_times(

@@ -22,6 +22,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Messages, WorkloadError
+from ..operations import Operations
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +175,9 @@ class Pattern(Kind, family="pattern"):
     silent: ClassVar[bool] = False
     """It never sends anything."""
 
+    has_operations: ClassVar[bool] = False
+    """It defines `operations`, in the order of their dependencies, instead of phases."""
+
     def is_near(self, ranks: int) -> bool:
         """Return whether ranks send most to their neighbours, in the application or by number."""
         return self.has_places
@@ -195,6 +199,10 @@ class Pattern(Kind, family="pattern"):
     def places(self, ranks: int) -> Integers | None:
         """Return the ranks' coordinates in the application, integers [ranks, dimensions] from 0, or None."""
         return None
+
+    def operations(self) -> Operations:
+        """Return what the ranks compute, send and receive, with dependencies."""
+        raise NotImplementedError
 
     def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
         """Return all messages, in any order, none from a rank to itself."""

@@ -1,0 +1,177 @@
+//! The file of `TaskGraph`: jobs on given nodes, and the operations of their ranks with dependencies.
+//!
+//! It has one item a line: `operations 1`, and then `ports P` or `stripes P` as in the file of `MessageList`, if nodes
+//! have several ports; `jobs J`; for each job `ranks R` or `background R`, R lines `NODE`, `streams S`, `operations N`,
+//! N lines `KIND RANK STREAM LENGTH PARTNER`, `dependencies D`, D lines `NEEDS OPERATION WHEN`, sorted by NEEDS.
+//!
+//! KIND is 0 (computation of LENGTH cycles), 1 (eager send of LENGTH phits), 2 (receive) or 3 (synchronous send); PARTNER
+//! is the receive of a send and the send of a receive. WHEN is 0 if NEEDS has to have ended, and 1 if it has to have
+//! started. Ranks, streams and operations are counted within the job.
+
+use crate::input::{BadFile, Lines};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Calc,
+    Send { eager: bool },
+    Receive,
+}
+
+/// What the file says: ranks, streams and operations are counted over all jobs.
+#[derive(Debug, Default)]
+pub struct OperationFile {
+    /// Ports of a node, and whether messages are divided among them.
+    pub ports: usize,
+    pub striped: bool,
+    /// Whether each job is in the background, and the end of its operations.
+    pub jobs: Vec<(bool, usize)>,
+    /// Job and node of each rank.
+    pub ranks: Vec<(usize, usize)>,
+    pub streams: usize,
+    pub operations: Vec<ListedOperation>,
+    /// What needs each operation: the operation, and whether it waits for the start alone; sorted by the one needed.
+    pub dependents: Vec<(usize, bool)>,
+    /// For each operation the first of its dependents, and the end of all.
+    pub first_dependent: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub struct ListedOperation {
+    pub kind: Kind,
+    pub rank: usize,
+    pub stream: usize,
+    /// Cycles or phits.
+    pub length: usize,
+    pub partner: usize,
+}
+
+/// Operations and dependents are kept in 32 bits.
+const MOST: usize = 1 << 31;
+
+impl OperationFile {
+    /// Read the file of a machine with so many servers.
+    pub fn read(mut lines: Lines, servers: usize) -> Result<OperationFile, BadFile> {
+        lines.format("operations")?;
+        let (ports, striped, jobs) = lines.ports_and_jobs()?;
+        if ports == 0 || servers % ports > 0 {
+            return Err(lines.bad_file("the servers are not so many ports of nodes"));
+        }
+        let mut file = OperationFile { ports, striped, first_dependent: vec![0], ..OperationFile::default() };
+        for job in 0..jobs {
+            file.read_job(&mut lines, servers / ports, job)?;
+        }
+        lines.end()?;
+        if !file.jobs.is_empty() && file.jobs.iter().all(|&(background, _)| background) {
+            return Err(lines.bad_file("all jobs are in the background, so that none would end"));
+        }
+        Ok(file)
+    }
+
+    fn read_job(&mut self, lines: &mut Lines, nodes: usize, job: usize) -> Result<(), BadFile> {
+        let (first_rank, first_stream, first) = (self.ranks.len(), self.streams, self.operations.len());
+        let (background, ranks) = lines.ranks()?;
+        for _ in 0..ranks {
+            let [node] = lines.numbers("NODE")?;
+            if node >= nodes {
+                return Err(lines.bad("there is no such node"));
+            }
+            self.ranks.push((job, node));
+        }
+        let streams = lines.header("streams")?;
+        self.streams += streams;
+        let operations = lines.header("operations")?;
+        if first + operations >= MOST {
+            return Err(lines.bad("there are too many operations"));
+        }
+        for _ in 0..operations {
+            let [kind, rank, stream, length, partner] = lines.numbers("KIND RANK STREAM LENGTH PARTNER")?;
+            let kind = match kind {
+                0 => Kind::Calc,
+                1 | 3 => Kind::Send { eager: kind == 1 },
+                2 => Kind::Receive,
+                _ => return Err(lines.bad("KIND must be 0, 1, 2 or 3")),
+            };
+            if rank >= ranks || partner >= operations || (kind == Kind::Calc && stream >= streams) {
+                return Err(lines.bad("RANK, STREAM and PARTNER must be of the job"));
+            }
+            if matches!(kind, Kind::Send { .. }) && (length == 0 || length >= MOST) {
+                return Err(lines.bad("a send needs at least one phit, and fewer than 2^31"));
+            }
+            let (rank, stream, partner) = (first_rank + rank, first_stream + stream, first + partner);
+            self.operations.push(ListedOperation { kind, rank, stream, length, partner });
+        }
+        self.check_partners(lines, first)?;
+        self.read_dependencies(lines, first)?;
+        self.jobs.push((background, self.operations.len()));
+        Ok(())
+    }
+
+    fn check_partners(&self, lines: &Lines, first: usize) -> Result<(), BadFile> {
+        for (number, one) in self.operations.iter().enumerate().skip(first) {
+            let partner = &self.operations[one.partner];
+            let of_message = matches!(
+                (one.kind, partner.kind),
+                (Kind::Send { .. }, Kind::Receive) | (Kind::Receive, Kind::Send { .. })
+            );
+            if one.kind != Kind::Calc && !(of_message && partner.partner == number && partner.rank != one.rank) {
+                return Err(lines.bad_file("a send or receive is not the partner of its partner"));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_dependencies(&mut self, lines: &mut Lines, first: usize) -> Result<(), BadFile> {
+        let dependencies = lines.header("dependencies")?;
+        let operations = self.operations.len() - first;
+        if self.dependents.len() + dependencies >= MOST {
+            return Err(lines.bad("there are too many dependencies"));
+        }
+        for _ in 0..dependencies {
+            let [needs, operation, when] = lines.numbers("NEEDS OPERATION WHEN")?;
+            if needs >= operations || operation >= operations || when > 1 {
+                return Err(lines.bad("NEEDS and OPERATION must be of the job, and WHEN 0 or 1"));
+            }
+            if first + needs + 1 < self.first_dependent.len() {
+                return Err(lines.bad("dependencies must be sorted by NEEDS"));
+            }
+            self.first_dependent.resize(first + needs + 1, self.dependents.len());
+            self.dependents.push((first + operation, when == 1));
+        }
+        self.first_dependent.resize(self.operations.len() + 1, self.dependents.len());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAIR: &str =
+        "operations 1\njobs 1\nranks 2\n0\n1\nstreams 1\noperations 3\n0 0 0 7 0\n1 0 0 4 2\n2 1 0 0 1\n";
+
+    fn read(text: String) -> Result<OperationFile, BadFile> {
+        OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), 2)
+    }
+
+    fn problem(text: String) -> String {
+        read(text).expect_err("a bad file").0
+    }
+
+    #[test]
+    fn dependents_stand_by_what_they_need() {
+        let file = read(format!("{PAIR}dependencies 2\n0 1 0\n1 0 1\n")).expect("a file");
+        assert_eq!(file.first_dependent, [0, 1, 2, 2]);
+        assert_eq!(file.dependents, [(1, false), (0, true)]);
+        assert_eq!((file.operations[1].kind, file.operations[1].partner), (Kind::Send { eager: true }, 2));
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        assert!(problem(format!("{PAIR}dependencies 2\n1 0 1\n0 1 0\n")).starts_with("text:13: dependencies must be"));
+        assert!(problem(format!("{PAIR}dependencies 1\n1 3 0\n")).starts_with("text:12: NEEDS and"));
+        assert!(problem(PAIR.replace("2 1 0 0 1", "2 1 0 0 0")).starts_with("text: a send or receive"));
+        assert!(problem(PAIR.replace("1 0 0 4 2", "1 0 0 0 2")).starts_with("text:9: a send needs"));
+        assert!(problem(PAIR.replace("0 0 0 7 0", "0 0 1 7 0")).starts_with("text:8: RANK, STREAM"));
+        assert!(problem(PAIR.replace("0 0 0 7 0", "4 0 0 7 0")).starts_with("text:8: KIND"));
+    }
+}

@@ -1,0 +1,663 @@
+//! Traffic `TaskGraph { filename: "...", injection: 16, packet: 4 }`: placed jobs, and operations that wait for each other.
+//!
+//! * An operation starts in the cycle in which the last of those that it needs has ended, or started. A computation
+//!   also waits for its stream, in the order in which computations could start.
+//! * A send gives its message to the interface of its node as `MessageList` does: up to `injection` messages of a node
+//!   are under way at once, and its ranks take turns. A synchronous send has ended when all of its message has arrived,
+//!   an eager one when the last phit has left the node.
+//! * A receive has ended when it has started and its message has arrived. Messages within a node arrive at once.
+//! * A rank finishes with the last of its operations, a job with the last of its ranks. A background job begins again
+//!   when all of it has ended, unless that took no time.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::mem::{size_of, size_of_val};
+use std::ops::Range;
+use std::rc::Rc;
+
+use caminos_lib::quantify::Quantifiable;
+use caminos_lib::topology::Topology;
+use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
+use caminos_lib::{Message, Time};
+use rand::rngs::StdRng;
+
+use crate::configuration::Fields;
+use crate::egress::Egress;
+use crate::histogram::Histogram;
+use crate::idle::Idle;
+use crate::injection::Interface;
+use crate::input::Lines;
+use crate::job_link_packets::JobLinkPackets;
+use crate::operation_file::{Kind, OperationFile};
+use crate::session::Session;
+
+/// Build the traffic from its file.
+///
+/// # Panics
+/// With a `BadFile` if the file is not such a list, or does not fit the topology.
+pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
+    let servers = argument.topology.num_servers();
+    let fields = Fields::of(argument.cv, &["filename", "injection", "packet"]);
+    let session = Session::of_builder();
+    match Lines::open(fields.text("filename")).and_then(|lines| OperationFile::read(lines, servers)) {
+        Ok(file) => {
+            let of_port = |port| move |&(job, node): &(usize, usize)| (job, node * file.ports + port);
+            let ranks: Vec<_> = (0..file.ports).flat_map(|port| file.ranks.iter().map(of_port(port))).collect();
+            *session.job_link_packets.borrow_mut() =
+                JobLinkPackets::new(file.jobs.len(), servers, &ranks, session.layout().links());
+            session.ports.set(file.ports);
+            Box::new(TaskGraph::new(file, servers, fields.count("injection"), fields.count("packet"), session))
+        }
+        Err(bad) => std::panic::panic_any(bad),
+    }
+}
+
+#[derive(Debug)]
+struct Operation {
+    kind: Kind,
+    rank: u32,
+    stream: u32,
+    partner: u32,
+    /// Cycles or phits.
+    length: u64,
+    /// What it waits for before it starts, and how much of that is missing.
+    needs: u32,
+    missing: u32,
+    /// Of a send: phits that were not given to the network, and that have not arrived.
+    to_leave: u32,
+    to_come: u32,
+    started_at: Time,
+    /// Of a receive: whether it has started, and whether its message has arrived.
+    has_started: bool,
+    has_arrived: bool,
+}
+
+#[derive(Debug)]
+struct Rank {
+    job: usize,
+    node: usize,
+    operations: usize,
+    /// Operations that have not ended.
+    left: usize,
+    /// Messages that it gives to the interface, in their order.
+    to_send: VecDeque<u32>,
+    /// Computations and sends that have started and not ended.
+    active: usize,
+    /// The cycle since which it has none, and those before in which it had none.
+    inactive_since: Time,
+    waited: Time,
+}
+
+/// What a rank computes one after another.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    busy: bool,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Job {
+    background: bool,
+    operations: Range<usize>,
+    left: usize,
+    /// The cycle in which it began its present round.
+    began: Time,
+}
+
+#[derive(Debug)]
+struct Node {
+    ranks: Vec<usize>,
+    /// Whose turn it is to give a message to an interface, and how many messages there are.
+    turn: usize,
+    ready: usize,
+    /// One for each port, or one for all, and which of them gets the next message.
+    interfaces: Vec<Interface>,
+    next_interface: usize,
+    /// When which computation or eager send ends.
+    ending: BinaryHeap<Reverse<(Time, u32)>>,
+    /// For each port creation cycle and send of what is on its way, by cycle: a port sends one piece a cycle at most.
+    on_their_way: Vec<VecDeque<(Time, usize)>>,
+    /// What leaves each port.
+    egress: Vec<Rc<RefCell<Egress>>>,
+}
+
+#[derive(Debug)]
+struct TaskGraph {
+    session: Rc<Session>,
+    packet: usize,
+    ports: usize,
+    operations: Vec<Operation>,
+    /// For each operation where what needs it begins; then all of that: twice its number, plus 1 if it needs the start.
+    first_dependent: Vec<u32>,
+    dependents: Vec<u32>,
+    ranks: Vec<Rank>,
+    streams: Vec<Stream>,
+    nodes: Vec<Node>,
+    jobs: Vec<Job>,
+    /// Jobs that are not in the background and have not finished.
+    jobs_left: usize,
+    /// Operations that start now.
+    starting: VecDeque<usize>,
+    idle: Idle,
+}
+
+/// What is left of a piece that has arrived.
+const ARRIVED: usize = usize::MAX;
+
+impl TaskGraph {
+    fn new(file: OperationFile, servers: usize, slots: usize, packet: usize, session: Rc<Session>) -> TaskGraph {
+        let (ports, striped) = (file.ports, file.striped);
+        *session.finish_cycles.borrow_mut() = vec![None; file.jobs.len()];
+        *session.rank_finish_cycles.borrow_mut() = vec![None; file.ranks.len()];
+        *session.rank_waiting_cycles.borrow_mut() = Some(vec![0; file.ranks.len()]);
+        *session.sent_phits.borrow_mut() = vec![0; file.jobs.len()];
+        *session.arrived_phits.borrow_mut() = vec![0; file.jobs.len()];
+        *session.message_times.borrow_mut() = vec![Histogram::default(); file.jobs.len()];
+        let node = |number: usize| Node {
+            ranks: Vec::new(),
+            turn: 0,
+            ready: 0,
+            interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(slots, striped)).collect(),
+            next_interface: 0,
+            ending: BinaryHeap::new(),
+            on_their_way: vec![VecDeque::new(); ports],
+            egress: (0..ports).map(|port| session.egress(number * ports + port)).collect(),
+        };
+        let nodes: Vec<Node> = (0..servers / ports).map(node).collect();
+        let rank = |&(job, node): &(usize, usize)| Rank {
+            job,
+            node,
+            operations: 0,
+            left: 0,
+            to_send: VecDeque::new(),
+            active: 0,
+            inactive_since: 0,
+            waited: 0,
+        };
+        let mut traffic = TaskGraph {
+            session,
+            packet,
+            ports,
+            operations: Vec::with_capacity(file.operations.len()),
+            first_dependent: file.first_dependent.iter().map(|&first| first as u32).collect(),
+            dependents: file.dependents.iter().map(|&(one, start)| (2 * one + usize::from(start)) as u32).collect(),
+            ranks: file.ranks.iter().map(rank).collect(),
+            streams: vec![Stream::default(); file.streams],
+            nodes,
+            jobs: Vec::new(),
+            jobs_left: file.jobs.iter().filter(|&&(background, _)| !background).count(),
+            starting: VecDeque::new(),
+            idle: Idle::default(),
+        };
+        traffic.add(&file);
+        (0..traffic.jobs.len()).for_each(|job| traffic.begin_job(job, 0));
+        traffic.settle(0);
+        traffic
+    }
+
+    fn add(&mut self, file: &OperationFile) {
+        for (index, rank) in self.ranks.iter().enumerate() {
+            self.nodes[rank.node].ranks.push(index);
+        }
+        for one in &file.operations {
+            self.ranks[one.rank].operations += 1;
+            self.operations.push(Operation {
+                kind: one.kind,
+                rank: one.rank as u32,
+                stream: one.stream as u32,
+                partner: one.partner as u32,
+                length: one.length as u64,
+                needs: 0,
+                missing: 0,
+                to_leave: 0,
+                to_come: 0,
+                started_at: 0,
+                has_started: false,
+                has_arrived: false,
+            });
+        }
+        for &(dependent, _) in &file.dependents {
+            self.operations[dependent].needs += 1;
+        }
+        let mut begin = 0;
+        for &(background, end) in &file.jobs {
+            self.jobs.push(Job { background, operations: begin..end, left: 0, began: 0 });
+            begin = end;
+        }
+    }
+
+    /// Let a job begin, or begin again.
+    fn begin_job(&mut self, job: usize, cycle: Time) {
+        let operations = self.jobs[job].operations.clone();
+        (self.jobs[job].left, self.jobs[job].began) = (operations.len(), cycle);
+        for rank in self.ranks.iter_mut().filter(|rank| rank.job == job) {
+            rank.left = rank.operations;
+        }
+        for number in operations.clone() {
+            let one = &mut self.operations[number];
+            one.missing = one.needs;
+            (one.to_leave, one.to_come) = (one.length as u32, one.length as u32);
+            (one.has_started, one.has_arrived) = (false, false);
+        }
+        for number in operations.clone().filter(|&number| self.operations[number].needs == 0).collect::<Vec<_>>() {
+            self.let_start(number);
+        }
+        for rank in 0..self.ranks.len() {
+            if self.ranks[rank].job == job && self.ranks[rank].operations == 0 {
+                self.finish_rank(rank, cycle);
+            }
+        }
+        if operations.is_empty() {
+            self.finish_job(job, cycle);
+        }
+    }
+
+    fn finish_rank(&mut self, rank: usize, cycle: Time) {
+        let one = &self.ranks[rank];
+        if self.jobs[one.job].background {
+            return;
+        }
+        let waited = one.waited + if one.active == 0 { cycle.saturating_sub(one.inactive_since) } else { 0 };
+        self.session.rank_finish_cycles.borrow_mut()[rank] = Some(cycle);
+        if let Some(cycles) = &mut *self.session.rank_waiting_cycles.borrow_mut() {
+            cycles[rank] = waited;
+        }
+    }
+
+    fn finish_job(&mut self, job: usize, cycle: Time) {
+        if !self.jobs[job].background {
+            self.session.finish_cycles.borrow_mut()[job] = Some(cycle);
+            self.jobs_left -= 1;
+        } else if cycle > self.jobs[job].began {
+            self.begin_job(job, cycle);
+        }
+    }
+
+    /// Start all operations that may start in this cycle.
+    fn settle(&mut self, cycle: Time) {
+        while let Some(number) = self.starting.pop_front() {
+            self.start(number, cycle);
+        }
+    }
+
+    /// Note that an operation waits for nothing more, except for its stream.
+    fn let_start(&mut self, number: usize) {
+        let one = &self.operations[number];
+        if one.kind == Kind::Calc {
+            let stream = &mut self.streams[one.stream as usize];
+            if stream.busy {
+                stream.waiting.push_back(number as u32);
+                return;
+            }
+            stream.busy = true;
+        }
+        self.starting.push_back(number);
+    }
+
+    /// Tell what needs an operation that it has ended, or started.
+    fn release(&mut self, number: usize, start: bool) {
+        for index in self.first_dependent[number]..self.first_dependent[number + 1] {
+            let (dependent, of_start) = (self.dependents[index as usize] / 2, self.dependents[index as usize] % 2 == 1);
+            if of_start == start {
+                let one = &mut self.operations[dependent as usize];
+                one.missing -= 1;
+                if one.missing == 0 {
+                    self.let_start(dependent as usize);
+                }
+            }
+        }
+    }
+
+    fn node_of(&self, number: usize) -> usize {
+        self.ranks[self.operations[number].rank as usize].node
+    }
+
+    fn start(&mut self, number: usize, cycle: Time) {
+        self.release(number, true);
+        let Operation { kind, rank, partner, length, .. } = self.operations[number];
+        let (node, partner) = (self.node_of(number), partner as usize);
+        match kind {
+            Kind::Calc if length == 0 => self.end(number, cycle),
+            Kind::Calc => {
+                let until = cycle + length;
+                self.activate(rank as usize, cycle);
+                self.nodes[node].ending.push(Reverse((until, number as u32)));
+                self.session.computing_until.set(until.max(self.session.computing_until.get()));
+            }
+            Kind::Send { .. } if self.node_of(partner) == node => {
+                self.end(number, cycle);
+                self.arrive(partner, cycle);
+            }
+            Kind::Send { .. } => {
+                self.activate(rank as usize, cycle);
+                self.ranks[rank as usize].to_send.push_back(number as u32);
+                self.operations[number].started_at = cycle;
+                self.nodes[node].ready += 1;
+                self.idle.post(1);
+            }
+            Kind::Receive => {
+                self.operations[number].has_started = true;
+                if self.operations[number].has_arrived {
+                    self.end(number, cycle);
+                }
+            }
+        }
+    }
+
+    /// Let the message of a receive arrive.
+    fn arrive(&mut self, receive: usize, cycle: Time) {
+        self.operations[receive].has_arrived = true;
+        if self.operations[receive].has_started {
+            self.end(receive, cycle);
+        }
+    }
+
+    fn activate(&mut self, rank: usize, cycle: Time) {
+        let rank = &mut self.ranks[rank];
+        if rank.active == 0 {
+            rank.waited += cycle.saturating_sub(rank.inactive_since);
+        }
+        rank.active += 1;
+    }
+
+    /// End what was activated.
+    fn end_active(&mut self, number: usize, cycle: Time) {
+        let rank = &mut self.ranks[self.operations[number].rank as usize];
+        rank.active -= 1;
+        rank.inactive_since = cycle;
+        self.end(number, cycle);
+    }
+
+    fn end(&mut self, number: usize, cycle: Time) {
+        let Operation { kind, rank, stream, .. } = self.operations[number];
+        if kind == Kind::Calc {
+            let stream = &mut self.streams[stream as usize];
+            match stream.waiting.pop_front() {
+                Some(next) => self.starting.push_back(next as usize),
+                None => stream.busy = false,
+            }
+        }
+        self.release(number, false);
+        let rank = rank as usize;
+        let job = self.ranks[rank].job;
+        self.ranks[rank].left -= 1;
+        self.jobs[job].left -= 1;
+        if self.ranks[rank].left == 0 {
+            self.finish_rank(rank, cycle);
+        }
+        if self.jobs[job].left == 0 {
+            self.finish_job(job, cycle);
+        }
+    }
+
+    /// Go on with what ended on a node by `cycle`, each as of the cycle in which it did: CAMINOS does not ask a node
+    /// whose queue is full.
+    fn wake(&mut self, node: usize, cycle: Time) {
+        let period = self.session.link_periods.borrow().last().copied().unwrap_or(1);
+        for port in 0..self.ports {
+            while let Some((left, send)) = self.left(node, port) {
+                self.nodes[node].ending.push(Reverse((left + period, send as u32)));
+            }
+        }
+        while self.ending(node).map_or(false, |end| end <= cycle) {
+            let Reverse((end, number)) = self.nodes[node].ending.pop().expect("something ends");
+            self.end_active(number as usize, end);
+            self.settle(end);
+        }
+    }
+
+    /// An eager send whose last phit has begun to leave a port, and when.
+    fn left(&self, node: usize, port: usize) -> Option<(Time, usize)> {
+        self.nodes[node].egress[port].borrow_mut().take()
+    }
+
+    /// When the first of what has started on a node ends, as far as that is known.
+    fn ending(&self, node: usize) -> Option<Time> {
+        self.nodes[node].ending.peek().map(|&Reverse((end, _))| end)
+    }
+
+    /// Whether a port may have something to send.
+    fn can_send(&self, server: usize) -> bool {
+        let node = &self.nodes[server / self.ports];
+        node.ready > 0 || !node.interfaces[server % self.ports % node.interfaces.len()].is_idle()
+    }
+
+    /// Take what a port sends in a cycle: destination port and phits.
+    fn send(&mut self, server: usize, cycle: Time) -> Option<(usize, usize)> {
+        let (number, port) = (server / self.ports, server % self.ports);
+        self.fill_slots(number);
+        let node = &mut self.nodes[number];
+        let interface = port % node.interfaces.len();
+        let (send, phits) = node.interfaces[interface].take(self.packet)?;
+        node.on_their_way[port].push_back((cycle, send));
+        let one = &mut self.operations[send];
+        one.to_leave -= phits as u32;
+        let ends = one.to_leave == 0 && one.kind == (Kind::Send { eager: true });
+        node.egress[port].borrow_mut().add(phits, Some(send).filter(|_| ends));
+        let partner = one.partner as usize;
+        let destination = &self.ranks[self.operations[partner].rank as usize];
+        self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
+        Some((destination.node * self.ports + port, phits))
+    }
+
+    /// Fill the free slots of a node by messages of its ranks, in turn.
+    fn fill_slots(&mut self, node: usize) {
+        let node = &mut self.nodes[node];
+        while node.ready > 0 && node.interfaces[node.next_interface].has_free_slot() {
+            let rank = &mut self.ranks[node.ranks[node.turn]];
+            node.turn = (node.turn + 1) % node.ranks.len();
+            if let Some(send) = rank.to_send.pop_front() {
+                let phits = self.operations[send as usize].length as usize;
+                node.interfaces[node.next_interface].add(send as usize, phits);
+                node.next_interface = (node.next_interface + 1) % node.interfaces.len();
+                node.ready -= 1;
+            }
+        }
+    }
+
+    /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
+    fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
+        let node = server / self.ports;
+        let on_their_way = &mut self.nodes[node].on_their_way[server % self.ports];
+        let place = on_their_way.partition_point(|&(earlier, _)| earlier < sent);
+        let send = match on_their_way.get_mut(place) {
+            Some((same, send)) if *same == sent && *send != ARRIVED => std::mem::replace(send, ARRIVED),
+            _ => return false,
+        };
+        while matches!(on_their_way.front(), Some(&(_, ARRIVED))) {
+            on_their_way.pop_front();
+        }
+        let receive = self.operations[send].partner as usize;
+        for node in [node, self.node_of(receive)] {
+            self.wake(node, cycle);
+        }
+        let job = self.ranks[self.operations[receive].rank as usize].job;
+        self.session.arrived_phits.borrow_mut()[job] += phits as u64;
+        self.operations[send].to_come -= phits as u32;
+        if self.operations[send].to_come == 0 {
+            self.idle.arrive(&self.session, cycle);
+            self.session.message_times.borrow_mut()[job].add(cycle - self.operations[send].started_at);
+            if self.operations[send].kind == (Kind::Send { eager: false }) {
+                self.end_active(send, cycle);
+            }
+            self.arrive(receive, cycle);
+            self.settle(cycle);
+        }
+        true
+    }
+}
+
+impl Traffic for TaskGraph {
+    fn generate_message(
+        &mut self,
+        origin: usize,
+        cycle: Time,
+        _topology: &dyn Topology,
+        _rng: &mut StdRng,
+    ) -> Result<Rc<Message>, TrafficError> {
+        self.wake(origin / self.ports, cycle);
+        let (destination, size) = self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)?;
+        Ok(Rc::new(Message { origin, destination, size, creation_cycle: cycle }))
+    }
+    fn probability_per_cycle(&self, task: usize) -> f32 {
+        f32::from(u8::from(self.can_send(task)))
+    }
+    fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
+        self.session.now.set(cycle);
+        let node = task / self.ports;
+        self.can_send(task)
+            || self.ending(node).map_or(false, |end| end <= cycle)
+            || self.nodes[node].egress[task % self.ports].borrow().any_left()
+    }
+    fn try_consume(
+        &mut self,
+        _task: usize,
+        message: Rc<Message>,
+        cycle: Time,
+        _topology: &dyn Topology,
+        _rng: &mut StdRng,
+    ) -> bool {
+        self.receive(message.origin, message.creation_cycle, message.size, cycle)
+    }
+    fn is_finished(&self) -> bool {
+        let next = || (0..self.nodes.len()).filter_map(|node| self.ending(node)).min();
+        self.jobs_left == 0 || self.idle.begins(&self.session, next)
+    }
+    fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
+        let node = &self.nodes[task / self.ports];
+        if self.can_send(task) {
+            TaskTrafficState::Generating
+        } else if !node.ending.is_empty() {
+            TaskTrafficState::UnspecifiedWait
+        } else if node.ranks.iter().all(|&rank| self.ranks[rank].left == 0) {
+            TaskTrafficState::Finished
+        } else {
+            TaskTrafficState::WaitingData
+        }
+    }
+    fn number_tasks(&self) -> usize {
+        self.nodes.len() * self.ports
+    }
+}
+
+impl Quantifiable for TaskGraph {
+    fn total_memory(&self) -> usize {
+        size_of::<TaskGraph>() + size_of_val(&self.operations[..]) + size_of_val(&self.dependents[..])
+    }
+    fn print_memory_breakdown(&self) {
+        println!("task graph: {} bytes", self.total_memory());
+    }
+    fn forecast_total_memory(&self) -> usize {
+        self.total_memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph(jobs: &[&str], nodes: usize) -> TaskGraph {
+        let text = format!("operations 1\njobs {}\n{}", jobs.len(), jobs.concat());
+        let file = OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), nodes).expect("a file");
+        TaskGraph::new(file, nodes, 16, 2, Rc::default())
+    }
+
+    /// Let all phits of a node's ports leave, one a cycle from `from` on; destinations and phits of its pieces.
+    fn drain(graph: &mut TaskGraph, node: usize, from: Time) -> Vec<(usize, usize)> {
+        let pieces: Vec<_> = (from..).map_while(|cycle| graph.send(node, cycle)).collect();
+        let phits: usize = pieces.iter().map(|&(_, phits)| phits).sum();
+        (from..from + phits as Time).for_each(|cycle| graph.nodes[node].egress[0].borrow_mut().leave(cycle));
+        pieces
+    }
+
+    fn finish_cycles(graph: &TaskGraph) -> Vec<Option<Time>> {
+        graph.session.rank_finish_cycles.borrow().clone()
+    }
+
+    /// Rank 0 sends three phits and then computes for 5 cycles; rank 1 computes for 10 cycles before it receives.
+    fn pair(kind: usize) -> TaskGraph {
+        let lists = format!(
+            "ranks 2\n0\n1\nstreams 2\noperations 4\n{kind} 0 0 3 3\n0 0 0 5 0\n0 1 1 10 0\n2 1 0 0 0\n\
+             dependencies 2\n0 1 0\n2 3 0\n"
+        );
+        graph(&[&lists], 2)
+    }
+
+    #[test]
+    fn an_eager_send_ends_when_it_has_left() {
+        let mut graph = pair(1);
+        assert_eq!(drain(&mut graph, 0, 0), [(1, 2), (1, 1)]);
+        graph.wake(0, 3);
+        // The last phit leaves in cycle 2, and the link has a period of one cycle.
+        assert_eq!(graph.ending(0), Some(8));
+        assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
+        assert_eq!(finish_cycles(&graph), [Some(8), Some(21)]);
+        assert_eq!(*graph.session.rank_waiting_cycles.borrow(), Some(vec![0, 11]));
+        assert!(graph.is_finished());
+    }
+
+    #[test]
+    fn a_synchronous_send_ends_when_it_has_arrived() {
+        let mut graph = pair(3);
+        drain(&mut graph, 0, 0);
+        assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
+        graph.wake(0, 26);
+        assert_eq!(finish_cycles(&graph), [Some(26), Some(21)]);
+    }
+
+    #[test]
+    fn a_message_may_be_there_before_its_receive() {
+        let mut graph = pair(1);
+        drain(&mut graph, 0, 0);
+        assert!(graph.receive(0, 0, 2, 5) && graph.receive(0, 1, 1, 6));
+        graph.wake(1, 10);
+        assert_eq!(finish_cycles(&graph)[1], Some(10));
+    }
+
+    #[test]
+    fn a_chain_waits_for_ends_or_for_starts() {
+        for (when, end) in [(0, 30), (1, 10)] {
+            let calcs: String = (0..3).map(|stream| format!("0 0 {stream} 10 0\n")).collect();
+            let lists = format!("ranks 1\n0\nstreams 3\noperations 3\n{calcs}dependencies 2\n0 1 {when}\n1 2 {when}\n");
+            let mut graph = graph(&[&lists], 1);
+            graph.wake(0, 99);
+            assert_eq!(finish_cycles(&graph), [Some(end)]);
+        }
+    }
+
+    #[test]
+    fn a_stream_computes_one_thing_at_a_time() {
+        let mut graph =
+            graph(&["ranks 1\n0\nstreams 2\noperations 3\n0 0 0 7 0\n0 0 0 3 0\n0 0 1 6 0\ndependencies 0\n"], 1);
+        graph.wake(0, 99);
+        assert_eq!(finish_cycles(&graph), [Some(10)]);
+    }
+
+    #[test]
+    fn messages_within_a_node_take_no_time() {
+        let lists = "ranks 2\n0\n0\nstreams 1\noperations 3\n0 0 0 7 0\n1 0 0 9 2\n2 1 0 0 1\ndependencies 1\n0 1 0\n";
+        let mut graph = graph(&[lists], 1);
+        assert!(!graph.can_send(0));
+        graph.wake(0, 7);
+        assert_eq!(finish_cycles(&graph), [Some(7), Some(7)]);
+    }
+
+    #[test]
+    fn a_background_job_begins_again_when_all_of_it_has_ended() {
+        let other = "ranks 2\n0\n1\nstreams 0\noperations 2\n1 0 0 1 1\n2 1 0 0 0\ndependencies 0\n";
+        let mut graph = graph(&["background 1\n2\nstreams 1\noperations 1\n0 0 0 10 0\ndependencies 0\n", other], 3);
+        graph.wake(2, 35);
+        assert_eq!(graph.ending(2), Some(40));
+        drain(&mut graph, 0, 0);
+        assert!(graph.receive(0, 0, 1, 50) && graph.is_finished());
+        assert_eq!(*graph.session.finish_cycles.borrow(), [None, Some(50)]);
+    }
+
+    #[test]
+    fn jobs_and_ranks_without_operations_finish_at_once() {
+        let graph = graph(&["ranks 1\n0\nstreams 0\noperations 0\ndependencies 0\n"], 1);
+        assert_eq!(finish_cycles(&graph), [Some(0)]);
+        assert_eq!(*graph.session.finish_cycles.borrow(), [Some(0)]);
+    }
+}

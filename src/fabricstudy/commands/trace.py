@@ -1,0 +1,136 @@
+"""``fabricstudy trace``: describe a trace, convert it, or write the messages of a point as one."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fabricstudy.core.errors import ConfigError, FabricstudyError
+from fabricstudy.core.files import atomic_text
+from fabricstudy.core.input_files import read
+from fabricstudy.engine.definitions import built
+from fabricstudy.engine.records import job_critical_path_ns
+from fabricstudy.engine.settings import Network
+from fabricstudy.workload.critical_path import critical_path_ns
+from fabricstudy.workload.matching import matched
+from fabricstudy.workload.operations import CALC, Operations
+from fabricstudy.workload.pattern.trace import read_trace
+from fabricstudy.workload.phases import from_phases
+from fabricstudy.workload.placing import place
+from fabricstudy.workload.traces import goal, liballprof
+
+from .common import check_output_path, load_named_machine, planned_point
+
+WRITTEN = (".goal", ".parquet")
+
+FORMATS = {"liballprof": liballprof.read}
+"""Readers of traces with several files, which studies read once they are converted."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Without --machine messages take no time, so the critical path is that of the computation. With it the ranks "
+        "are on its first cores. GOAL text has times in whole ns."
+    )
+    parser.add_argument("file", nargs="?", type=Path, help="trace: GOAL text (.goal) or Parquet (.parquet)")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="of a trace with a file a rank; name that of rank 0")
+    parser.add_argument("--of", nargs=2, metavar=("STUDY", "POINT"), help="a job of a point instead of a file")
+    parser.add_argument("--job", help="name of this job (default: the first one)")
+    parser.add_argument("--write", type=Path, metavar="OUT", help="write it as GOAL text (.goal) or Parquet (.parquet)")
+    parser.add_argument("--machine", help="machine for the critical path: published, YAML file or study")
+
+
+def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
+    """Describe a trace, convert it, or write a job of a point as GOAL."""
+    if (args.file is None) == (args.of is None):
+        raise FabricstudyError("give either a trace or --of STUDY POINT", "usage")
+    if args.write is not None and args.write.suffix not in WRITTEN:
+        raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
+    check_output_path(args.write, args.file)
+    operations = _read(args.file, args.format) if args.of is None else _job_of(args.of, args.job)
+    facts = _facts(operations, args.machine)
+    if args.write is not None:
+        write_trace(operations, args.write)
+        facts["written"] = str(args.write)
+    return facts
+
+
+def write_trace(operations: Operations, path: Path) -> None:
+    """Write operations in the format of the suffix."""
+    if path.suffix == ".parquet":
+        # Imports pyarrow, which GOAL text does not need.
+        from fabricstudy.workload.traces import parquet
+
+        parquet.write(operations, path)
+    else:
+        with atomic_text(path) as file:
+            goal.write(operations, file)
+
+
+def _read(path: Path, of_format: str | None) -> Operations:
+    if of_format is not None:
+        return matched(FORMATS[of_format](path))
+    try:
+        operations: Operations = read(path, read_trace, "invalid-trace")[0]
+    except ConfigError as error:
+        raise error.changed(keys=()) from None
+    return operations
+
+
+def _job_of(of: list[str], name: str | None) -> Operations:
+    study, point_id = of
+    point = planned_point(study, point_id).point
+    if not point.jobs:
+        raise FabricstudyError(f"{point_id}: offered traffic has no end; choose a point with jobs", "unsupported")
+    names = [job.name for job in point.jobs]
+    if name is not None and name not in names:
+        raise FabricstudyError(f"{name}: no such job; known: {', '.join(names)}", "unknown-name")
+    analysed = built(point.machine)
+    job = place(point, analysed.machine, analysed.cut_side)[0 if name is None else names.index(name)]
+    return job.operations or from_phases(job.messages, job.computing, job.ranks)
+
+
+def _facts(operations: Operations, machine: str | None) -> dict[str, Any]:
+    sends = operations.sends
+    if machine is None:
+        nothing = np.zeros(len(sends))
+        path_ns = critical_path_ns(operations, nothing, nothing)
+    else:
+        path_ns = _placed_path_ns(operations, machine)
+    compute_ns = float(operations.compute_ns_per_rank().mean())
+    return {
+        "ranks": operations.ranks,
+        "streams": len(np.unique(np.stack([operations.rank, operations.stream]), axis=1).T),
+        "operations": len(operations),
+        "calcs": int(np.count_nonzero(operations.kind == CALC)),
+        "messages": len(sends),
+        "bytes": int(operations.size_bytes[sends].sum()),
+        "dependencies": len(operations.needs),
+        "compute_ns": compute_ns,
+        "critical_path_ns": path_ns,
+        "computing_share": compute_ns / path_ns if path_ns else 0.0,
+        "machine": machine,
+    }
+
+
+def _placed_path_ns(operations: Operations, name: str) -> float:
+    machine = load_named_machine(name).build()
+    cores = machine.nodes * machine.cores_per_node
+    if operations.ranks > cores:
+        problem = f"{operations.ranks} ranks, and the machine has {cores} cores"
+        raise FabricstudyError(f"{problem}; choose a larger one", "does-not-fit")
+    node_of_rank = (np.arange(operations.ranks) // machine.cores_per_node).astype(np.int32)
+    return job_critical_path_ns(operations, node_of_rank, machine, Network().router_latency_ns)
+
+
+def show_trace(facts: dict[str, Any]) -> None:
+    path = "critical path" if facts["machine"] else "critical path of the computation"
+    print(f"{facts['ranks']:,} ranks with {facts['streams']:,} streams")
+    print(f"{facts['operations']:,} operations: {facts['calcs']:,} calcs, {facts['messages']:,} messages")
+    print(f"{facts['dependencies']:,} dependencies; all messages are matched")
+    print(f"{facts['bytes']:,} B in all")
+    print(f"computation of a rank  {facts['compute_ns']:.6g} ns (mean)")
+    print(f"{path}  {facts['critical_path_ns']:.6g} ns, of which a rank computes {facts['computing_share']:.1%}")
+    if "written" in facts:
+        print(f"wrote {facts['written']}")

@@ -1,0 +1,192 @@
+"""Listings of operations, as traces have them, and the matching of their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fabricstudy.core.arrays import Array, Bools, Floats, Int32s, Integers, Ints
+from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError
+
+from .critical_path import circle
+from .operations import CALC, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operations
+
+ANY = -1
+"""Source or tag of a receive that takes any."""
+
+MAX_OPERATIONS = 2**27
+"""About 20 GB while they are matched; simulators need less."""
+
+MAX_NS = 1e15
+"""Time of an operation: eleven days."""
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Operations of all ranks as a trace lists them: a message is known by its ends and its tag."""
+
+    ranks: int
+    rank: Int32s
+    stream: Integers
+    kind: Integers
+    duration_ns: Floats
+    size_bytes: Ints
+    peer: Ints
+    """Destination of a send, source of a receive or `ANY`, int64 [operations]."""
+    tag: Ints
+    dependent: Ints
+    needs: Ints
+    when: Integers
+    where: Callable[[int], str] = lambda operation: f"operation {operation}"
+    """Returns the position of an operation in the file."""
+
+    def in_order_of_ranks(self) -> Listing:
+        """Return the operations sorted by rank; those of a rank keep their order."""
+        order = np.argsort(self.rank, kind="stable")
+        if np.array_equal(order, np.arange(len(order))):
+            return self
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        where = self.where
+        return replace(
+            self,
+            rank=self.rank[order],
+            stream=self.stream[order],
+            kind=self.kind[order],
+            duration_ns=self.duration_ns[order],
+            size_bytes=self.size_bytes[order],
+            peer=self.peer[order],
+            tag=self.tag[order],
+            dependent=number[self.dependent],
+            needs=number[self.needs],
+            where=lambda operation: where(int(order[operation])),
+        )
+
+
+def matched(listing: Listing) -> Operations:
+    """Return the operations of a listing with their messages matched, and without circles.
+
+    As in MPI, the k-th send of a rank to another with a tag is for the k-th receive there from the first with this tag,
+    in the order of the listing.
+
+    Raises InputFileError for numbers out of range, messages that nobody sends or receives, and operations that wait
+    for each other.
+    """
+    _check_size(listing)
+    listing = listing.in_order_of_ranks()
+    _check_ranges(listing)
+    operations = Operations(
+        listing.ranks, listing.rank, listing.stream.astype(np.int32), listing.kind, listing.duration_ns,
+        listing.size_bytes, _partners(listing), listing.dependent, listing.needs, listing.when,
+    )  # fmt: skip
+    _check_circles(operations, listing.where)
+    return operations
+
+
+def _check_size(listing: Listing) -> None:
+    count, dependencies = len(listing.rank), len(listing.dependent)
+    if not count:
+        raise InputFileError("no operations", "write at least one message")
+    if max(count, dependencies) > MAX_OPERATIONS:
+        problem = f"{count:,} operations and {dependencies:,} dependencies"
+        raise InputFileError(problem, f"use at most {MAX_OPERATIONS:,} of each, such as fewer iterations")
+    if not 1 <= listing.ranks <= MAX_RANKS:
+        raise InputFileError("number of ranks out of range", f"use 1 to {MAX_RANKS:,}", "", listing.ranks)
+
+
+def _check_ranges(listing: Listing) -> None:
+    """Raise InputFileError at the first operation with a number out of range."""
+    kind, sends = listing.kind, listing.kind == SEND
+    messages = kind != CALC
+    least = np.where(sends, 0, ANY)
+    checks: tuple[tuple[str, Bools, Array, str], ...] = (
+        ("kind", (kind < CALC) | (kind > RECEIVE), kind, "use 0 (calc), 1 (send) or 2 (receive)"),
+        ("rank", _outside(listing.rank, 0, listing.ranks), listing.rank, f"use 0 to {listing.ranks - 1}"),
+        ("stream", _outside(listing.stream, 0, MAX_STREAMS), listing.stream, f"use 0 to {MAX_STREAMS - 1}"),
+        ("time", ~((listing.duration_ns >= 0) & (listing.duration_ns <= MAX_NS)), listing.duration_ns,
+         f"use 0 to {MAX_NS:g} ns"),
+        ("bytes", messages & _outside(listing.size_bytes, 1, MAX_TRAFFIC_BYTES + 1), listing.size_bytes,
+         f"use 1 to {MAX_TRAFFIC_BYTES}"),
+        ("partner", messages & ((listing.peer < least) | (listing.peer >= listing.ranks)), listing.peer,
+         f"use a rank from 0 to {listing.ranks - 1}"),
+        ("tag", messages & (listing.tag < least), listing.tag, "use 0 or more"),
+        ("partner", messages & (listing.peer == listing.rank), listing.peer, "remove messages of a rank to itself"),
+    )  # fmt: skip
+    for name, wrong, values, remedy in checks:
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise InputFileError(f"{name} out of range", remedy, listing.where(at), values[at].item())
+    total = float(listing.size_bytes[sends].sum(dtype=np.float64))
+    if total > MAX_TRAFFIC_BYTES:
+        raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
+    ends, count = (listing.dependent, listing.needs), len(listing.rank)
+    wrong = _outside(ends[0], 0, count) | _outside(ends[1], 0, count) | _outside(listing.when, ENDED, STARTED + 1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InputFileError("dependency out of range", f"use operations 0 to {count - 1}", f"dependency {at}")
+    if (apart := listing.rank[ends[0]] != listing.rank[ends[1]]).any():
+        place = listing.where(int(ends[0][np.argmax(apart)]))
+        raise InputFileError("depends on another rank", "let a message connect the ranks", place)
+
+
+def _outside(values: Integers, least: int, end: int) -> Bools:
+    return (values < least) | (values >= end)
+
+
+def _partners(listing: Listing) -> Ints:
+    """Return the partner of each operation; raise InputFileError for messages without one."""
+    partner = np.full(len(listing.rank), -1, dtype=np.int64)
+    sends, receives = (np.flatnonzero(listing.kind == kind) for kind in (SEND, RECEIVE))
+    if (wild := (listing.peer[receives] == ANY) | (listing.tag[receives] == ANY)).any():
+        place = listing.where(int(receives[np.argmax(wild)]))
+        raise InputFileError("receives from any source or with any tag", "write the source and the tag", place)
+    keys: list[tuple[Array, ...]] = [
+        (listing.tag[sends], listing.peer[sends], listing.rank[sends]),
+        (listing.tag[receives], listing.rank[receives], listing.peer[receives]),
+    ]
+    ordered: list[tuple[Ints, Array]] = []
+    for numbers, key in zip((sends, receives), keys, strict=True):
+        order = np.lexsort(key)
+        ordered.append((numbers[order], np.stack([column[order] for column in key])))
+    (sends, of_sends), (receives, of_receives) = ordered
+    if of_sends.shape != of_receives.shape or not np.array_equal(of_sends, of_receives):
+        raise _unmatched(listing, sends, of_sends, receives, of_receives)
+    partner[sends], partner[receives] = receives, sends
+    if (differ := listing.size_bytes[sends] != listing.size_bytes[receives]).any():
+        at = int(np.argmax(differ))
+        send, receive = int(sends[at]), int(receives[at])
+        sent = f"rank {listing.rank[send]} sends {listing.size_bytes[send]} B with tag {listing.tag[send]}"
+        problem = f"{sent}, and rank {listing.rank[receive]} receives {listing.size_bytes[receive]} B"
+        raise InputFileError(problem, "use equal sizes", listing.where(send))
+    return partner
+
+
+def _unmatched(listing: Listing, sends: Ints, of_sends: Ints, receives: Ints, of_receives: Ints) -> InputFileError:
+    """Return the mistake in the first message, by source, destination and tag, that lacks an end."""
+    keys, counts = np.unique(np.concatenate([of_sends, of_receives], axis=1), axis=1, return_inverse=True)
+    number = np.bincount(counts[: len(sends)], minlength=keys.shape[1])
+    wanted = np.bincount(counts[len(sends) :], minlength=keys.shape[1])
+    differ = np.flatnonzero(number != wanted)
+    first = differ[np.lexsort(keys[:, differ])[0]]
+    tag, destination, source = keys[:, first].tolist()
+    of, columns = (sends, of_sends) if number[first] > wanted[first] else (receives, of_receives)
+    lonely = of[np.flatnonzero((columns == keys[:, [first]]).all(axis=0))][min(number[first], wanted[first])]
+    others = f"; {len(differ) - 1:,} other pairs differ, too" if len(differ) > 1 else ""
+    if number[first] > wanted[first]:
+        problem = f"rank {source} sends a message to rank {destination} with tag {tag} that nobody receives{others}"
+    else:
+        problem = f"rank {destination} waits for a message from rank {source} with tag {tag} that nobody sends{others}"
+    return InputFileError(problem, "list both ends of each message", listing.where(int(lonely)))
+
+
+def _check_circles(operations: Operations, where: Callable[[int], str]) -> None:
+    found = circle(operations)
+    if found:
+        listed = ", ".join(str(operation) for operation in found[:10]) + (", ..." if len(found) > 10 else "")
+        ranks = sorted({int(operations.rank[operation]) for operation in found})
+        problem = (
+            f"operations {listed} of rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks[:10]))} need each other"
+        )
+        raise InputFileError(problem, "remove one of these dependencies", where(found[0]))

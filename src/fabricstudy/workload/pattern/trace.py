@@ -1,0 +1,101 @@
+"""The operations of a trace, each of which starts when those that it depends on have ended or started."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
+
+from fabricstudy.core import input_files
+from fabricstudy.core.model import ConfigError, Number, Whole
+
+from ..matching import Listing, matched
+from ..operations import Operations
+from ..traces import goal
+from .base import Pattern, Sends, TrafficEstimate, TrafficFile
+
+
+def _read_parquet(data: bytes) -> Listing:
+    # Imports pyarrow, which GOAL text does not need.
+    from ..traces import parquet
+
+    return parquet.read(data)
+
+
+READERS: dict[str, Callable[[bytes], Listing]] = {".goal": goal.read, ".parquet": _read_parquet}
+
+
+def read_trace(path: Path, data: bytes) -> Operations:
+    """Parse a trace in the format of the file's suffix, and check it; raises InputFileError, with the place."""
+    return matched(input_files.reader_for_suffix(READERS, path)(data))
+
+
+class Trace(TrafficFile, Pattern, kind="trace"):
+    """The computation and the messages of a program, in the order that its own dependencies allow.
+
+    The file is GOAL text (.goal) or Parquet (.parquet); `fabricstudy trace` describes traces and converts others.
+    An operation computes, sends or receives. It starts when the operations that it depends on have ended or started; a
+    stream of a rank computes one thing at a time. The job has the ranks of the trace. The point contains the digest of
+    the file.
+
+    Notes
+    -----
+    The k-th send of a rank to another with a tag is for the k-th receive there with this tag, as in MPI. Software
+    overheads are not added: a trace's own computation times contain what passes between its messages.
+
+    References
+    ----------
+    Hoefler, Siebert and Lumsdaine: Group Operation Assembly Language. ICPP 2009, doi:10.1109/ICPP.2009.70.
+    """
+
+    has_operations = True
+
+    compute: Number = Field(1, ge=0, le=1e6, description="factor of all computation times; 0: messages alone")
+    end_of_send: Literal["eager", "synchronous"] = Field(
+        "eager",
+        alias="sends",
+        description="when a send has ended: eager (its last packet has left the node) or synchronous (it has arrived)",
+    )
+    listed_ranks: SkipJsonSchema[Whole] = 0
+    operation_count: SkipJsonSchema[Whole] = 0
+    sizes: SkipJsonSchema[tuple[tuple[Whole, Whole], ...]] = ()
+    """Mean size and number of the messages of each power of two of bytes."""
+
+    READER = staticmethod(read_trace)
+
+    @classmethod
+    def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
+        size_bytes = content.size_bytes[content.sends]
+        power, number = np.unique(np.log2(size_bytes).astype(np.int64), return_inverse=True)
+        counts = np.bincount(number, minlength=len(power))
+        means = np.ceil(np.bincount(number, size_bytes, len(power)) / counts).astype(np.int64)
+        return {
+            "listed_ranks": content.ranks,
+            "operation_count": len(content),
+            "sizes": tuple(zip(means.tolist(), counts.tolist(), strict=True)),
+        }
+
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
+        """Count the messages by size; about one message of a rank is under way at a time."""
+        return tuple(
+            TrafficEstimate(float(count), size_bytes, max(1, count // max(1, ranks)))
+            for size_bytes, count in self.sizes
+        )
+
+    def check_ranks(self, ranks: int) -> None:
+        if ranks != self.listed_ranks:
+            problem = f"the trace has {self.listed_ranks} ranks, but the job has {ranks}"
+            remedy = f"give the job {self.listed_ranks} ranks"
+            raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
+
+    def operations(self) -> Operations:
+        operations: Operations = self.listed()
+        return operations.scaled(self.compute, self.end_of_send == "eager")
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        listed: Operations = self.listed()
+        sends = listed.sends
+        destination = listed.rank[listed.partner[sends]]
+        return Sends(np.zeros(len(sends), dtype=np.int32), listed.rank[sends], destination, listed.size_bytes[sends])

@@ -1,0 +1,195 @@
+"""GOAL text: a graph of send, recv and calc for each rank.
+
+::
+
+    num_ranks 2
+    rank 0 {
+    l1: calc 1500 cpu 0
+    l2: send 4096b to 1 tag 7 cpu 0
+    l2 requires l1
+    }
+
+``calc N`` takes N ns on stream ``cpu``; ``a requires b`` starts a when b has ended, ``a irequires b`` when b has
+started. ``nic`` has no effect: the interfaces of a node are those of the machine. Tags and streams are 0 by default.
+
+References
+----------
+Hoefler, Siebert and Lumsdaine: Group Operation Assembly Language. ICPP 2009, doi:10.1109/ICPP.2009.70.
+"""
+
+import re
+from array import array
+from typing import IO
+
+import numpy as np
+
+from fabricstudy.core.arrays import Ints, number_within
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
+
+from ..matching import Listing
+from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
+
+_BLOCK_COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
+_RANK = re.compile(r"rank\s+(\d{1,9})\s*\{\s*(\}?)")
+_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_KINDS = {"send": (SEND, "to"), "recv": (RECEIVE, "from")}
+_WAITS = {"requires": ENDED, "irequires": STARTED}
+_EXAMPLES = "'calc 100 cpu 0', 'send 8b to 1 tag 0', 'recv 8b from 1 tag 0', 'a requires b' or 'a irequires b'"
+
+
+def read(data: bytes) -> Listing:
+    """Parse GOAL text; raises InputFileError, with the line."""
+    reader = _Reader()
+    without_comments = _BLOCK_COMMENT.sub(lambda comment: b"\n" * comment[0].count(b"\n"), data)
+    for number, line in numbered_lines(without_comments):
+        words = (line.partition("//")[0] if "//" in line else line).replace(":", " : ", 1).split()
+        if words:
+            reader.take(number, words)
+    return reader.listing()
+
+
+class _Reader:
+    """Takes the lines one by one; arrays of machine numbers need a fifth of the memory of lists."""
+
+    def __init__(self) -> None:
+        self.ranks: int | None = None
+        self.rank: int | None = None
+        self.seen: set[int] = set()
+        self.line = 0
+        self.labels: dict[str, int] = {}
+        # Rank, stream, kind, time, bytes, peer, tag, line.
+        self.rows = tuple(array("q") for _ in range(8))
+        self.waits = tuple(array("q") for _ in range(3))
+
+    def error(self, problem: str, remedy: str, value: object = None) -> InputFileError:
+        return InputFileError(problem, remedy, position_text(self.line), value)
+
+    def take(self, line: int, words: list[str]) -> None:
+        self.line = line
+        if self.rank is None:
+            self.take_outside(words)
+        elif len(words) == 3 and words[1] in _WAITS:
+            dependent, needs = self.labelled(words[0]), self.labelled(words[2])
+            for column, value in zip(self.waits, (dependent, needs, _WAITS[words[1]]), strict=True):
+                column.append(value)
+        elif words == ["}"]:
+            self.rank = None
+        else:
+            if len(words) > 1 and words[1] == ":":
+                label = words[0]
+                if label in self.labels or _LABEL.fullmatch(label) is None:
+                    raise self.error("not a new label", "use a letter, then letters, digits and _", label)
+                self.labels[label] = len(self.rows[0])
+                words = words[2:]
+            self.take_operation(words)
+
+    def take_outside(self, words: list[str]) -> None:
+        if words[0] == "num_ranks" and len(words) == 2 and self.ranks is None:
+            self.ranks = self.number(words[1])
+            return
+        begin = _RANK.fullmatch(" ".join(words))
+        if begin is None or self.ranks is None:
+            expected = "'num_ranks 4'" if self.ranks is None else "'rank 0 {'"
+            raise self.error(f"not {expected}", f"write {expected} here", " ".join(words)[:80])
+        rank = int(begin[1])
+        if rank in self.seen or rank >= self.ranks:
+            raise self.error("duplicate rank, or not below num_ranks", "list each rank once", rank)
+        self.seen.add(rank)
+        self.labels = {}
+        self.rank = None if begin[2] else rank
+
+    def take_operation(self, words: list[str]) -> None:
+        kind, time, size, peer, taken = CALC, 0, 0, -1, 2
+        if words and words[0] == "calc" and len(words) > 1:
+            time = self.number(words[1])
+        elif len(words) > 3 and words[0] in _KINDS and words[2] == _KINDS[words[0]][1] and words[1].endswith("b"):
+            kind, taken = _KINDS[words[0]][0], 4
+            size, peer = self.number(words[1][:-1]), self.number(words[3])
+        else:
+            raise self.error("no operation", f"write {_EXAMPLES}", " ".join(words)[:80])
+        stream = tag = 0
+        for at in range(taken, len(words), 2):
+            name, value = words[at], self.number(words[at + 1] if at + 1 < len(words) else "")
+            if name == "cpu":
+                stream = value
+            elif name == "tag" and kind != CALC:
+                tag = value
+            elif name != "nic":
+                raise self.error("unknown word", "use tag, cpu and nic, each with a number", name)
+        row = (self.rank or 0, stream, kind, time, size, peer, tag, self.line)
+        for column, number in zip(self.rows, row, strict=True):
+            column.append(number)
+
+    def number(self, word: str) -> int:
+        # `int` also takes signs, underscores and other digits.
+        if (word.isascii() and word.isdigit() and len(word) < 19) or word == "-1":
+            return int(word)
+        raise self.error("no whole number", "write digits", word)
+
+    def labelled(self, label: str) -> int:
+        if label not in self.labels:
+            near = suggestion(label, self.labels) if self.labels else "write the operation before it"
+            raise self.error(f"`{label}` is not known in rank {self.rank} up to here", near, label)
+        return self.labels[label]
+
+    def listing(self) -> Listing:
+        if self.rank is not None or self.ranks is None:
+            raise self.error("the file ends too early", "close each rank with }" if self.ranks else "add ranks")
+        rank, stream, kind, time, size, peer, tag, line = (np.frombuffer(rows, dtype=np.int64) for rows in self.rows)
+        dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self.waits)
+        return Listing(
+            self.ranks, rank.astype(np.int32), stream, kind.astype(np.int8), time.astype(np.float64), size, peer, tag,
+            dependent, needs, when.astype(np.int8), lambda operation: position_text(int(line[operation])),
+        )  # fmt: skip
+
+
+def write(operations: Operations, file: IO[str]) -> None:
+    """Write operations as GOAL text; times are rounded to ns.
+
+    Tags are 0 if each rank receives from each other in the order of the sends, and else number their messages.
+    """
+    rank, kind = operations.rank, operations.kind.tolist()
+    label = (number_within(rank) + 1).tolist()
+    peer = np.where(operations.kind == CALC, -1, rank[operations.partner])
+    columns = (
+        np.rint(operations.duration_ns).astype(np.int64), operations.size_bytes, peer, _tags(operations),
+        operations.stream,
+    )  # fmt: skip
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    # A label must stand before its use.
+    written_at = np.maximum(operations.dependent, operations.needs)
+    order = np.argsort(written_at, kind="stable")
+    waits = zip(*(column[order].tolist() for column in (written_at, operations.dependent, operations.needs,
+                                                         operations.when)), strict=True)  # fmt: skip
+    wait = next(waits, None)
+    first = np.searchsorted(rank, np.arange(operations.ranks + 1)).tolist()
+    file.write(f"num_ranks {operations.ranks}\n")
+    for number in range(operations.ranks):
+        file.write(f"\nrank {number} {{\n")
+        for at in range(first[number], first[number + 1]):
+            time, size, partner, tag, stream = rows[at]
+            what = f"calc {time}"
+            if kind[at] != CALC:
+                what = (
+                    f"{'send' if kind[at] == SEND else 'recv'} {size}b {'to' if kind[at] == SEND else 'from'} {partner}"
+                )
+                what += f" tag {tag}"
+            file.write(f"l{label[at]}: {what} cpu {stream}\n")
+            while wait is not None and wait[0] == at:
+                word = "requires" if wait[3] == ENDED else "irequires"
+                file.write(f"l{label[wait[1]]} {word} l{label[wait[2]]}\n")
+                wait = next(waits, None)
+        file.write("}\n")
+
+
+def _tags(operations: Operations) -> Ints:
+    """Return the tag of each operation, int64 [operations]."""
+    tag, sends = np.zeros(len(operations), dtype=np.int64), operations.sends
+    partner = operations.partner[sends]
+    pair = operations.rank[sends].astype(np.int64) * operations.ranks + operations.rank[partner]
+    order = np.argsort(pair, kind="stable")
+    same = np.diff(pair[order]) == 0
+    if np.any(same & (np.diff(partner[order]) < 0)):
+        tag[sends] = tag[partner] = number_within(pair)
+    return tag

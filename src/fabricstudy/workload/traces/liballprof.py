@@ -1,0 +1,126 @@
+"""Traces of liballprof: one file a rank, and one line a call, ``MPI_Send:START:arguments:END``.
+
+Times are in us. A datatype is ``type,size,extent``, a communicator ``handle,rank,size``; see `mpi` for the meaning of
+the calls. The files have the numbers of their ranks before the suffix, as ``trace-0.txt``.
+
+References
+----------
+Hoefler, Schneider and Lumsdaine: LogGOPSim. HPDC 2010, doi:10.1145/1851476.1851564.
+"""
+
+import re
+from pathlib import Path
+
+from fabricstudy.core.input_files import InputFileError, numbered_lines, read_bytes
+
+from ..matching import Listing
+from ..operations import RECEIVE, SEND
+from .mpi import EXPANDED, Calls, Program
+
+_IGNORED = frozenset(
+    {"Comm_rank", "Comm_size", "Get_count", "Iprobe", "Probe", "Test", "Testall", "Wtime", "Initialized"}
+)
+_NUMBER = re.compile(r"(?<!\d)0+(?!.*\d)")
+REQUEST_BYTES = 8
+NOBODY = -2
+"""MPI_PROC_NULL of MPICH is -1, which liballprof writes for any source; of Open MPI it is -2."""
+
+
+def rank_files(first: Path) -> list[Path]:
+    """Return the files of all ranks, given that of rank 0: the last number of its name is 0."""
+    if _NUMBER.search(first.stem) is None:
+        raise InputFileError("not the file of rank 0", "name the one whose last number is 0", "", first.name)
+    if not first.is_file():
+        raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
+    files: list[Path] = []
+    while True:
+        rank = len(files)
+        # 0, 1, ..., 10 or 00, 01, ..., 10.
+        name = _NUMBER.sub(lambda zeros, rank=rank: f"{rank:0{len(zeros[0])}d}", first.stem)  # type: ignore[misc]
+        path = first.with_name(name + first.suffix)
+        if not path.is_file():
+            return files
+        files.append(path)
+
+
+def read(first: Path) -> Listing:
+    """Read the trace of all ranks, given the file of rank 0; raises InputFileError, with file and line."""
+    files = rank_files(first)
+    program = Program(len(files), lambda rank, line: f"{files[rank].name}, line {line}")
+    for rank, path in enumerate(files):
+        calls, end_us = Calls(program, rank), -1.0
+        for line, text in numbered_lines(read_bytes(path)):
+            if not text.startswith("MPI_"):
+                continue
+            calls.line = line
+            name, *words = (word.strip() for word in text.split(":"))
+            try:
+                end_us = _take(calls, name[4:], words, end_us)
+            except InputFileError as error:
+                raise InputFileError(error.problem, error.remedy, _at(path, line), error.value) from None
+            except (ValueError, IndexError):
+                raise InputFileError("not a call of liballprof", "write it again", _at(path, line), text[:80]) from None
+    return program.listing()
+
+
+def _at(path: Path, line: int) -> str:
+    return f"{path.name}, line {line}"
+
+
+def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
+    """Add a call; return the time of its end."""
+    if name == "Init":
+        return float(words[-1])
+    if name == "Finalize" or name in _IGNORED:
+        return end_us
+    start_us, end = float(words[0]), float(words[-1])
+    if end_us >= 0:
+        calls.compute((start_us - end_us) * 1000)
+    arguments = words[1:-1]
+    if name.lower() in EXPANDED:
+        _collective(calls, name.lower(), arguments)
+    elif name in ("Send", "Rsend", "Ssend", "Recv", "Isend", "Irecv"):
+        peer, size, tag = _end(calls, arguments[1:6])
+        if peer != NOBODY:
+            request = int(arguments[6]) if name[0] == "I" else None
+            calls.transfer(RECEIVE if name.lower().endswith("recv") else SEND, peer, size, tag, request)
+    elif name == "Sendrecv":
+        communicator = arguments[10]
+        calls.exchange(_end(calls, [*arguments[1:5], communicator]), _end(calls, [*arguments[6:10], communicator]))
+    elif name == "Wait":
+        calls.wait([int(arguments[0])])
+    elif name == "Waitall":
+        first = int(arguments[1])
+        calls.wait(range(first, first + REQUEST_BYTES * int(arguments[0]), REQUEST_BYTES))
+    else:
+        raise InputFileError(f"the call MPI_{name} is not supported", "trace a program without it")
+    return end
+
+
+def _end(calls: Calls, arguments: list[str]) -> tuple[int, int, int]:
+    """Return partner, bytes and tag of count, type, partner, tag and communicator."""
+    count, datatype, peer, tag, communicator = arguments
+    _check_world(calls, communicator)
+    return int(peer), int(count) * _second(datatype), int(tag)
+
+
+def _second(triple: str) -> int:
+    return int(triple.split(",")[1])
+
+
+def _check_world(calls: Calls, communicator: str) -> None:
+    ranks = int(communicator.split(",")[2])
+    if ranks != calls.program.ranks:
+        problem = f"a communicator of {ranks} of {calls.program.ranks} ranks, whose members are not in the trace"
+        raise InputFileError(problem, "trace a program that uses MPI_COMM_WORLD")
+
+
+def _collective(calls: Calls, name: str, arguments: list[str]) -> None:
+    _check_world(calls, arguments[-1])
+    if name == "barrier":
+        calls.collective(name, 1)
+        return
+    # Buffers come before count and datatype.
+    count = 1 if name in ("allgather", "alltoall", "bcast", "gather", "scatter") else 2
+    size = int(arguments[count]) * _second(arguments[count + 1])
+    calls.collective(name, size, int(arguments[-2]) if name in ("bcast", "gather", "reduce", "scatter") else 0)

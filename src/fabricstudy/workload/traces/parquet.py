@@ -1,0 +1,100 @@
+"""Parquet: one row an operation, in the order of `Operations`.
+
+Columns: rank, stream, kind (0 calc, 1 send, 2 receive), ns, bytes, partner (the receive of a send and the send of a
+receive; -1 for calcs), needs_ended and needs_started (lists of operations). The metadata ``fabricstudy.ranks`` is the
+number of ranks; without it, it is one more than the largest.
+"""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fabricstudy.core.arrays import Array, Ints
+from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.parquet import write_parquet
+
+from ..matching import MAX_OPERATIONS, Listing
+from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
+
+RANKS = b"fabricstudy.ranks"
+_LISTS = {"needs_ended": ENDED, "needs_started": STARTED}
+_COLUMNS = pa.schema(
+    {
+        "rank": pa.int32(), "stream": pa.int32(), "kind": pa.int8(), "ns": pa.float64(), "bytes": pa.int64(),
+        "partner": pa.int64(), **{name: pa.list_(pa.int64()) for name in _LISTS},
+    }
+)  # fmt: skip
+
+
+def write(operations: Operations, path: Path) -> None:
+    """Write operations as Parquet."""
+    columns: list[Array | pa.Array] = [
+        operations.rank, operations.stream, operations.kind.astype(np.int8), operations.duration_ns,
+        operations.size_bytes, operations.partner,
+    ]  # fmt: skip
+    for when in _LISTS.values():
+        chosen = np.flatnonzero(operations.when == when)
+        order = chosen[np.argsort(operations.dependent[chosen], kind="stable")]
+        offsets = np.searchsorted(operations.dependent[order], np.arange(len(operations) + 1))
+        columns.append(pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(operations.needs[order])))
+    table = pa.table([pa.array(column) for column in columns], schema=_COLUMNS)
+    write_parquet(table.replace_schema_metadata({RANKS: str(operations.ranks)}), path)
+
+
+def read(data: bytes) -> Listing:
+    """Parse operations; raises InputFileError, with the row."""
+    try:
+        file = pq.ParquetFile(io.BytesIO(data))
+        if file.metadata.num_rows > MAX_OPERATIONS:
+            raise InputFileError("too many operations", f"use at most {MAX_OPERATIONS:,}", "", file.metadata.num_rows)
+        missing = [name for name in _COLUMNS.names if name not in file.schema_arrow.names]
+        if missing:
+            raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(_COLUMNS.names)}")
+        table = file.read(_COLUMNS.names)
+        if any(table[name].null_count for name in _COLUMNS.names):
+            raise InputFileError("missing values", "fill all cells")
+        table = table.cast(_COLUMNS)
+        ranks = (file.schema_arrow.metadata or {}).get(RANKS)
+        rank, stream, kind, ns, size_bytes, partner = (
+            table[name].combine_chunks().to_numpy() for name in _COLUMNS.names[:6]
+        )
+        waits = [(*_flat(table[name].combine_chunks()), when) for name, when in _LISTS.items()]
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise InputFileError(f"not Parquet of operations: {error}", "write it with fabricstudy trace") from None
+    dependent, needs = (np.concatenate([wait[column] for wait in waits]) for column in range(2))
+    when = np.repeat(list(_LISTS.values()), [len(wait[0]) for wait in waits]).astype(np.int8)
+    sends = _checked_sends(kind, partner)
+    tag = np.full(len(rank), -1, dtype=np.int64)
+    # Each message has a tag of its own.
+    tag[sends] = tag[partner[sends]] = sends
+    peer = np.where(kind == CALC, -1, rank[partner]).astype(np.int64)
+    number = int(ranks) if ranks is not None and ranks.isdigit() else int(rank.max(initial=0)) + 1
+    return Listing(number, rank, stream, kind, ns, size_bytes, peer, tag, dependent, needs, when, _row)
+
+
+def _row(operation: int) -> str:
+    return f"row {operation + 1}"
+
+
+def _flat(lists: pa.Array) -> tuple[Ints, Ints]:
+    """Return the operation of each item of the lists, and the items."""
+    lengths = np.diff(lists.offsets.to_numpy())
+    return np.repeat(np.arange(len(lengths)), lengths), lists.flatten().to_numpy().astype(np.int64)
+
+
+def _checked_sends(kind: Array, partner: Ints) -> Ints:
+    """Return the sends; raise InputFileError unless sends and receives are partners of each other."""
+    at = np.flatnonzero((kind == SEND) | (kind == RECEIVE))
+    inside = (partner[at] >= 0) & (partner[at] < len(kind))
+    other = np.where(inside, partner[at], 0)
+    wrong = ~inside | (partner[other] != at) | (kind[at] + kind[other] != SEND + RECEIVE)
+    if wrong.any():
+        operation = int(at[np.argmax(wrong)])
+        raise InputFileError(
+            "not the partner of its partner", "name the receive of a send, and its send there", _row(operation),
+            int(partner[operation]),
+        )  # fmt: skip
+    return np.flatnonzero(kind == SEND)

@@ -1,0 +1,228 @@
+"""Operations with dependencies on CAMINOS: closed forms, phases as their special case, bounds, and idle cycles."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from fabricstudy.engine.bundled import RESULT
+from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
+from fabricstudy.engine.records import job_critical_path_ns
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.single_point import simulate_in_folder
+from fabricstudy.workload.messages import Messages, PlacedJob
+from fabricstudy.workload.operations import Operations
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.phases import from_phases
+
+from ..machines import DRAGONFLY, job_of, line, place_jobs, point_on
+from ..unit.workload.test_operations import operations_of, programs
+from .run_caminos import run, simulate
+
+pytestmark = pytest.mark.skipif(not Caminos().probe().found, reason="CAMINOS is not built")
+
+CROSSBAR = line([1e9], nodes=8)
+"""Nodes 0 to 7 are on one router; 1 GB/s, and no latency."""
+CYCLE_NS = 100.0
+POINT = point_on(
+    DRAGONFLY,
+    engine={"kind": "caminos", "phit": "100 B"},
+    network={"router_latency": "0 ns", "packet": "1 kB", "buffer": "8 kB"},
+)
+"""A phit of 100 B takes a cycle of 100 ns."""
+
+
+def job_with(operations: Operations, nodes: list[int]) -> PlacedJob:
+    sends = operations.sends
+    ends = operations.rank[sends], operations.rank[operations.partner[sends]]
+    messages = Messages(np.zeros(len(sends), dtype=np.int32), *ends, operations.size_bytes[sends])
+    return PlacedJob("app", np.array(nodes, dtype=np.int32), messages, operations=operations)
+
+
+def time_of(folder: Path, *jobs: PlacedJob) -> float:
+    """Return the runtime of the first job on the crossbar, in ns."""
+    time_ns = simulate(folder, POINT, list(jobs), CROSSBAR)[0].job_runtime_ns[0]
+    assert time_ns is not None
+    return time_ns
+
+
+def pair(before: str = "", beside: str = "") -> Operations:
+    return operations_of(
+        f"num_ranks 2\nrank 0 {{\n{before}\ns: send 20000b to 1\n{'s requires c' if before else ''}\n{beside}\n}}\n"
+        "rank 1 {\nrecv 20000b from 0\n}\n"
+    )
+
+
+def test_one_message_takes_what_a_phase_takes_and_computation_adds_to_it(tmp_path: Path) -> None:
+    alone = time_of(tmp_path / "0", job_of([0, 1], [(0, 0, 1, 20_000)]))
+    # 200 phits, each stored at the router.
+    assert 20_000 <= alone <= 20_000 + 3 * CYCLE_NS
+    for eager in (True, False):
+        assert time_of(tmp_path / "1", job_with(pair().scaled(1, eager), [0, 1])) == alone
+    assert time_of(tmp_path / "2", job_with(pair("c: calc 7000"), [0, 1])) == alone + 7_000
+    assert time_of(tmp_path / "3", job_with(pair(beside="calc 7000 cpu 1"), [0, 1])) == alone
+    assert time_of(tmp_path / "4", job_with(pair(beside="calc 70000 cpu 1"), [0, 1])) == 70_000
+    # An eager send ends with its last phit on the link, a synchronous one with its arrival.
+    after = "a: calc 5000\na requires s"
+    assert time_of(tmp_path / "5", job_with(pair(beside=after), [0, 1])) == 25_000
+    assert time_of(tmp_path / "6", job_with(pair(beside=after).scaled(1, False), [0, 1])) == alone + 5_000
+
+
+@pytest.mark.parametrize(("word", "time_ns"), [("requires", 10_000), ("irequires", 1_000)])
+def test_a_chain_of_calcs_waits_for_ends_or_for_starts(tmp_path: Path, word: str, time_ns: float) -> None:
+    calcs = [f"c{i}: calc 1000 cpu {i}" + (f"\nc{i} {word} c{i - 1}" if i else "") for i in range(10)]
+    operations = operations_of("\n".join(["num_ranks 1", "rank 0 {", *calcs, "}"]))
+    assert time_of(tmp_path, job_with(operations, [0])) == time_ns
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [{"kind": "all-reduce"}, {"kind": "all-to-all"}, {"kind": "stencil", "iterations": 3}, {"kind": "broadcast"}],
+    ids=lambda pattern: str(pattern["kind"]),
+)
+@pytest.mark.parametrize("compute", [None, {"time": "30 us", "overlap": 0.4, "spread": 1}], ids=["", "computing"])
+def test_phases_are_a_special_case_and_eager_sends_are_no_slower(
+    tmp_path: Path, pattern: dict[str, Any], compute: Any
+) -> None:
+    """A job of phases written as operations has the same times, to the cycle, and the same links."""
+    job = {"share": 0.5, "pattern": {"message": "9 kB"} | pattern} | ({"compute": compute} if compute else {})
+    point = point_on(DRAGONFLY, jobs=[job])
+    (placed,) = place_jobs(point, machine := point.machine.build())
+    _, phases = simulate(tmp_path / "phases", point, [placed])
+    operations = from_phases(placed.messages, placed.computing, placed.ranks)
+    both = []
+    for eager in (False, True):
+        written = job_with(operations.scaled(1, eager), placed.node_of_rank.tolist())
+        result, as_written = simulate(tmp_path / f"operations-{eager}", point, [written])
+        both.append(result.job_runtime_ns[0] or 0.0)
+        if not eager:
+            waiting = as_written.pop("rank_waiting_cycles")
+            assert max(waiting) <= max(as_written["job_finish_cycles"])
+            assert as_written == phases
+        latency_ns = point.network.router_latency_ns
+        path_ns = job_critical_path_ns(operations.scaled(1, eager), placed.node_of_rank, machine, latency_ns)
+        assert path_ns <= both[-1] * 1.01
+    # In a stencil, a rank that runs ahead competes with those behind.
+    assert both[1] <= both[0] * (1.05 if pattern["kind"] == "stencil" else 1.001)
+
+
+def ring_all_reduce(ranks: int, size: int) -> Operations:
+    """2 (P - 1) steps, in each of which a rank sends a part to the next one and gets one from the previous one."""
+    lines = [f"num_ranks {ranks}"]
+    for rank in range(ranks):
+        lines.append(f"rank {rank} {{")
+        for step in range(2 * (ranks - 1)):
+            lines.append(f"s{step}: send {size // ranks}b to {(rank + 1) % ranks} tag {step}")
+            lines.append(f"r{step}: recv {size // ranks}b from {(rank - 1) % ranks} tag {step}")
+            lines += [f"s{step} requires r{step - 1}", f"s{step} requires s{step - 1}"] if step else []
+        lines.append("}")
+    return operations_of("\n".join(lines))
+
+
+def test_a_ring_all_reduce_takes_its_closed_form(tmp_path: Path) -> None:
+    ranks, size = 8, 1_600_000
+    time_ns = time_of(tmp_path, job_with(ring_all_reduce(ranks, size), list(range(ranks))))
+    # B = 1 byte/ns; L is one phit, stored at the router, and the crossbar.
+    assert time_ns == pytest.approx(2 * (ranks - 1) * (size / ranks + 2 * CYCLE_NS), rel=0.02)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(programs())
+def test_no_run_is_faster_than_its_critical_path(tmp_path: Path, program: Operations) -> None:
+    rounded = operations_rounded(program)
+    for eager in (True, False):
+        operations = rounded.scaled(1, eager)
+        nodes = np.arange(operations.ranks, dtype=np.int32)
+        path_ns = job_critical_path_ns(operations, nodes, CROSSBAR, 0.0)
+        assert time_of(tmp_path, job_with(operations, nodes.tolist())) >= path_ns * (1 - 1e-9)
+
+
+def operations_rounded(program: Operations) -> Operations:
+    """Return a program in whole cycles and phits."""
+    size_bytes = -(-program.size_bytes // 100) * 100
+    return replace(program, size_bytes=size_bytes, duration_ns=np.rint(program.duration_ns / 100) * 100)
+
+
+def test_without_contention_a_run_takes_its_critical_path(tmp_path: Path) -> None:
+    """A message goes around a ring twice, with computation in between: no two messages are under way at once."""
+    ranks, lines = 5, ["num_ranks 5"]
+    for rank in range(ranks):
+        lines.append(f"rank {rank} {{")
+        for turn in range(2):
+            lines += [f"r{turn}: recv 50000b from {(rank - 1) % ranks} tag {turn}"] if rank or turn else []
+            lines.append(f"c{turn}: calc {1000 * rank + 700}")
+            lines += [f"c{turn} requires r{turn}"] if rank or turn else []
+            last = rank == ranks - 1 and turn == 1
+            to, tag = (rank + 1) % ranks, turn + (rank == ranks - 1)
+            lines += [] if last else [f"s{turn}: send 50000b to {to} tag {tag}", f"s{turn} requires c{turn}"]
+        lines.append("}")
+    operations = operations_of("\n".join(lines))
+    nodes = np.arange(ranks, dtype=np.int32)
+    path_ns = job_critical_path_ns(operations, nodes, CROSSBAR, 0.0)
+    time_ns = time_of(tmp_path, job_with(operations, nodes.tolist()))
+    # Each of nine messages is stored at the router phit by phit.
+    assert path_ns <= time_ns <= path_ns + 9 * 3 * CYCLE_NS
+
+
+def test_idle_cycles_change_nothing(tmp_path: Path) -> None:
+    """With `--walk` the clock leaves no cycle out; the results are the same byte by byte."""
+    pattern = {"kind": "stencil", "message": "9 kB", "iterations": 4}
+    job = {"share": 1.0, "pattern": pattern, "compute": {"time": "3 ms", "spread": 0.5}}
+    point = point_on(DRAGONFLY, jobs=[job])
+    (phases,) = place_jobs(point, point.machine.build())
+    operations = job_with(from_phases(phases.messages, phases.computing, phases.ranks), phases.node_of_rank.tolist())
+    for name, placed in {"phases": phases, "operations": operations}.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        program, *arguments = Caminos().prepare(folder, point, point.machine.build(), [placed])
+        results = []
+        for options in ([], ["--walk"]):
+            assert run([program, *options, *arguments], folder) == 0
+            results.append((folder / RESULT).read_text())
+        assert results[0] == results[1]
+        assert json.loads(results[0])["job_finish_cycles"][0] > 10_000
+
+
+def test_a_background_job_runs_beside_a_trace(tmp_path: Path) -> None:
+    trace = job_with(pair("c: calc 50000"), [0, 1])
+    alone = time_of(tmp_path / "0", trace)
+    beside = job_of([0, 1], [(0, 0, 1, 30_000)])
+    disturbed = time_of(tmp_path / "1", trace, PlacedJob("b", beside.node_of_rank, beside.messages, 1e6))
+    assert alone * 1.1 < disturbed < alone * 3
+
+
+@pytest.mark.parametrize("engine", ["sst", "codes", "flow"])
+def test_engines_of_phases_refuse_a_trace(tmp_path: Path, engine: str) -> None:
+    point = trace_point(tmp_path, engine)
+    reason = engine_named(engine).unsupported(point, point.machine.build())
+    assert reason is not None and "dependencies" in reason
+
+
+def trace_point(folder: Path, engine: str) -> Any:
+    (folder / "a.goal").write_text(
+        "num_ranks 2\nrank 0 {\nc: calc 5000\ns: send 20000b to 1\ns requires c\n}\nrank 1 {\nrecv 20000b from 0\n}\n"
+    )
+    context = {"folder": folder}
+    pattern = Pattern.model_validate({"kind": "trace", "file": "a.goal"}, context=context, by_alias=True, by_name=False)
+    return point_on(DRAGONFLY, engine=engine, jobs=[{"nodes": 2, "ranks_per_node": 1, "pattern": pattern}])
+
+
+def test_a_record_of_a_trace_has_its_bounds_and_its_waiting(tmp_path: Path) -> None:
+    point = trace_point(tmp_path, "caminos")
+    planned = PlannedPoint(point_id(point), machine_id(point.machine), point)
+    record = simulate_in_folder(planned, tmp_path / "run", Limits())["record"]
+    assert record["status"] == "done", record["reason"]
+    (job,) = record["jobs"]
+    assert job["phase_bound_ns"] is None
+    assert 25_000 < job["critical_path_ns"] <= job["runtime_ns"] < 26_500
+    assert job["compute_ns"] == 2_500
+    # Rank 0 never waits, and rank 1 always does.
+    assert job["waiting_ns"] == pytest.approx(job["runtime_ns"] / 2, rel=0.01)

@@ -1,0 +1,252 @@
+"""Operations with dependencies: matching, circles, GOAL, Parquet, critical path."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
+from fabricstudy.engine.records import job_critical_path_ns
+from fabricstudy.structure.bound import phase_bound_ns
+from fabricstudy.workload.critical_path import critical_path_ns
+from fabricstudy.workload.job import computing
+from fabricstudy.workload.matching import matched
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, Operations
+from fabricstudy.workload.pattern.base import Pattern, in_send_order
+from fabricstudy.workload.phases import from_phases
+from fabricstudy.workload.traces import goal, parquet
+
+from ...machines import DRAGONFLY, point_on
+
+EXAMPLE = """num_ranks 3 // with a rank that does nothing
+rank 0 {
+l1: calc 1500 cpu 2
+l2: send 4096b to 1 tag 7 cpu 1 nic 0
+l2 requires l1
+l3:recv 8b from 1 tag 8 /* over
+two lines */
+l3 irequires l2
+}
+rank 2 { }
+rank 1 {
+recv 4096b from 0 tag 7
+send 8b to 0 tag 8
+}
+"""
+
+
+def operations_of(text: str) -> Operations:
+    return matched(goal.read(text.encode()))
+
+
+def columns(operations: Operations) -> dict[str, Any]:
+    values = {name: np.asarray(value).tolist() for name, value in vars(operations).items()}
+    waits = zip(values.pop("dependent"), values.pop("needs"), values.pop("when"), strict=True)
+    return values | {"waits": sorted(waits)}
+
+
+def test_goal_is_read_as_it_is_meant() -> None:
+    assert columns(operations_of(EXAMPLE)) == {
+        "ranks": 3, "rank": [0, 0, 0, 1, 1], "stream": [2, 1, 0, 0, 0], "kind": [CALC, SEND, RECEIVE, RECEIVE, SEND],
+        "duration_ns": [1500, 0, 0, 0, 0], "size_bytes": [0, 4096, 8, 4096, 8], "partner": [-1, 3, 4, 1, 2],
+        "waits": [(1, 0, 0), (2, 1, 1)], "eager": True,
+    }  # fmt: skip
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Operations:
+    """Random programs without circles: operations are listed in an order in which they can happen."""
+    ranks = draw(st.integers(2, 4))
+    lines: list[list[str]] = [[] for _ in range(ranks)]
+    counts = [0] * ranks
+
+    def add(rank: int, what: str) -> None:
+        number = counts[rank]
+        lines[rank].append(f"x{number}: {what}")
+        for needed in draw(st.sets(st.integers(0, number - 1), max_size=2)) if number else ():
+            lines[rank].append(f"x{number} {draw(st.sampled_from(['requires', 'irequires']))} x{needed}")
+        counts[rank] += 1
+
+    # Receives of a pair may be posted in another order than its sends, with tags of their own.
+    for tag in range(draw(st.integers(1, 8))):
+        source, destination = draw(st.permutations(range(ranks)))[:2]
+        size, tag = draw(st.integers(1, 9_000)), draw(st.sampled_from([0, tag]))
+        add(source, f"calc {draw(st.integers(0, 5_000))} cpu {draw(st.integers(0, 2))}")
+        size = 100 if tag == 0 else size
+        add(source, f"send {size}b to {destination} tag {tag}")
+        add(destination, f"recv {size}b from {source} tag {tag}")
+    blocks = ("\n".join([f"rank {rank} {{", *of_rank, "}"]) for rank, of_rank in enumerate(lines))
+    return operations_of("\n".join([f"num_ranks {ranks}", *blocks]))
+
+
+@settings(max_examples=40)
+@given(programs())
+def test_goal_and_parquet_return_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, written: Operations
+) -> None:
+    text = io.StringIO()
+    goal.write(written, text)
+    assert columns(operations_of(text.getvalue())) == columns(written)
+    path = tmp_path_factory.getbasetemp() / "operations.parquet"
+    parquet.write(written, path)
+    assert columns(matched(parquet.read(path.read_bytes()))) == columns(written)
+
+
+@settings(max_examples=40)
+@given(programs(), st.booleans(), st.integers(0, 2**31))
+def test_the_critical_path_is_the_longest_one(program: Operations, eager: bool, seed: int) -> None:
+    operations = program.scaled(2.0, eager)
+    transfer_ns, latency_ns = np.random.default_rng(seed).uniform(1, 9, (2, len(operations.sends)))
+    graph = nx.DiGraph()
+    own_ns = operations.duration_ns.copy()
+    own_ns[operations.sends] = transfer_ns + (0 if eager else latency_ns)
+    for i in range(len(operations)):
+        graph.add_edge(("start", i), ("end", i), weight=own_ns[i])
+    for i, send in enumerate(operations.sends):
+        arrival = ("end", operations.partner[send])
+        graph.add_edge(("start", send), arrival, weight=transfer_ns[i] + latency_ns[i])
+    for dependent, needs, when in zip(operations.dependent, operations.needs, operations.when, strict=True):
+        graph.add_edge(("end" if when == ENDED else "start", needs), ("start", dependent), weight=0)
+    expected = nx.dag_longest_path_length(graph)
+    streams: dict[Any, float] = {}
+    for rank, stream, time in zip(operations.rank, operations.stream, operations.duration_ns, strict=True):
+        streams[rank, stream] = streams.get((rank, stream), 0) + time
+    found = critical_path_ns(operations, transfer_ns + latency_ns, transfer_ns)
+    assert found == pytest.approx(max(expected, *streams.values()))
+
+
+@pytest.mark.parametrize(("word", "expected"), [("requires", 10_000), ("irequires", 1_000)])
+def test_a_chain_waits_for_ends_or_for_starts(word: str, expected: float) -> None:
+    calcs = [f"c{i}: calc 1000 cpu {i}" + (f"\nc{i} {word} c{i - 1}" if i else "") for i in range(10)]
+    operations = operations_of("\n".join(["num_ranks 1", "rank 0 {", *calcs, "}"]))
+    assert critical_path_ns(operations, np.zeros(0), np.zeros(0)) == expected
+
+
+def test_one_stream_computes_one_thing_at_a_time() -> None:
+    operations = operations_of("num_ranks 1\nrank 0 {\ncalc 70\ncalc 30\ncalc 60 cpu 1\n}\n")
+    assert critical_path_ns(operations, np.zeros(0), np.zeros(0)) == 100
+
+
+@pytest.mark.parametrize("kind", ["all-to-all", "all-reduce", "stencil", "broadcast"])
+@pytest.mark.parametrize("overlap", [None, 0.4])
+def test_phases_as_operations_have_the_phase_bound(kind: str, overlap: float | None) -> None:
+    job = {"nodes": 4, "pattern": {"kind": kind, "message": "30 kB", "iterations": 3}}
+    if overlap is not None:
+        job["compute"] = {"time": "7 us", "overlap": overlap, "before": "phase", "spread": 1}
+    point = point_on(DRAGONFLY, jobs=[job])
+    rng, machine = np.random.default_rng(1), point.machine.build()
+    pattern, compute, nodes = (
+        point.jobs[0].pattern,
+        point.jobs[0].compute,
+        np.repeat(np.arange(0, 8, 2, dtype=np.int32), 2),
+    )
+    messages = in_send_order(pattern.sends(8, rng), pattern, 8, rng)
+    rows = None if compute is None else computing(compute, messages, 3, rng)
+    operations = from_phases(messages, rows, 8)
+    assert len(operations.sends) == len(messages)
+    sent = messages.phase, messages.source, messages.destination, messages.size_bytes
+    expected = phase_bound_ns(machine, nodes, sent, 50.0, () if rows is None else rows.columns)
+    assert job_critical_path_ns(operations, nodes, machine, 50.0) == pytest.approx(expected)
+
+
+PAIR = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
+BAD = [
+    ("", "line 0", None),
+    ("rank 0 {\n}\n", "line 1", "rank 0 {"),
+    ("num_ranks 1\nrank 1 {\n}\n", "line 2", 1),
+    ("num_ranks 1\nrank 0 {\ncalc 1\n", "line 3", None),
+    ("num_ranks 1\nrank 0 {\ncalc 1.5\n}", "line 3", "1.5"),
+    ("num_ranks 1\nrank 0 {\nl1: calc 1\nl1: calc 2\n}", "line 4", "l1"),
+    ("num_ranks 1\nrank 0 {\nl1: calc 1\nl2 requires l1\n}", "line 4", "l2"),
+    ("num_ranks 1\nrank 0 {\nsleep 4\n}", "line 3", "sleep 4"),
+    ("num_ranks 1\nrank 0 {\ncalc 4 tag 3\n}", "line 3", "tag"),
+    ("num_ranks 1\nrank 0 {\ncalc 4 cpu 70000\n}", "line 3", 70000),
+    ("num_ranks 1\nrank 0 {\nsend 4b to 0\nrecv 4b from 0\n}", "line 3", 0),
+    (PAIR % ("send 4b to 1", "recv 8b from 0"), "line 3", None),
+    (PAIR % ("send 0b to 1", "recv 0b from 0"), "line 3", 0),
+    (PAIR % ("send 4b to 1 tag 3", "recv 4b from 0 tag 2"), "line 6", None),
+    (PAIR % ("send 4b to 1\nsend 4b to 1", "recv 4b from 0"), "line 4", None),
+    (PAIR % ("send 4b to 1", "recv 4b from -1"), "line 6", None),
+    (PAIR % ("send 4b to 7", "recv 4b from 0"), "line 3", 7),
+    (PAIR % ("a: recv 4b from 1\nb: send 4b to 1\nb requires a", "a: recv 4b from 0\nb: send 4b to 0\nb requires a"),
+     "line 3", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "where", "value"), BAD)
+def test_what_is_wrong_is_told_with_its_line(text: str, where: str, value: Any) -> None:
+    with pytest.raises(InputFileError) as refusal:
+        operations_of(text)
+    assert (refusal.value.where, refusal.value.value) == (where, value)
+
+
+def test_a_circle_is_told_with_all_its_operations() -> None:
+    with pytest.raises(InputFileError) as refusal:
+        operations_of(
+            "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\nc: calc 1\nb requires a\nc irequires b\nb requires c\n}"
+        )
+    assert "operations 1, 2 of rank 0" in str(refusal.value)
+    # That b starts when a has started, and a ends after b, is none.
+    operations_of("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\nb irequires a\n}")
+
+
+@pytest.mark.parametrize(("changed", "where"), [
+    ({"partner": [-1, 3, 4, 1, 1]}, "row 3"), ({"partner": [-1, 3, 99, 1, 2]}, "row 3"),
+    ({"kind": [0, 1, 2, 2, 2]}, "row 3"),
+    ({"rank": [0, 0, 0, 1, 9]}, "row 5"), ({"ns": [-1.0] * 5}, "row 1"), ({"bytes": [0] * 5}, "row 2"),
+    ({"needs_ended": [[], [7], [], [], []]}, "dependency 0"), ({"needs_ended": [[], [], [], [], [0]]}, "row 5"),
+    ({"ns": [None] * 5}, ""), ({"stream": ["a"] * 5}, ""),
+])  # fmt: skip
+def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where: str) -> None:
+    parquet.write(operations_of(EXAMPLE), tmp_path / "a.parquet")
+    table = pq.read_table(tmp_path / "a.parquet")
+    frame = pd.DataFrame(table.to_pydict() | changed)
+    pq.write_table(pa.Table.from_pandas(frame).replace_schema_metadata({parquet.RANKS: b"3"}), tmp_path / "b.parquet")
+    with pytest.raises(InputFileError) as refusal:
+        matched(parquet.read((tmp_path / "b.parquet").read_bytes()))
+    assert refusal.value.where == where
+
+
+def trace(folder: Path, name: str, **keys: Any) -> Pattern:
+    written = {"kind": "trace", "file": name, **keys}
+    return Pattern.model_validate(written, context={"folder": folder}, by_alias=True, by_name=False)
+
+
+def test_a_point_holds_the_content_of_its_trace(tmp_path: Path) -> None:
+    (tmp_path / "a.goal").write_text(EXAMPLE)
+    pattern = trace(tmp_path, "a.goal", compute=0.5, sends="synchronous")
+    operations = pattern.operations()
+    assert operations.duration_ns.tolist() == [750, 0, 0, 0, 0] and not operations.eager
+    from_record = Pattern.model_validate(pattern.model_dump(mode="json"), context=BASE_UNITS_CONTEXT)
+    assert from_record.physics() == pattern.physics()
+    assert {(part.size_bytes, part.messages) for part in pattern.traffic(3)} == {(8, 1), (4096, 1)}
+    sends = pattern.sends(3, np.random.default_rng(0))
+    assert (sends.source.tolist(), sends.destination.tolist()) == ([0, 1], [1, 0])
+    with pytest.raises(ConfigError) as refusal:
+        pattern.check_ranks(4)
+    assert (refusal.value.code, refusal.value.keys) == ("does-not-fit", ("file",))
+    (tmp_path / "a.goal").write_text(EXAMPLE.replace("1500", "1501"))
+    with pytest.raises(WorkloadError):
+        pattern.operations()
+
+
+@pytest.mark.parametrize("keys", [{"iterations": 2}, {"collectives": "mpich"}, {"streams": "merged"}, {"compute": -1}])
+def test_what_a_trace_has_not_is_refused_by_name(tmp_path: Path, keys: dict[str, Any]) -> None:
+    (tmp_path / "a.goal").write_text(EXAMPLE)
+    with pytest.raises(ValidationError) as refusal:
+        trace(tmp_path, "a.goal", **keys)
+    assert refusal.value.errors()[0]["loc"][-1] in keys
