@@ -127,7 +127,9 @@ class MemorylessRoutes(Routes):
             return None
         routers, head = self.machine.routers, self.machine.link_head
         state = flows.goal * routers + flows.source
-        count, links, indices = [], [], []
+        count: list[Ints] = []
+        links: list[Ints] = []
+        indices: list[Ints] = []
         while len(state):
             if len(count) > routers:
                 raise ValueError("the routes have a loop")

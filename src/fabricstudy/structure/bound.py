@@ -144,7 +144,8 @@ def message_times_ns(
     cable_ns = min((machine.classes[kind].latency_ns for kind in kinds), default=0.0)
     latency_ns = 2 * machine.host.latency_ns + hops * cable_ns + (hops + 1) * router_latency_ns
     apart = np.not_equal(source_node, destination_node)
-    return size_bytes / machine.host.bandwidth_Bps * NS_PER_S * apart, latency_ns * apart
+    transfer_ns: Floats = np.asarray(size_bytes / machine.host.bandwidth_Bps * NS_PER_S * apart, dtype=np.float64)
+    return transfer_ns, latency_ns * apart
 
 
 def phase_bound_ns(
