@@ -44,7 +44,7 @@ ELSEWHERE = {
     "APPENDIX.md", "code/", "ro-crate-metadata.json", "rerun/", "run.sh", "error.txt", "demo/", "demo/index.html",
     "site/", "dist/", ".snakemake/",
     # of a reader
-    "fabric.txt", "frontier.svg", "loads.svg", "slowest.csv", "page.py", "settings.yaml",
+    "fabric.txt", "frontier.svg", "loads.svg", "mine.yaml", "page.py", "settings.yaml", "slowest.csv", "trace-0.txt",
 }  # fmt: skip
 """Names of files that neither the clone nor a rule has."""
 

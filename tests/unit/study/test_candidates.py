@@ -116,7 +116,11 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
     assert main(line.split()) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["front"] and all(row["taper"] <= 4 for row in told["front"])
-    assert load_study(file).extensions == ("own.py",)
+    study = load_study(file)
+    assert set(study.sweep["machine"].values) == {row["machine"] for row in told["front"]}
+    assert main(["plan", str(file), "--results", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"] == len(told["front"])
+    assert main(line.split()) != 0  # the file is there
 
 
 def test_what_nothing_fits_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,9 @@ ELSEWHERE = {
     "matrix",
     "messages",
     "refined-blocks",
+    "trace",
 }
-"""Those that need a grid, objects or a file; test_wicon, test_object_patterns, test_*_file have them."""
+"""Those that need a grid, objects or a file; see test_wicon, test_object_patterns, test_*_file, test_operations."""
 KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
 PER_RANK: dict[str, Callable[[int, dict[str, Any]], int]] = {
