@@ -174,8 +174,8 @@ def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:
 
 
 INPUTS = {"caminos": "13bae62b1a0f", "sst": "0aaf90327945", "codes": "52728532d348"}
-"""Digests of what the code before there was compute prepared for this point, on SST with an unlimited network interface:
-other ones make all records stale."""
+"""Digests of what the code before there was compute prepared for this point, on SST with unlimited interfaces: others
+make all records stale."""
 
 
 @pytest.mark.parametrize("engine", INPUTS)
