@@ -25,7 +25,8 @@ fn to_json(outcome: &Outcome) -> String {
         let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
         write!(text, ", \"{name}\": [{}]", values.join(", ")).expect("text takes everything");
     }
-    let (mean_ns, p99_ns): (Vec<String>, Vec<String>) = outcome.message_ns.iter().map(|times_ns| mean_and_p99(times_ns)).unzip();
+    let (mean_ns, p99_ns): (Vec<String>, Vec<String>) =
+        outcome.message_ns.iter().map(|times_ns| mean_and_p99(times_ns)).unzip();
     write!(text, ", \"job_message_mean_ns\": [{}]", mean_ns.join(", ")).expect("text takes everything");
     write!(text, ", \"job_message_p99_ns\": [{}]", p99_ns.join(", ")).expect("text takes everything");
     text.push_str("}\n");
