@@ -222,8 +222,8 @@ def test_a_whole_node_runs_a_study_in_one_submission(tmp_path: Path, cluster: Cl
 def test_batches_are_submitted_in_groups(workplace: ClusterWorkplace, cluster: Cluster) -> None:
     batches = load_pipelines(str(workplace.folder / "tiny.yaml"), ROOT / "configs", workplace.batch_cpu_s())["tiny"]
     before = len(cluster.ask("squeue", "--noheader", "--states=all").splitlines())
-    workplace.run("--until", "simulate", "--groups", "simulate=node", "--group-components", "node=4")
-    groups = -(-len(batches.batches) // 4)
+    workplace.run("--until", "simulate", "--groups", "simulate=node", "--group-components", "node=2")
+    groups = -(-len(batches.batches) // 2)
     assert len(cluster.ask("squeue", "--noheader", "--states=all").splitlines()) == before + groups
     assert len(workplace.stored()) == POINTS
 
