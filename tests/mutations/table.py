@@ -248,6 +248,12 @@ WORKLOADS = (
         new="if of_edges else 2.0)",
     ),
     Mutation(
+        "reader of traces",
+        "workload/traces/goal.py",
+        "time = self.number(words[1])",
+        "time = 2 * self.number(words[1])",
+    ),
+    Mutation(
         "uniform traffic",
         "workload/traffic/uniform.py",
         "np.zeros(machine.nodes, dtype=np.int64)",
@@ -568,6 +574,7 @@ FILES = (
     Mutation("matrix", "./matrix.csv", "0,3,9000", "0,3,90000"),
     Mutation("messages", "./messages.csv", "1,1,4,32000", "1,1,5,32000"),
     Mutation("tasks", "./tasks.csv", "0,7,3", "0,7,9"),
+    Mutation("trace", "./program.goal", "calc 500 cpu", "calc 900 cpu"),
     Mutation("prices", "./prices.csv", "port,200", "port,201"),
     Mutation("log", "./log.swf", "; MaxProcs: 16\n1 185 -1 608", "; MaxProcs: 16\n1 185 -1 208"),
     Mutation(
