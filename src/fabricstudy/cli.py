@@ -1,7 +1,6 @@
 """The command ``fabricstudy``: run studies with Snakemake; look at studies, engines, points and machines."""
 
 import argparse
-import gc
 import io
 import json
 import os
@@ -59,9 +58,6 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; give the exit code."""
-    if arguments is None:
-        # In a process of its own what is imported stays: to look for garbage in it would take a tenth of the time.
-        gc.disable()
     called = sys.argv[1:] if arguments is None else arguments
     return exit_code_of(lambda: _run(called), "fabricstudy", "--json" in called)
 
@@ -72,9 +68,6 @@ def _run(arguments: list[str]) -> int:
         raise FabricstudyError(f"{first}: no such command; {suggestion(first, _COMMANDS)}", "usage")
     # Only the called command is imported: most load much that the others do not need.
     args = _parser([first] if first in _COMMANDS else []).parse_args(arguments or [first])
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
     if args.verbose:
         enable_logging()
     prepend_environment_path()
