@@ -32,6 +32,7 @@ mod shortest_paths;
 mod switch;
 mod task_graph;
 mod tree;
+mod under_way;
 
 use std::any::Any;
 use std::fs::File;

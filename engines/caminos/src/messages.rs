@@ -15,7 +15,7 @@
 //!   simulation ends when all other jobs have finished.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
 use std::rc::Rc;
@@ -34,6 +34,7 @@ use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
 use crate::message_file::MessageFile;
 use crate::session::Session;
+use crate::under_way::UnderWay;
 
 /// Build the traffic from its file.
 ///
@@ -123,8 +124,8 @@ struct Node {
     next_interface: usize,
     /// When which rank has computed.
     computing: BinaryHeap<Reverse<(Time, usize)>>,
-    /// For each port creation cycle and post of what is on its way, by cycle: a port sends one piece a cycle at most.
-    on_their_way: Vec<VecDeque<(Time, usize)>>,
+    /// For each port the pieces of messages under way.
+    under_way: Vec<UnderWay>,
 }
 
 #[derive(Debug)]
@@ -149,9 +150,6 @@ struct MessageList {
     idle: Idle,
 }
 
-/// What is left of a post that has arrived.
-const ARRIVED: usize = usize::MAX;
-
 impl Node {
     fn next_has_free_slot(&self) -> bool {
         self.interfaces[self.next_interface].has_free_slot()
@@ -175,7 +173,7 @@ impl MessageList {
             interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(sending.slots, striped)).collect(),
             next_interface: 0,
             computing: BinaryHeap::new(),
-            on_their_way: vec![VecDeque::new(); ports],
+            under_way: vec![UnderWay::default(); ports],
         };
         let mut traffic = MessageList {
             session,
@@ -407,7 +405,7 @@ impl MessageList {
         let node = &mut self.nodes[node];
         let interface = port % node.interfaces.len();
         let (post, phits) = node.interfaces[interface].take(self.sending.packet_phits)?;
-        node.on_their_way[port].push_back((cycle, post));
+        node.under_way[port].add(cycle, post);
         let destination = &self.ranks[self.posts[post].destination];
         self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
         Some((destination.node * self.ports + port, phits))
@@ -433,15 +431,10 @@ impl MessageList {
     /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
     fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
         let node = server / self.ports;
-        let on_their_way = &mut self.nodes[node].on_their_way[server % self.ports];
-        let place = on_their_way.partition_point(|&(earlier, _)| earlier < sent);
-        let index = match on_their_way.get_mut(place) {
-            Some((same, index)) if *same == sent && *index != ARRIVED => std::mem::replace(index, ARRIVED),
-            _ => return false,
+        let index = match self.nodes[node].under_way[server % self.ports].take(sent) {
+            Some(index) => index,
+            None => return false,
         };
-        while matches!(on_their_way.front(), Some(&(_, ARRIVED))) {
-            on_their_way.pop_front();
-        }
         for node in [node, self.ranks[self.posts[index].destination].node] {
             self.wake(node, cycle);
         }

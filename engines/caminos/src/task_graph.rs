@@ -31,6 +31,7 @@ use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
 use crate::operation_file::{Kind, OperationFile};
 use crate::session::Session;
+use crate::under_way::UnderWay;
 
 /// Build the traffic from its file.
 ///
@@ -116,8 +117,8 @@ struct Node {
     next_interface: usize,
     /// When which computation or eager send ends.
     ending: BinaryHeap<Reverse<(Time, u32)>>,
-    /// For each port creation cycle and send of what is on its way, by cycle: a port sends one piece a cycle at most.
-    on_their_way: Vec<VecDeque<(Time, usize)>>,
+    /// For each port the pieces of messages under way.
+    under_way: Vec<UnderWay>,
     /// What leaves each port.
     egress: Vec<Rc<RefCell<Egress>>>,
 }
@@ -142,9 +143,6 @@ struct TaskGraph {
     idle: Idle,
 }
 
-/// What is left of a piece that has arrived.
-const ARRIVED: usize = usize::MAX;
-
 impl TaskGraph {
     fn new(file: OperationFile, servers: usize, slots: usize, packet: usize, session: Rc<Session>) -> TaskGraph {
         let (ports, striped) = (file.ports, file.striped);
@@ -161,7 +159,7 @@ impl TaskGraph {
             interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(slots, striped)).collect(),
             next_interface: 0,
             ending: BinaryHeap::new(),
-            on_their_way: vec![VecDeque::new(); ports],
+            under_way: vec![UnderWay::default(); ports],
             egress: (0..ports).map(|port| session.egress(number * ports + port)).collect(),
         };
         let nodes: Vec<Node> = (0..servers / ports).map(node).collect();
@@ -430,7 +428,7 @@ impl TaskGraph {
         let node = &mut self.nodes[number];
         let interface = port % node.interfaces.len();
         let (send, phits) = node.interfaces[interface].take(self.packet)?;
-        node.on_their_way[port].push_back((cycle, send));
+        node.under_way[port].add(cycle, send);
         let one = &mut self.operations[send];
         one.to_leave -= phits as u32;
         let ends = one.to_leave == 0 && one.kind == (Kind::Send { eager: true });
@@ -459,15 +457,10 @@ impl TaskGraph {
     /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
     fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
         let node = server / self.ports;
-        let on_their_way = &mut self.nodes[node].on_their_way[server % self.ports];
-        let place = on_their_way.partition_point(|&(earlier, _)| earlier < sent);
-        let send = match on_their_way.get_mut(place) {
-            Some((same, send)) if *same == sent && *send != ARRIVED => std::mem::replace(send, ARRIVED),
-            _ => return false,
+        let send = match self.nodes[node].under_way[server % self.ports].take(sent) {
+            Some(send) => send,
+            None => return false,
         };
-        while matches!(on_their_way.front(), Some(&(_, ARRIVED))) {
-            on_their_way.pop_front();
-        }
         let receive = self.operations[send].partner as usize;
         for node in [node, self.node_of(receive)] {
             self.wake(node, cycle);
