@@ -177,6 +177,12 @@ def test_slow_cables_of_a_fabric_come_first(capsys: pytest.CaptureFixture[str], 
     assert "leaf1" in first and "host" in last
 
 
+def test_a_fabric_file_is_a_machine(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text("from,to,class,bandwidth\nn,r,host,1 GB/s\nm,s,host,1 GB/s\nr,s,up,1 GB/s\n")
+    (tmp_path / "f.yaml").write_text("{kind: graph, file: f.csv}")
+    assert data(capsys, "machine", "f.csv") == data(capsys, "machine", "f.yaml")
+
+
 @pytest.mark.parametrize("name", ["m.yaml", "f.csv"])
 def test_a_picture_does_not_overwrite_its_machine(
     name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path

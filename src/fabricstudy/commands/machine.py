@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from fabricstudy.core.columns import SIZES_OF_MACHINE
@@ -9,6 +10,7 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.engine.point import machine_id
 from fabricstudy.machine.base import Topology, published_machine
+from fabricstudy.machine.fabric import FORMATS
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.slow_cables import slow_cables
 from fabricstudy.structure.summary import describe_machine
@@ -22,7 +24,7 @@ _MOST_SLOW = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = (
-        "study, YAML file with one machine, published machine, like mira, or mapping, like '{kind: torus, ...}'; "
+        "study, YAML file with one machine, fabric file, published machine, like mira, or mapping, like '{kind: torus, ...}'; "
         "default: list the published machines"
     )
     parser.add_argument("source", metavar="FILE-or-STUDY", nargs="?", help=source)
@@ -40,8 +42,8 @@ def describe_machines(args: argparse.Namespace) -> Any:
         figures = [_figures(config) for config in configs]
     if args.all:
         return figures
-    is_study = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
-    if is_study and not is_machine(find_study(args.source)):
+    is_file = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
+    if is_file and Path(args.source).suffix not in FORMATS and not is_machine(find_study(args.source)):
         distinct = len(load_pipeline(args.source).plan.machines)
         words = f"the machine of the study without its sweep, one of {distinct}: --all lists them\n"
         sys.stderr.write(words * (distinct > 1))
