@@ -24,8 +24,8 @@ _MOST_SLOW = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = (
-        "study, YAML file with one machine, fabric file, published machine, like mira, or mapping, like '{kind: torus, ...}'; "
-        "default: list the published machines"
+        "study, YAML file with one machine, fabric file, published machine, like mira, or mapping, like "
+        "'{kind: torus, ...}'; default: list the published machines"
     )
     parser.add_argument("source", metavar="FILE-or-STUDY", nargs="?", help=source)
     parser.add_argument("--all", action="store_true", help="all distinct machines of a study, not only its base")

@@ -26,8 +26,10 @@ MIN_BATCHES_PER_GROUP = 4
 MIN_BATCH_CPU_S = 10.0
 BATCHES_PER_GROUP = 128
 """For so many, batches may be larger than the target; twice the cores of a large computer."""
-LAST_BATCHES = 6.0
-"""How much smaller the last batches are, which fill the cores at the end; at least half of the target."""
+LAST_BATCHES = 8.0
+"""How much smaller the last batches of a large study are, which fill the cores at the end."""
+LAST_OF_TARGET = 6.0
+"""How much smaller than the target the last batches are at most: more of them cost more than idle cores."""
 # Requests to a cluster: memory of two Snakemakes and this process, and how much slower its nodes may be.
 OWN_MEMORY_MB = 1500
 SLOWNESS = 3.0
@@ -105,7 +107,9 @@ def _batches_of(
     )
     name = engine if processes == 1 else f"{engine}-on{processes}"
     batches = []
-    least_cpu_s = max(most_cpu_s / LAST_BATCHES, target_cpu_s / 2)
+    least_cpu_s = most_cpu_s
+    if most_cpu_s >= target_cpu_s:
+        least_cpu_s = max(most_cpu_s / LAST_BATCHES, target_cpu_s / LAST_OF_TARGET)
     for chunk in divide_in_at_most(list(costs), list(costs.values()), most_cpu_s, most, least_cpu_s):
         chosen, cpu_s = tuple(by_key[key] for key in chunk.keys), sum(costs[key] for key in chunk.keys)
         memory_bytes = max(sizes_bytes[key] for key in chunk.keys)
