@@ -46,6 +46,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "mesh": {"shape": [3, 4]},
     "percs": {"supernodes": 3, "drawers_per_supernode": 2, "hubs_per_drawer": 2, "nodes_per_router": 2},
     "polarfly": {"q": 3, "nodes_per_router": 2},
+    "rails": {"domains": 3, "accelerators": 4},
     "slim-fly": {"q": 5, "nodes_per_router": 1},
     "tofu-d": {"units": [2, 2, 2]},
     "torus": {"shape": [4, 3, 2]},

@@ -56,6 +56,8 @@ OTHERS: dict[str, dict[str, Any]] = {
     "percs": {"kind": "percs", "supernodes": 4, "drawers_per_supernode": 2, "hubs_per_drawer": 2},
     "polarfly": {"kind": "polarfly", "q": 3, "nodes_per_router": 2},
     "jellyfish": {"kind": "jellyfish", "routers": 14, "degree": 4, "nodes_per_router": 1},
+    "rails": {"kind": "rails", "domains": 3, "accelerators": 4},
+    "rails only": {"kind": "rails", "domains": 3, "accelerators": 4, "spine": "none"},
     "twisted torus": {"kind": "twisted-torus", "shape": [2, 2, 4]},
 }  # fmt: skip
 LARGE: dict[str, dict[str, Any]] = {"tofu": {"kind": "tofu-d", "units": [2, 2, 2]}}

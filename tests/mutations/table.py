@@ -123,6 +123,7 @@ MACHINES = (
         new="length % 2) / (2 * length)",
     ),
     known("machine of no point", "machine/jellyfish.py", "class JellyfishConfig("),
+    known("another machine of no point", "machine/rails.py", "HOP_WEIGHTS = (3, 4, 1)", new="HOP_WEIGHTS = (4, 3, 1)"),
 )
 
 ROUTINGS = (

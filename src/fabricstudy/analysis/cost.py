@@ -5,7 +5,8 @@ from typing import Any
 
 from pydantic import Field
 
-from fabricstudy.core.model import Whole
+from fabricstudy.core.errors import suggestion
+from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.structure.cost import bill_of_materials
 from fabricstudy.structure.prices import Prices
@@ -25,6 +26,9 @@ class Cost(Analysis, kind="cost"):
     * `count`; `length_m`: mean length of a cable
     * `price`, `price_per_node`: in the currency
     * `power_W`, `power_per_node_W`: of the routers' ports; cables add none
+
+    Of rails, accelerators and their ports are no routers and cost nothing; `without: [scale_up]` leaves the networks of
+    the domains out.
     """
 
     keys = ("machine", "part")
@@ -41,12 +45,21 @@ class Cost(Analysis, kind="cost"):
     routers_per_rack: Whole | None = Field(
         None, ge=1, le=100_000, description="for the floor plan; default: lengths from latencies"
     )
+    without: tuple[str, ...] = Field((), description="link classes to leave out, with their ports; default: none")
 
     def rows(self) -> list[Row]:
         tariff = self.prices.tariff()
         rows: list[dict[str, Any]] = []
-        for label, config in self.machines.items():
-            machine = config.build()
+        machines = {label: config.build() for label, config in self.machines.items()}
+        classes = {link.name for machine in machines.values() for link in machine.classes}
+        for number, name in enumerate(self.without):
+            if name not in classes:
+                path = ("without", str(number))
+                raise ConfigError("no machine has this class", suggestion(name, classes), path, name, "unknown-value")
+        for label, machine in machines.items():
+            bill = bill_of_materials(
+                machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack, without=self.without
+            )
             rows += [
                 {
                     "machine": label, "part": part.name, "currency": tariff.currency, "year": tariff.year,
@@ -55,6 +68,6 @@ class Cost(Analysis, kind="cost"):
                     "power_W": None if isnan(part.power_W) else part.power_W,
                     "power_per_node_W": None if isnan(part.power_W) else part.power_W / machine.nodes,
                 }
-                for part in bill_of_materials(machine, tariff, radix=self.radix, routers_per_rack=self.routers_per_rack)
+                for part in bill
             ]  # fmt: skip
         return rows

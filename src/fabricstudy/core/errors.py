@@ -31,7 +31,7 @@ Code = Literal[
 LIKENESS = 0.6
 OTHER_NAMES = {
     "dragonfly+": "megafly", "dragonfly-plus": "megafly", "flattened-butterfly": "hyperx", "clos": "fat-tree",
-    "folded-clos": "fat-tree", "k-ary-n-tree": "xgft",
+    "folded-clos": "fat-tree", "k-ary-n-tree": "xgft", "rail-only": "rails", "rail-optimized": "rails",
 }  # fmt: skip
 """Names in the literature for kinds that have another name here."""
 MAX_VALUES = 40

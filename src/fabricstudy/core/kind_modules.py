@@ -33,7 +33,7 @@ MODULES: dict[str, dict[str, str]] = {
     ) | dict.fromkeys(["bluegene-p", "bluegene-q"], "fabricstudy.machine.bluegene") | _modules(
         "machine",
         "aries", "dragonfly", "fat-tree", "gemini",
-        "jellyfish", "megafly", "percs", "polarfly", "slim-fly", "tofu-d",
+        "jellyfish", "megafly", "percs", "polarfly", "rails", "slim-fly", "tofu-d",
         "twisted-torus", "xgft",
     ),
     "mapping": _modules(

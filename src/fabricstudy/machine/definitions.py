@@ -97,6 +97,7 @@ def _facts(machine: Machine) -> dict[str, Any]:
         "classes": [asdict(link) for link in machine.classes],
         "host": asdict(machine.host),
         "hop_weight": machine.hop_weight,
+        "router_in_node": machine.router_in_node,
         "dimensions": [asdict(dimension) for dimension in machine.dimensions],
         "names": names,
     }

@@ -54,6 +54,8 @@ class Machine:
     """Level of each router of a tree: 0 for leaves, which have the nodes; int32 [routers]."""
     hop_weight: tuple[int, ...] = field(default=())
     """Weight of a hop of each class for minimal routing; default: 1."""
+    router_in_node: bool = False
+    """The router of a node is part of it, as the ports of an accelerator are; it and the host links cost nothing."""
 
     def __post_init__(self) -> None:
         if not self.hop_weight:

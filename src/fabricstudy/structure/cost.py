@@ -5,7 +5,8 @@ order of groups and numbers, and form a near-square grid with a pitch of 1 m. A 
 has 1 m; one between racks has their Manhattan distance plus 2 m (Besta and Hoefler: SC 2014, section VI).
 """
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 import numpy as np
@@ -36,13 +37,22 @@ class CostItem:
 
 
 def bill_of_materials(
-    machine: Machine, tariff: Tariff, *, radix: int | None = None, routers_per_rack: int | None = None
+    machine: Machine,
+    tariff: Tariff,
+    *,
+    radix: int | None = None,
+    routers_per_rack: int | None = None,
+    without: Collection[str] = (),
 ) -> list[CostItem]:
     """Return the cost of routers by ports, cables by class, and all together.
 
     `radix` is the number of ports of each router (default: those in use), `routers_per_rack` selects a floor plan.
+    Cables of the classes `without`, their ports and routers with no others are left out; so are routers within nodes.
     Raises FabricstudyError if a router uses more than `radix` ports.
     """
+    rows = ~np.isin([machine.classes[number].name for number in machine.cable_class], list(without))
+    columns = ("cable_tail", "cable_head", "cable_class", "cable_count")
+    machine = replace(machine, **{name: getattr(machine, name)[rows] for name in columns})
     items = [*_routers(machine, tariff, radix), *_cables(machine, tariff, routers_per_rack)]
     price, power_W = sum(item.price for item in items), sum(item.power_W for item in items)
     return [*items, CostItem(ALL, sum(item.count for item in items), price, power_W)]
@@ -51,10 +61,11 @@ def bill_of_materials(
 def _routers(machine: Machine, tariff: Tariff, radix: int | None) -> list[CostItem]:
     in_use = np.bincount(machine.link_tail, np.repeat(machine.cable_count, 2), machine.routers)
     ports = in_use + machine.nodes_of_router
+    ports = ports[(ports > 0) & ~(machine.router_in_node & (machine.nodes_of_router > 0))]
     if radix is not None:
-        if radix < ports.max():
+        if radix < ports.max(initial=0):
             raise FabricstudyError(f"routers of {radix} ports are too small: {int(ports.max())} are in use")
-        ports = np.full(machine.routers, radix)
+        ports = np.full(len(ports), radix)
     sizes, counts = np.unique(ports.astype(np.int64), return_counts=True)
     prices = tariff.routers(sizes.astype(np.float64)) * counts
     return [
@@ -73,6 +84,8 @@ def _cables(machine: Machine, tariff: Tariff, routers_per_rack: int | None) -> l
         count = int(machine.cable_count[rows].sum())
         mean_m = float(np.average(length_m[rows], weights=machine.cable_count[rows])) if count else None
         items.append(CostItem(f"cables-{link.name}", count, float(price[rows].sum()), 0.0, mean_m))
+    if machine.router_in_node:
+        return items
     host = float(tariff.cables(np.array(machine.host.bandwidth_Bps), np.array(host_m)))
     return [*items, CostItem("cables-host", machine.nodes, machine.nodes * host, 0.0, host_m)]
 

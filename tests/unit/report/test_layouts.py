@@ -78,6 +78,8 @@ def test_leaves_of_a_megafly_stand_outside_its_spines() -> None:
         ({"kind": "bluegene-q", "midplanes": [1, 1, 1, 1]}, 512, 4 * 512 + 256, None),
         ({"kind": "hyperx", "shape": [4, 5]}, 20, 5 * 6 + 4 * 10, 1),
         ({"kind": "jellyfish", "routers": 64, "degree": 6, "nodes_per_router": 2}, 64, 192, 1),
+        # 32 accelerators, each joined to one of 4 and one of 8 switches, and these by 4 cables each to the spine
+        ({"kind": "rails", "domains": 4, "accelerators": 8}, 45, 32 + 32 + 8, None),
     ],
 )
 def test_lines_are_as_many_as_cables_or_bundles(

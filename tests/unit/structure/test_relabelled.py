@@ -35,6 +35,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "fat-tree": {"kind": "fat-tree", "radix": 4, "bandwidth": "1 GB/s"},
     "hyperx": {"kind": "hyperx", "shape": [3, 3], "nodes_per_router": 2, "bandwidth": "1 GB/s"},
     "jellyfish": {"kind": "jellyfish", "routers": 10, "degree": 3, "nodes_per_router": 2, "bandwidth": "1 GB/s"},
+    "rails": {"kind": "rails", "domains": 3, "accelerators": 4, "bandwidth": {"scale_up": "4 GB/s", "rail": "1 GB/s"}},
     "xgft": {"kind": "xgft", "down": [3, 4], "up": [2], "bandwidth": "1 GB/s"},
 }  # fmt: skip
 
