@@ -2,13 +2,14 @@
 
 Accelerator `a` of domain `d` has the number ``d * accelerators + a``: it is a router with one node. It is joined to the
 switch of its domain (class ``scale_up``, such as NVLink) and to a switch of rail ``a mod rails`` (class ``rail``, its
-network port). Then follow the switches of the domains, those of each rail (lower level first), and the spine.
+network port). Then follow the switches of the domains, those of each pod or rail (lower level first), and the spine.
 
 A spine joins the switches of all rails, which have one uplink for each `taper` members. Without it the network is
 rail-only, and traffic between rails passes through the switch of a domain. With switches of k ports, a rail that needs
 several switches has them joined by the spine if that has ports for those of all rails. Otherwise, and without a spine,
-a rail is a two-level tree without contention, of leaves with half of their ports down. Uplinks (class ``uplink``) are
-dealt in turn to the switches above.
+a rail is a two-level tree without contention, of leaves with half of their ports down; rails form pods with common
+higher switches if there are more rails than ports of the spine. Uplinks (class ``uplink``) are dealt in turn to the
+switches above.
 
 References
 ----------
@@ -17,7 +18,7 @@ parameters. HotI 2024, arXiv:2307.12169.
 """
 
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -71,6 +72,22 @@ def _spine(value: Any) -> Any:
     return {"taper": 1} if value == "full" else value
 
 
+class Sizes(NamedTuple):
+    """Numbers of switches and uplinks."""
+
+    leaves: int
+    """Of a rail."""
+    down: int
+    """Members of a leaf, at most."""
+    tops: int
+    """Higher switches of a pod."""
+    uplinks: int
+    """Uplinks of a rail to the spine."""
+    spines: int
+    pod: int
+    """Rails of a pod."""
+
+
 class RailsConfig(Topology, kind="rails"):
     """Scale-up domains of accelerators joined by rails, with or without a spine (Wang et al., HotI 2024).
 
@@ -105,32 +122,38 @@ class RailsConfig(Topology, kind="rails"):
         return self.domains * self.accelerators // self.rail_count
 
     @cached_property
-    def sizes(self) -> tuple[int, int, int, int, int]:
-        """Leaves per rail, members per leaf (most), higher switches per rail, uplinks per rail, and spine switches."""
+    def sizes(self) -> Sizes:
+        """Numbers of switches and uplinks."""
         taper = None if isinstance(self.spine, str) else self.spine.taper
+        rails = self.rail_count
         radix = 2 * self.members if self.radix is None else self.radix
         if taper is not None:
             # Leaves with uplinks to the spine, which is to have a port for each.
             leaves = -(-self.members // max(1, radix * taper // (taper + 1)))
             down = -(-self.members // leaves)
-            if self.radix is None or self.rail_count * leaves <= radix:
-                joined = leaves * -(-down // taper) if self.rail_count * leaves > 1 else 0
-                return leaves, down, 0, joined, self._spines(joined)
+            if self.radix is None or rails * leaves <= radix:
+                uplinks = leaves * -(-down // taper) if rails * leaves > 1 else 0
+                return Sizes(leaves, down, 0, uplinks, self._spines(uplinks), 1)
         leaves = 1 if taper is None and self.members <= radix else -(-self.members // (radix // 2))
         down = -(-self.members // leaves)
-        joined = 0 if taper is None else -(-self.members // taper)
-        tops = 0 if leaves == 1 else -(-(leaves * down + joined) // radix)
-        while tops and -(-leaves * down // tops) + -(-joined // tops) > radix:
+        uplinks = 0 if taper is None else -(-self.members // taper)
+        # A switch of the spine has a port for each pod.
+        pod = next(
+            count for count in range(1, rails + 1) if rails % count == 0 and (not uplinks or rails <= count * radix)
+        )
+        tops = 0 if leaves * pod == 1 else -(-pod * (leaves * down + uplinks) // radix)
+        while tops and -(-pod * leaves * down // tops) + -(-pod * uplinks // tops) > radix:
             tops += 1
-        return leaves, down, tops, joined, self._spines(joined)
+        return Sizes(leaves, down, tops, uplinks, self._spines(uplinks), pod)
 
-    def _spines(self, joined: int) -> int:
-        return min(joined, 1) if self.radix is None else -(-self.rail_count * joined // self.radix)
+    def _spines(self, uplinks: int) -> int:
+        return min(uplinks, 1) if self.radix is None else -(-self.rail_count * uplinks // self.radix)
 
     @property
     def routers(self) -> int:
-        leaves, _, tops, _, spines = self.sizes
-        return self.nodes + self.domains + self.rail_count * (leaves + tops) + spines
+        sizes = self.sizes
+        switches = self.rail_count * sizes.leaves + self.rail_count // sizes.pod * sizes.tops + sizes.spines
+        return self.nodes + self.domains + switches
 
     @property
     def nodes(self) -> int:
@@ -142,56 +165,51 @@ class RailsConfig(Topology, kind="rails"):
 
     @property
     def cables(self) -> int:
-        leaves, down, tops, uplinks, _ = self.sizes
-        return 2 * self.nodes + self.rail_count * (uplinks + (leaves * down if tops else 0))
+        sizes = self.sizes
+        return 2 * self.nodes + self.rail_count * (sizes.uplinks + (sizes.leaves * sizes.down if sizes.tops else 0))
 
     @property
     def typical_hops(self) -> float:
         """Mean hops between accelerators: two in a domain, two or four on a rail, two more to another rail."""
-        leaves, _, tops, _, _ = self.sizes
-        on_rail = 2.0 + 2 * (1 - 1 / leaves)
+        sizes = self.sizes
+        on_rail = 2.0 + 2 * (1 - 1 / sizes.leaves)
         within, rail = 1 / self.domains, 1 / self.rail_count
-        between = 4.0 + (2 if tops and self.sizes[4] else on_rail - 2)
+        between = 4.0 + (2 if sizes.tops and sizes.spines else on_rail - 2)
         return within * 2 + (1 - within) * (rail * on_rail + (1 - rail) * between)
 
     def _check(self) -> None:
         if self.accelerators % self.rail_count:
             problem = f"{self.rail_count} rails do not divide {self.accelerators} accelerators"
             raise ConfigError(problem, "use a divisor", ("rails",), self.rails, "invalid-machine")
-        if self.radix is None:
-            return
-        _, down, tops, uplinks, spines = self.sizes
-        if tops > down:
-            problem = f"a rail of {self.members} accelerators needs more than two levels of switches"
-            raise ConfigError(problem, "use a larger radix, or more rails", ("radix",), self.radix, "invalid-machine")
-        if spines > uplinks:
-            problem = f"a switch of the spine has fewer ports than the {self.rail_count} rails"
-            raise ConfigError(problem, "use a larger radix, or fewer rails", ("radix",), self.radix, "invalid-machine")
+        if self.sizes.tops > self.sizes.down:
+            problem = "the rails need more levels of switches than two below the spine"
+            raise ConfigError(problem, "use a larger radix", ("radix",), self.radix, "invalid-machine")
 
     def build(self) -> Machine:
         """Build the machine with the link classes "scale_up", "rail" and, if there are such, "uplink"."""
-        leaves, down, tops, uplinks, _ = self.sizes
-        rails, of_rail, node = self.rail_count, leaves + tops, np.arange(self.nodes)
+        leaves, down, tops, uplinks, spines, pod = self.sizes
+        rails, node = self.rail_count, np.arange(self.nodes)
+        of_pod, pods = pod * leaves + tops, rails // pod
         domain, accelerator = np.divmod(node, self.accelerators)
-        first_of_rail = self.nodes + self.domains + np.arange(rails) * of_rail
-        per_domain = self.accelerators // rails
-        member = domain * per_domain + accelerator // rails
-        leaf = first_of_rail[accelerator % rails] + member // down
-        rail = np.arange(rails)[:, None]
+        first_of_pod = self.nodes + self.domains + np.arange(pods)[:, None] * of_pod
+        own = accelerator % rails
+        member = domain * (self.accelerators // rails) + accelerator // rails
+        leaf = first_of_pod[own // pod, 0] + own % pod * leaves + member // down
         cables = [(node, self.nodes + domain), (node, leaf)]
         # Cable number n of those that leave a level leads to switch n mod m of the m above.
         if tops:
-            inner = np.arange(leaves * down)
-            cables.append(_pairs(first_of_rail[rail] + inner // down, first_of_rail[rail] + leaves + inner % tops))
+            inner = np.arange(pod * leaves * down)
+            cables.append(_pairs(first_of_pod + inner // down, first_of_pod + pod * leaves + inner % tops))
         if uplinks:
-            number, highest = np.arange(uplinks), tops or leaves
-            start = first_of_rail[rail] + (leaves if tops else 0)
-            spine = self.nodes + self.domains + rails * of_rail + (rail * uplinks + number) % self.sizes[4]
-            cables.append(_pairs(start + number * highest // uplinks, spine))
+            number, highest = np.arange(pod * uplinks), tops or pod * leaves
+            start = first_of_pod + (pod * leaves if tops else 0)
+            spine = np.arange(pods)[:, None] * pod * uplinks + number
+            first_spine = self.nodes + self.domains + pods * of_pod
+            cables.append(_pairs(start + number * highest // (pod * uplinks), first_spine + spine % spines))
         kinds = np.repeat([0, 1, 2, 2][: len(cables)], [len(tail) for tail, _ in cables])
         tail, head = (np.concatenate(ends) for ends in zip(*cables, strict=True))
         rows, count = np.unique(np.stack([kinds, tail, head]), axis=1, return_counts=True)
-        switches = [np.repeat(self.domains + np.arange(rails), of_rail), np.full(self.sizes[4], self.domains + rails)]
+        switches = [np.repeat(self.domains + np.arange(pods), of_pod), np.full(spines, self.domains + pods)]
         classes, host = self._links()
         present = int(rows[0].max()) + 1
         return self.assemble(

@@ -56,7 +56,9 @@ def parts(machine: Machine, *without: str) -> dict[str, int]:
         (32, 4, {"radix": 32, "spine": "none"}, (32, 4, 0), (128, 128, 0)),
         # Two leaves of 16 + 16 ports and one switch above for each of 4 rails.
         (32, 4, {"radix": 31, "spine": "none"}, (32, 4 * (3 + 2), 0), (128, 128, 4 * 33)),
-        # 16 rails of 4 on switches of 4 ports: 32 leaves are too many for a spine of two levels in all.
+        # 8 pods of 2 rails: a rail of 8 has 2 leaves of 4 + 4 ports, a pod 4 switches above, the spine 16
+        (8, 16, {"radix": 8}, (8, 16 * 2 + 8 * 4, 16), (128, 128, 256)),
+        # 4 rails of 4 on switches of 4 ports: 32 leaves are too many for a spine of two levels in all.
         (4, 4, {"radix": 4}, (4, 8 + 4 * 2, 4), (16, 16, 32)),
         # Taper 3: leaves of 24 + 8 ports.
         (24, 8, {"radix": 32, "spine": {"taper": 3}}, (24, 8, 2), (192, 192, 64)),
@@ -72,7 +74,7 @@ def test_switches_and_cables_by_hand(
     assert count.tolist() == list(cables)
     groups = np.bincount(machine.group)
     assert groups[:domains].tolist() == [accelerators + 1] * domains
-    assert groups[domains : domains + config.rail_count].sum() == switches[1]
+    assert groups[domains:].sum() == switches[1] + switches[2]
     if "radix" in keys:
         switch = machine.nodes + domains
         ports = np.bincount(machine.link_tail, np.repeat(machine.cable_count, 2))[switch:]
