@@ -31,6 +31,9 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     if let Some(cycles) = &*session.rank_waiting_cycles.borrow() {
         add_list(&mut text, "rank_waiting_cycles", cycles);
     }
+    if let Some(cycles) = &*session.operation_cycles.borrow() {
+        add_list(&mut text, "operation_cycles", &cycles.iter().flat_map(|&(start, end)| [start, end]).collect::<Vec<_>>());
+    }
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
     let of_jobs: Vec<String> =

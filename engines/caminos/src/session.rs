@@ -39,6 +39,8 @@ pub struct Session {
     pub rank_finish_cycles: RefCell<Vec<Option<Time>>>,
     /// For each rank the cycles in which it neither computed nor sent, if its traffic counts them.
     pub rank_waiting_cycles: RefCell<Option<Vec<Time>>>,
+    /// For each operation of all jobs the cycles in which it started and ended, if that is asked for.
+    pub operation_cycles: RefCell<Option<Vec<(Time, Time)>>>,
     /// Phits that each job has sent, and those of them that have arrived.
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,

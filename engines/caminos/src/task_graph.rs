@@ -1,4 +1,5 @@
-//! Traffic `TaskGraph { filename: "...", injection: 16, packet: 4 }`: placed jobs, and operations that wait for each other.
+//! Traffic `TaskGraph { filename: "...", injection: 16, packet: 4, times: true }`: placed jobs, and operations that wait
+//! for each other; with `times` the result has the start and the end of each.
 //!
 //! * An operation starts in the cycle in which the last of those that it needs has ended, or started. A computation
 //!   also waits for its stream, in the order in which computations could start.
@@ -39,7 +40,7 @@ use crate::under_way::UnderWay;
 /// With a `BadFile` if the file is not such a list, or does not fit the topology.
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let servers = argument.topology.num_servers();
-    let fields = Fields::of(argument.cv, &["filename", "injection", "packet"]);
+    let fields = Fields::of(argument.cv, &["filename", "injection", "packet", "times"]);
     let session = Session::of_builder();
     match Lines::open(fields.text("filename")).and_then(|lines| OperationFile::read(lines, servers)) {
         Ok(file) => {
@@ -48,6 +49,9 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
             *session.job_link_packets.borrow_mut() =
                 JobLinkPackets::new(file.jobs.len(), servers, &ranks, session.layout().links());
             session.ports.set(file.ports);
+            if fields.flag("times") {
+                *session.operation_cycles.borrow_mut() = Some(vec![(0, 0); file.operations.len()]);
+            }
             Box::new(TaskGraph::new(file, servers, fields.count("injection"), fields.count("packet"), session))
         }
         Err(bad) => std::panic::panic_any(bad),
@@ -313,6 +317,9 @@ impl TaskGraph {
 
     fn start(&mut self, number: usize, cycle: Time) {
         self.release(number, true);
+        if let Some(cycles) = &mut *self.session.operation_cycles.borrow_mut() {
+            cycles[number].0 = cycle;
+        }
         let Operation { kind, rank, partner, length, .. } = self.operations[number];
         let (node, partner) = (self.node_of(number), partner as usize);
         match kind {
@@ -369,6 +376,9 @@ impl TaskGraph {
 
     fn end(&mut self, number: usize, cycle: Time) {
         let Operation { kind, rank, stream, .. } = self.operations[number];
+        if let Some(cycles) = &mut *self.session.operation_cycles.borrow_mut() {
+            cycles[number].1 = cycle;
+        }
         if kind == Kind::Calc {
             let stream = &mut self.streams[stream as usize];
             match stream.waiting.pop_front() {
@@ -617,6 +627,15 @@ mod tests {
             graph.wake(0, 99);
             assert_eq!(finish_cycles(&graph), [Some(end)]);
         }
+    }
+
+    #[test]
+    fn operations_have_a_start_and_an_end() {
+        let mut graph = pair(1);
+        *graph.session.operation_cycles.borrow_mut() = Some(vec![(0, 0); 4]);
+        drain(&mut graph, 0, 0);
+        assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
+        assert_eq!(*graph.session.operation_cycles.borrow(), Some(vec![(0, 3), (3, 8), (0, 10), (10, 21)]));
     }
 
     #[test]

@@ -182,6 +182,8 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
         _metric("waiting_ns", "time in which a rank neither computes nor sends, mean over the ranks; of traces"),
+        _metric("exposed_ns", "time in which a rank only communicates, mean over the ranks; of traces with marks"),
+        _metric("bubble_ns", "the rest of the runtime, in which a rank neither computes nor communicates; mean"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
         _text("bound_method", "its origin: host, cut, hop-bytes, paths or computation", missing=True),
         _metric("expected_load_ns", "time at the expected link loads, if known; not a bound: a run may be faster"),
@@ -206,6 +208,30 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("link_max_bytes", "bytes on the bottleneck link by the routes; of minimal ones if it is adaptive"),
         _metric("link_rms_bytes", "root of the mean square of the bytes on a link, by the same routes"),
         _metric("bound_any_mapping_ns", "least time in which the links carry the bytes, however ranks are mapped"),
+    ),
+    "marks": (
+        *_OF_POINT,
+        *_JOB,
+        Column("mark", "part of the program: the mark of its operations", key=True, identity=True),
+        _metric("start_ns", "start of its first operation", missing=False),
+        _metric("end_ns", "end of its last operation", missing=False),
+        _count("bytes", "bytes that its operations send", metric=True),
+        _metric("compute_ns", "time of its calcs, mean over the ranks", missing=False),
+        _metric(
+            "exposed_ns",
+            "time in which a rank does not compute while a message of the mark is active there, divided equally among "
+            "the marks that are; mean over the ranks",
+            missing=False,
+        ),
+    ),
+    "operations": (
+        *_OF_POINT,
+        _JOB_NUMBER,
+        Column("rank", "rank in the job, from 0", "count", key=True, identity=True),
+        _text("kind", "calc, send or receive", one_of=("calc", "send", "receive")),
+        Column("mark", "part of the program", key=True, identity=True),
+        Column("start_ns", "its start; of a receive the start of the send, if later", "number", identity=True),
+        _metric("end_ns", "its end", missing=False),
     ),
     "latency": (
         *_OF_POINT,
@@ -425,7 +451,7 @@ SCHEDULE_TABLES = ("schedules", "size_classes", "partition_lists", "scheduled_jo
 LINK_LOAD_TABLE = "link_loads"
 """Table that has rows only if a study asks for it."""
 
-PARQUET_ONLY = frozenset({"scheduled_jobs", LINK_LOAD_TABLE})
+PARQUET_ONLY = frozenset({"scheduled_jobs", "operations", LINK_LOAD_TABLE})
 """Tables that are too large for CSV, in which the others are written, too."""
 
 

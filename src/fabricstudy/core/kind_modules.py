@@ -48,6 +48,7 @@ MODULES: dict[str, dict[str, str]] = {
     "pattern": dict.fromkeys(["gather", "incast", "scatter"], "fabricstudy.workload.pattern.rooted") | _modules(
         "workload.pattern",
         "all-gather", "all-reduce", "all-to-all", "b-eff", "barrier", "bisection", "broadcast",
+        "domain-all-to-all",
         "furthest-pairing", "hop-pairs", "idle", "matrix", "messages", "pairs", "patches",
         "pencil-fft", "permutation", "ping-pong", "placed-patches", "reduce-scatter", "refined-blocks", "ring",
         "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph", "trace",

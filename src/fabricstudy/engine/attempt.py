@@ -17,7 +17,7 @@ from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine, 
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
 from .offered_traffic import RUN_FILES, attempt_offered
-from .outcome import ARRAYS, store_result
+from .outcome import STORED, store_result
 from .point import Point
 from .records import describe_links, job_record, sharing_by_routes
 from .settings import Limits
@@ -132,7 +132,7 @@ def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
 
 def strip(folder: Path, status: str) -> None:
     """Remove the files of a run, except for its arrays or, if it failed, the ends of its outputs."""
-    retained = (*ARRAYS, RUN_FILES) if status == "done" else ("stdout", "stderr", TRACEBACK_FILE)
+    retained = (*STORED, RUN_FILES) if status == "done" else ("stdout", "stderr", TRACEBACK_FILE)
     for path in folder.iterdir():
         if path.is_dir() or not any(map(path.match, retained)):
             remove(path)

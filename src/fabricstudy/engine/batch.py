@@ -13,7 +13,7 @@ from fabricstudy.core.parquet import rows_writer
 from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
-from .outcome import LINK_COLUMNS, link_rows
+from .outcome import LINK_COLUMNS, link_rows, recorded_operations
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
@@ -141,11 +141,13 @@ def run_batch(
     records: Path,
     links: Path,
     with_links: Collection[str] = (),
+    with_operations: Collection[str] = (),
     cores: int = 1,
 ) -> None:
     """Simulate the points of a batch and write their records, one JSON object per line, to the file `records`.
 
-    The file `links` is Parquet with one row per directed link of the points `with_links`. The `cores` that Snakemake
+    The file `links` is Parquet with one row per directed link of the points `with_links`; records of the points
+    `with_operations` have start and end of the operations of small jobs. The `cores` that Snakemake
     grants limit, with those of this computer, the processes of a point. For `machine_of` see `simulate`.
     """
     cores = min(cores, usable_cores())
@@ -154,6 +156,8 @@ def run_batch(
     with atomic_text(records) as out, rows_writer(links, LINK_COLUMNS) as write_links:
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
+            if planned.point_id in with_operations and record["status"] == "done":
+                record["operations"] = recorded_operations(store.folder(planned.point_id))
             out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
                 machine, folder = machine_of(planned).machine, store.folder(planned.point_id)

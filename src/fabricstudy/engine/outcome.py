@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
+from fabricstudy.core.parquet import read_parquet, rows_writer
 from fabricstudy.core.store import Record
 from fabricstudy.workload.messages import PlacedJob
 
@@ -25,7 +26,18 @@ LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS = "links.npy", "link_packets.npy", "
 
 ARRAYS = (LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS)
 
+OPERATIONS = "operations.parquet"
+"""Start and end of operations, `OPERATION_COLUMNS`, of small jobs."""
+
+STORED = (*ARRAYS, OPERATIONS)
+
+OPERATION_COLUMNS = {
+    "job": "int32", "rank": "int32", "kind": "string", "mark": "string", "start_ns": "double", "end_ns": "double",
+}  # fmt: skip
+
 TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
+MARKS = ("marks", "exposed_ns", "bubble_ns")
+OF_ENGINE = (*TIMES, *MARKS)
 """Entries of a job that only the engine knows."""
 
 
@@ -54,6 +66,10 @@ class EngineResult:
         background jobs.
     job_waiting_ns : tuple of float or None
         Time in which a rank neither computes nor sends, until it ends, mean over the ranks; empty if unknown.
+    job_marks : tuple of dict or None
+        `mark_times` of each job with marks, None of others; empty if unknown.
+    operations : list of dict
+        `OPERATION_COLUMNS` of jobs that are small enough to be drawn.
     """
 
     job_runtime_ns: tuple[float | None, ...]
@@ -65,6 +81,8 @@ class EngineResult:
     job_message_mean_ns: tuple[float | None, ...] = ()
     job_message_p99_ns: tuple[float | None, ...] = ()
     job_waiting_ns: tuple[float | None, ...] = ()
+    job_marks: tuple[dict[str, Any] | None, ...] = ()
+    operations: tuple[dict[str, Any], ...] = ()
 
 
 def mean_of_senders_ns(job: PlacedJob, ended_ns: Floats) -> float | None:
@@ -89,11 +107,17 @@ def store_result(result: EngineResult, folder: Path, record: Record) -> None:
         for job, time_ns in zip(record["jobs"], times, strict=bool(times)):
             _check(f"{name} of job {job['job']}", 0.0 if time_ns is None else time_ns)
             job[name] = time_ns
+    for job, marks in zip(record["jobs"], result.job_marks, strict=bool(result.job_marks)):
+        job |= marks or {}
     arrays = {LINKS: result.link_bytes, LINK_PACKETS: result.link_packets, LINK_STALLS: result.link_stall_ns}
     for name, values in arrays.items():
         if values is not None:
             _check(name, values)
             np.save(folder / name, values)
+    if result.operations:
+        with rows_writer(folder / OPERATIONS, OPERATION_COLUMNS) as write:
+            for rows in result.operations:
+                write(rows)
     if result.job_link_packets is not None:
         np.save(folder / JOB_LINKS, np.packbits(result.job_link_packets > 0, axis=1))
 
@@ -101,6 +125,11 @@ def store_result(result: EngineResult, folder: Path, record: Record) -> None:
 def load_arrays(folder: Path) -> dict[str, Array | None]:
     """Return the arrays stored by `store_result`, by name; None for those that the engine does not measure."""
     return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
+
+
+def recorded_operations(folder: Path) -> dict[str, Any]:
+    """Return `OPERATION_COLUMNS` of a finished point; empty if they were not recorded."""
+    return read_parquet(folder / OPERATIONS).to_pydict() if (folder / OPERATIONS).exists() else {}
 
 
 LINK_COLUMNS = {

@@ -16,7 +16,7 @@ from .contract import Engine, Probe
 from .definitions import AnalysedMachine
 from .limits import NotDone
 from .offered_traffic import attempt_offered, stored_runs
-from .outcome import ARRAYS, TIMES
+from .outcome import OF_ENGINE, STORED
 from .point import PlannedPoint, id_of
 from .records import describe_links
 from .settings import Limits
@@ -131,8 +131,8 @@ def _checked(
 def _copy_result(folder: Path, stored: Record, work: Path, fresh: Record) -> None:
     """Copy what only the engine knows of jobs from a stored entry to a new one."""
     for job, before in zip(fresh["jobs"], stored["jobs"], strict=True):
-        job |= {name: before[name] for name in TIMES if name in before}
-    for name in ARRAYS:
+        job |= {name: before[name] for name in OF_ENGINE if name in before}
+    for name in STORED:
         if (folder / name).exists():
             shutil.copy2(folder / name, work / name)
 

@@ -18,7 +18,17 @@ from fabricstudy.study.figures import (
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.files import Tables
 
-from . import axis_figures, ecdf, heatmap, job_figures, load_figures, machine_figures, machine_picture, scatter
+from . import (
+    axis_figures,
+    ecdf,
+    heatmap,
+    job_figures,
+    load_figures,
+    machine_figures,
+    machine_picture,
+    program_figures,
+    scatter,
+)
 from .figure_style import NO_FILES, STYLE, Drawing, InputFiles, NothingToDraw
 
 MAX_SMALL_BYTES = 120_000
@@ -76,6 +86,9 @@ def _drawing(figure: AnyFigure, tables: Tables, plan: Plan | None, inputs: Input
         case MachineFigure():
             assert plan is not None
             return machine_figures.draw_machine_figure(figure, tables, plan, inputs)
+        case JobsFigure(draws_jobs=False):
+            assert plan is not None
+            return program_figures.draw_program(figure, tables, plan)
         case JobsFigure() | EcdfFigure(draws_jobs=True):
             assert plan is not None
             return job_figures.draw_job_figure(figure, tables, plan, inputs)

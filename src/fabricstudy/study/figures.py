@@ -11,7 +11,7 @@ from fabricstudy.core.model import ConfigError, Model, Name, model_check
 from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors",
+    "points", "jobs", "marks", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors",
     "schedules", "size_classes", "partition_lists",
 ]  # fmt: skip
 RankCorrelation = Literal["spearman", "kendall"]
@@ -216,7 +216,9 @@ class JobsFigure(Selection, Picture):
     """The jobs of one run: the first that fulfils `where`, of the first seed unless `where` has another one.
 
     `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
-    box a job, hatched where a midplane is idle for lack of cables.
+    box a job, hatched where a midplane is idle for lack of cables. Without a schedule, `gantt` shows the ranks of one
+    point over time, at most 64 of programs with dependencies, on CAMINOS: full bars are computation, half bars what a
+    rank sends (above) and receives (below), by mark, and gray is waiting.
     """
 
     AXES = ("where", "columns")
@@ -227,13 +229,15 @@ class JobsFigure(Selection, Picture):
 
     @model_check
     def _is_of_a_schedule(self) -> None:
-        if self.schedule is None:
+        if self.kind == "gantt" and self.of_points:
+            self._refuse({"table", "reduce_jobs"}, "a Gantt chart shows the operations of one point")
+        elif self.schedule is None:
             problem = "this kind draws the jobs of a schedule"
             raise ConfigError(problem, "write schedule: NAME", ("schedule",), code="unknown-name")
 
     @property
     def draws_jobs(self) -> bool:
-        return True
+        return self.schedule is not None
 
 
 class EcdfFigure(Selection, Panels):

@@ -60,6 +60,17 @@ class Plan:
         return {row.point_id for row in self.rows if row.experiment in self.study.link_loads}
 
     @property
+    def drawn_points(self) -> set[str]:
+        """Ids of the points whose operations some figure draws in time."""
+        return {
+            row.point_id
+            for figure in self.study.report_figures
+            if isinstance(figure, JobsFigure) and not figure.draws_jobs
+            for panel in rows_of_figure(figure, self.rows).values()
+            for row in panel
+        }
+
+    @property
     def drawn_runs(self) -> set[str]:
         """Ids of the runs of schedules whose jobs some figure draws in time."""
         return {

@@ -64,14 +64,18 @@ def collect(
     keys = _keys(plan)
     in_records = {
         table: tuple(
-            name for name in names_of(table) if name not in keys and (table == "latency" or name not in _COMPUTED)
+            name
+            for name in names_of(table)
+            if name not in keys and (table in ("latency", "marks", "operations") or name not in _COMPUTED)
         )
-        for table in ("points", "jobs", "links", "latency")
+        for table in ("points", "jobs", "marks", "operations", "links", "latency")
     }
     of_points = PointRecords(records, plan.points, **in_records)
     frames = {
         "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, of_points),
+        "marks": _rows_of(plan, keys, "marks", of_points),
+        "operations": _rows_of(plan, keys, "operations", of_points),
         "latency": _rows_of(plan, keys, "latency", of_points),
         "links": _links(_rows_of(plan, keys, "links", of_points)),
         "machines": _machines(plan, keys, structures),
@@ -176,7 +180,11 @@ def _rows_of(plan: Plan, keys: pd.DataFrame, table: str, records: PointRecords) 
         of_point = records.rows_of(facts, row.point_id)
         planned_rows += [index] * len(of_point)
         rows += of_point
-    return _joined(table, keys, planned_rows, facts.frame(rows))
+    joined = _joined(table, keys, planned_rows, facts.frame(rows))
+    if table == "marks":
+        names = zip(planned_rows, joined["job"], strict=True)
+        return joined.assign(job_name=labels([plan.rows[index].job_names[int(job)] for index, job in names]))
+    return joined
 
 
 def _links(links: pd.DataFrame) -> pd.DataFrame:

@@ -34,6 +34,8 @@ class Tables:
     predictors: pd.DataFrame
     claims: pd.DataFrame = field(default_factory=pd.DataFrame)
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
+    marks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    operations: pd.DataFrame = field(default_factory=pd.DataFrame)
     link_loads: pd.DataFrame = field(default_factory=pd.DataFrame)
     schedules: pd.DataFrame = field(default_factory=pd.DataFrame)
     size_classes: pd.DataFrame = field(default_factory=pd.DataFrame)

@@ -60,17 +60,20 @@ class PointRecords:
     """Facts of the points of a plan, and of the jobs, link classes and latencies of those that are done.
 
     Of several records of a point, the last complete one is used, or the last one if none is complete. `points`,
-    `jobs`, `links` and `latency` are the names of the facts to keep.
+    `jobs` and so on are the names of the facts to keep.
     """
 
     def __init__(
         self, records: Iterable[Record], point_ids: Iterable[str], points: _Names, jobs: _Names, links: _Names,
-        latency: _Names = (),
+        latency: _Names = (), marks: _Names = (), operations: _Names = (),
     ) -> None:  # fmt: skip
         self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
-        self.links, self.latency = ColumnBuilder(links), ColumnBuilder(latency)
+        self.links, self.latency, self.marks = ColumnBuilder(links), ColumnBuilder(latency), ColumnBuilder(marks)
+        self.operations = ColumnBuilder(operations)
         self._row = dict.fromkeys(point_ids, 0)
-        self._starts = {table: array("q", [0]) for table in (self.jobs, self.links, self.latency)}
+        self._starts = {
+            table: array("q", [0]) for table in (self.jobs, self.marks, self.operations, self.links, self.latency)
+        }
         self._add({"status": "missing", "reason": "no record"})
         for record in records:
             row = self._row.get(record["point_id"])
@@ -84,6 +87,11 @@ class PointRecords:
         if record["status"] == DONE:
             for job in record.get("jobs", ()):
                 self.jobs.add({**job, **_shares(record, job["job"])})
+                for mark in job.get("marks", ()):
+                    self.marks.add({"job": job["job"], **mark})
+            recorded = record.get("operations") or {}
+            for values in zip(*recorded.values(), strict=True):
+                self.operations.add(dict(zip(recorded, values, strict=True)))
             for links in record.get("links") or ():
                 self.links.add(links)
             if "latency" in record:
@@ -96,7 +104,7 @@ class PointRecords:
         return self.points.frame([self._row[point_id] for point_id in point_ids])
 
     def rows_of(self, table: ColumnBuilder, point_id: str | None) -> range:
-        """Return the rows of a point in `jobs`, `links` or `latency`; none unless it is done."""
+        """Return the rows of a point in `jobs`, `marks`, `operations`, `links` or `latency`; none unless it is done."""
         row, starts = self._row.get(point_id or "", 0), self._starts[table]
         return range(starts[row], starts[row + 1])
 

@@ -166,10 +166,11 @@ class Pipeline:
         return {point.point_id: name for name, batch in self.batches.items() for point in batch.points}
 
     def batch_digest(self, name: str) -> str:
-        """Digest of the points of a batch, of the code and program that simulate them, and of the links to store."""
+        """Digest of the points of a batch, of the code and program that simulate them, and of what else to store."""
         batch = self.batches[name]
         states = sorted({str(fingerprint(point.point)) for point in batch.points})
-        links = sorted(self.plan.link_load_points & {point.point_id for point in batch.points})
+        ids = {point.point_id for point in batch.points}
+        links = [*sorted(self.plan.link_load_points & ids), *sorted(self.plan.drawn_points & ids)]
         return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:

@@ -89,7 +89,16 @@ def simulate_batch(args: argparse.Namespace) -> None:
         raise _changed(args)
     batch = Batch(args.name, points[0].point.engine.kind, points, 0.0, plan.study.limits)
     definitions = Definitions(args.machines, args.structures, args.workloads)
-    run_batch(batch, point_store(args.results), definitions.of, args.out, args.links, plan.link_load_points, args.cores)
+    run_batch(
+        batch,
+        point_store(args.results),
+        definitions.of,
+        args.out,
+        args.links,
+        plan.link_load_points,
+        plan.drawn_points,
+        args.cores,
+    )
 
 
 def make_analysis(args: argparse.Namespace) -> None:

@@ -39,6 +39,9 @@ class Listing:
     dependent: Ints
     needs: Ints
     when: Integers
+    mark: Integers | None = None
+    mark_names: tuple[str, ...] = ()
+    """As in `Operations`."""
     where: Callable[[int], str] = lambda operation: f"operation {operation}"
     """Returns the position of an operation in the file."""
 
@@ -61,6 +64,7 @@ class Listing:
             tag=self.tag[order],
             dependent=number[self.dependent],
             needs=number[self.needs],
+            mark=None if self.mark is None else self.mark[order],
             where=lambda operation: where(int(order[operation])),
         )
 
@@ -80,6 +84,7 @@ def matched(listing: Listing) -> Operations:
     operations = Operations(
         listing.ranks, listing.rank, listing.stream.astype(np.int32), listing.kind, listing.duration_ns,
         listing.size_bytes, _partners(listing), listing.dependent, listing.needs, listing.when,
+        mark=listing.mark, mark_names=listing.mark_names,
     )  # fmt: skip
     _check_circles(operations, listing.where)
     return operations

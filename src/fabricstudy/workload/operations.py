@@ -51,6 +51,9 @@ class Operations:
     """`ENDED` or `STARTED`, integers [dependencies]."""
     eager: bool = True
     """Whether a send has ended when it has left the node, instead of when it has arrived."""
+    mark: Integers | None = None
+    """Part of the program that an operation belongs to, by its position in `mark_names`, or -1; int16 [operations]."""
+    mark_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rank)

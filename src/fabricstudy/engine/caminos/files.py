@@ -10,6 +10,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import cached_routes
 from fabricstudy.routing.listed import HopList, PathList
 from fabricstudy.routing.ugal import Ugal
+from fabricstudy.workload.marks import is_drawable
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import MAX_STREAMS, SEND
 from fabricstudy.workload.phases import from_phases
@@ -41,10 +42,13 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     units = clock(point, machine)
     has_operations = any(job.operations is not None for job in jobs)
     kind, name = ("TaskGraph", OPERATIONS) if has_operations else ("MessageList", MESSAGES)
+    operations = [job.operations for job in jobs if job.operations is not None]
+    recorded = any(of_job.mark is not None for of_job in operations) or (has_operations and is_drawable(operations))
+    times = f"\n    times: {str(recorded).lower()}," if has_operations else ""
     traffic = f"""{kind} {{
     filename: "{name}",
     injection: {point.network.injected_messages},
-    packet: {units.packet_phits},
+    packet: {units.packet_phits},{times}
   }}"""
     (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, _cycle_limit(units, machine, jobs)))
     write_machine(folder / MACHINE, machine, point)

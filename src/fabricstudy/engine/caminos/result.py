@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.marks import is_drawable, mark_times, operation_rows
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.phases import from_phases
 
 from ..bundled import RESULT
 from ..contract import EngineFailure
@@ -30,6 +33,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         phits = np.array([result["job_sent_phits"], result["job_arrived_phits"]], dtype=np.int64)
         doubled = [np.array(counts, dtype=np.int64).reshape(-1, 2) for counts in result["job_twice_message_counts"]]
         waiting = np.array(result.get("rank_waiting_cycles", []), dtype=np.float64)
+        operation_cycles = np.array(result.get("operation_cycles", []), dtype=np.float64).reshape(-1, 2)
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -61,7 +65,31 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         job_message_mean_ns=tuple(mean_ns for mean_ns, _ in message_ns),
         job_message_p99_ns=tuple(p99_ns for _, p99_ns in message_ns),
         job_waiting_ns=_waiting_ns(waiting, units.cycle_ns, jobs),
+        **_of_operations(operation_cycles * units.cycle_ns, jobs),
     )
+
+
+def _of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
+    """Return what follows from start and end of all operations, ns [operations, 2], if they were asked for."""
+    if not len(times_ns):
+        return {}
+    operations = [job.operations or from_phases(job.messages, job.computing, job.ranks) for job in jobs]
+    ends = np.cumsum([len(of_job) for of_job in operations])
+    if len(times_ns) != ends[-1]:
+        raise EngineFailure(f"{RESULT} is of another workload or machine")
+    timed = list(zip(operations, np.split(times_ns, ends[:-1]), strict=True))
+    hidden = [job.background or job.operations is None for job in jobs]
+    return {
+        "job_marks": tuple(
+            None if hidden[number] or of_job.mark is None else mark_times(of_job, *of_job_ns.T)
+            for number, (of_job, of_job_ns) in enumerate(timed)
+        ),
+        "operations": tuple(
+            operation_rows(number, of_job, *of_job_ns.T)
+            for number, (of_job, of_job_ns) in enumerate(timed)
+            if not jobs[number].background and is_drawable(operations)
+        ),
+    }
 
 
 def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list[Floats]:

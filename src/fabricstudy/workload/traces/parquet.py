@@ -1,8 +1,9 @@
 """Parquet: one row an operation, in the order of `Operations`.
 
 Columns: rank, stream, kind (0 calc, 1 send, 2 receive), ns, bytes, partner (the receive of a send and the send of a
-receive; -1 for calcs), needs_ended and needs_started (lists of operations). The metadata ``fabricstudy.ranks`` is the
-number of ranks; without it, it is one more than the largest.
+receive; -1 for calcs), needs_ended and needs_started (lists of operations). There may be a column mark, the part of the
+program by its name, or null. The metadata ``fabricstudy.ranks`` is the number of ranks; without it, it is one more than
+the largest.
 """
 
 import io
@@ -20,6 +21,8 @@ from ..matching import MAX_OPERATIONS, Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
 
 RANKS = b"fabricstudy.ranks"
+MARK = "mark"
+MAX_MARKS = 1000
 _LISTS = {"needs_ended": ENDED, "needs_started": STARTED}
 _COLUMNS = pa.schema(
     {
@@ -41,6 +44,9 @@ def write(operations: Operations, path: Path) -> None:
         offsets = np.searchsorted(operations.dependent[order], np.arange(len(operations) + 1))
         columns.append(pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(operations.needs[order])))
     table = pa.table([pa.array(column) for column in columns], schema=_COLUMNS)
+    if operations.mark is not None:
+        mark = pa.array(operations.mark.astype(np.int16), mask=operations.mark < 0)
+        table = table.append_column(MARK, pa.DictionaryArray.from_arrays(mark, list(operations.mark_names)))
     write_parquet(table.replace_schema_metadata({RANKS: str(operations.ranks)}), path)
 
 
@@ -61,6 +67,7 @@ def read(data: bytes) -> Listing:
         rank, stream, kind, ns, size_bytes, partner = (
             table[name].combine_chunks().to_numpy() for name in _COLUMNS.names[:6]
         )
+        mark, mark_names = _marks(file) if MARK in file.schema_arrow.names else (None, ())
         waits = [(*_flat(table[name].combine_chunks()), when) for name, when in _LISTS.items()]
     except (pa.ArrowException, OSError, KeyError) as error:
         raise InputFileError(f"not Parquet of operations: {error}", "write it with fabricstudy trace") from None
@@ -72,7 +79,20 @@ def read(data: bytes) -> Listing:
     tag[sends] = tag[partner[sends]] = sends
     peer = np.where(kind == CALC, -1, rank[partner]).astype(np.int64)
     number = int(ranks) if ranks is not None and ranks.isdigit() else int(rank.max(initial=0)) + 1
-    return Listing(number, rank, stream, kind, ns, size_bytes, peer, tag, dependent, needs, when, _row)
+    return Listing(
+        number, rank, stream, kind, ns, size_bytes, peer, tag, dependent, needs, when, mark, mark_names, _row
+    )
+
+
+def _marks(file: pq.ParquetFile) -> tuple[Array, tuple[str, ...]]:
+    """Return the mark of each operation, int16 [operations], -1 for none, and the names of marks."""
+    column = file.read([MARK])[MARK].combine_chunks()
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
+    names = tuple(column.dictionary.cast(pa.string()).to_pylist())
+    if len(names) > MAX_MARKS or len(set(names)) < len(names) or not all(names):
+        raise InputFileError("marks have no distinct names", f"use at most {MAX_MARKS}, none of them empty")
+    return column.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int16), names
 
 
 def _row(operation: int) -> str:

@@ -1,0 +1,97 @@
+"""Gantt charts of programs: what the ranks of a point compute, send and wait for, over time."""
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.patches import Patch
+
+from fabricstudy.core.arrays import Floats
+from fabricstudy.core.phrasing import count_noun
+from fabricstudy.study.figures import JobsFigure
+from fabricstudy.study.plan import Plan, rows_of_figure
+from fabricstudy.table.files import Tables
+from fabricstudy.table.select import label_text
+
+from .figure_style import Drawing, NothingToDraw, add_footnote
+
+MAX_PANELS, MAX_VECTOR_BARS = 4, 1500
+"""More panels cannot be read; more bars are drawn as an image."""
+
+HEIGHTS = {"calc": (0.0, 0.9), "receive": (0.0, 0.44), "send": (0.46, 0.44)}
+"""Lower end and height of the bars of a rank, in the order in which they are drawn."""
+
+WAITING = "#e4e4e4"
+
+
+def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
+    """Draw the operations of points."""
+    chosen = {label: rows[0] for label, rows in rows_of_figure(figure, plan.rows).items()}
+    if not chosen:
+        raise NothingToDraw("no point of the study is selected")
+    if len(chosen) > MAX_PANELS:
+        raise NothingToDraw(f"{len(chosen)} charts in a figure; choose at most {MAX_PANELS} by `where`")
+    all_rows = tables.operations
+    panels = {label: all_rows[all_rows["point_id"] == row.point_id] for label, row in chosen.items()}
+    for label, rows in panels.items():
+        if rows.empty:
+            raise NothingToDraw(f"point {chosen[label].point_id} has no operations on record, of at most 64 ranks")
+    marks = sorted(set().union(*(rows["mark"] for rows in panels.values())))
+    colours = dict(zip(marks, sns.color_palette("colorblind", len(marks)), strict=True))
+    ranks = sum(max(1, rows.groupby("job")["rank"].max().add(1).sum()) for rows in panels.values())
+    canvas = Canvas(figsize=(7.6, 1.2 + 0.08 * ranks + 0.6 * len(panels)), layout="constrained")
+    grid = canvas.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    descriptions = []
+    for axes, (label, rows) in zip(grid, panels.items(), strict=True):
+        title = f"{figure.columns}: {label_text(label)}" if figure.columns else ""
+        axes.set_title(title)
+        descriptions.append(f"{title} {_draw_panel(axes, figure, rows, colours)}".strip())
+    grid[-1].set_xlabel("time (us)")
+    handles = [Patch(facecolor=colour, label=mark) for mark, colour in colours.items()]
+    handles.append(Patch(facecolor=WAITING, label="waiting"))
+    canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5), frameon=False)
+    basis = f"n = {count_noun(len(panels), 'point')}, seed {next(iter(chosen.values())).seed}."
+    add_footnote(canvas, basis)
+    return Drawing(canvas, f"Gantt chart of ranks. {'; '.join(descriptions)}", basis, 1)
+
+
+def _draw_panel(axes: Axes, figure: JobsFigure, rows: pd.DataFrame, colours: dict[str, tuple[float, ...]]) -> str:
+    """Draw the ranks of a point; return the alternative text."""
+    last_us = float(rows["end_ns"].max()) / 1e3
+    window = (figure.from_s or 0.0) * 1e6, last_us if figure.to_s is None else min(figure.to_s * 1e6, last_us)
+    if window[0] >= window[1]:
+        raise NothingToDraw(f"the time window is empty, since the program ends after {last_us:.4g} us")
+    of_rank = rows.groupby(["job", "rank"], sort=True).ngroup()
+    for number, end_us in (rows.groupby(of_rank)["end_ns"].max() / 1e3).items():
+        axes.broken_barh([(0.0, float(end_us))], (float(number), 0.9), facecolor=WAITING, linewidth=0)
+    bars = 0
+    for kind, (low, height) in HEIGHTS.items():
+        for (number, mark), group in rows[rows["kind"] == kind].groupby([of_rank, "mark"]):
+            spans = _union(group["start_ns"].to_numpy() / 1e3, group["end_ns"].to_numpy() / 1e3)
+            bars += len(spans)
+            place = (float(number) + low, height)
+            axes.broken_barh(
+                spans.tolist(), place, facecolor=colours[mark], linewidth=0, rasterized=bars > MAX_VECTOR_BARS
+            )
+    count = int(of_rank.max()) + 1
+    axes.set_xlim(*window)
+    axes.set_ylim(count, -0.1)
+    axes.set_ylabel("rank")
+    axes.grid(visible=False)
+    return f"{count} ranks, {last_us:.4g} us"
+
+
+def _union(start: Floats, end: Floats) -> Floats:
+    """Return start and length of the spans that intervals cover, float64 [spans, 2].
+
+    Examples
+    --------
+    >>> _union(np.array([4.0, 0.0, 1.0]), np.array([5.0, 2.0, 3.0])).tolist()
+    [[0.0, 3.0], [4.0, 1.0]]
+    """
+    order = np.argsort(start, kind="stable")
+    start, reach = start[order], np.maximum.accumulate(end[order])
+    first = np.flatnonzero(np.append(True, start[1:] > reach[:-1]))
+    last = np.append(first[1:] - 1, len(start) - 1)
+    return np.stack([start[first], reach[last] - start[first]], axis=1)

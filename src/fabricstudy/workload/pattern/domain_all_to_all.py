@@ -1,0 +1,164 @@
+"""All-to-all over scale-up domains, in rounds and by forwarding.
+
+References
+----------
+Wang, Ghobadi, Shakeri, Zhang, Hasani: Rail-only: a low-cost high-performance network for training LLMs with trillion
+parameters. HotI 2024, arXiv:2307.12169, section on all-to-all traffic.
+"""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.core.arrays import Ints
+from fabricstudy.core.model import ConfigError, Flag, Whole
+from fabricstudy.core.quantities import Size
+
+from ..operations import CALC, ENDED, RECEIVE, SEND, Operations
+from .base import Pattern, Sends, TrafficEstimate
+
+MARKS = ("domain", "forward", "between")
+
+
+class DomainAllToAll(Pattern, kind="domain-all-to-all"):
+    """Each rank sends a `message` to each other, in a round for each distance of domains.
+
+    Rank ``d * accelerators + a`` is accelerator a of domain d. In round k it sends to the accelerators of domain d + k,
+    modulo the domains: directly, or with `forward` what is for accelerator b first to accelerator b of its own domain
+    (mark `forward`), which sends it, and its own, on to b of domain d + k (mark `between`), so that traffic between
+    domains stays on its rail. What is for the own domain has the mark `domain`. The orders:
+
+    * posted: all sends are posted at once, and forwarded ones when they have arrived
+    * rounds: a round begins when what a rank sends in the one before has left, and what it receives has arrived; in a
+      round what is to be forwarded comes first
+    * pipelined: the first sends of a round begin when those of the round before have ended, and its other sends when
+      those of the round before have left
+
+    With `rounds` forwarding takes (K - 1)/K times B(rail) / B(scale-up) longer than sending directly over a full spine,
+    K being the accelerators of a domain: (K - 1)/K of the bytes cross the domain's switch, and nothing overlaps.
+
+    References
+    ----------
+    Wang et al.: Rail-only. HotI 2024, arXiv:2307.12169.
+    """
+
+    has_operations = True
+
+    domains: Whole = Field(ge=2, le=10_000, description="domains")
+    accelerators: Whole = Field(ge=1, le=10_000, description="ranks per domain")
+    message_bytes: Size = Field(alias="message", description="bytes from each rank to each other")
+    forward: Flag = Field(True, description="forward within the domain what leaves it")
+    order: Literal["posted", "rounds", "pipelined"] = Field("rounds", description="order of the sends")
+
+    @property
+    def ranks(self) -> int:
+        """Number of ranks."""
+        return self.domains * self.accelerators
+
+    def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
+        """Count the messages, forwarded ones twice."""
+        forwarded = (self.domains - 1) * (self.accelerators - 1) if self.forward else 0
+        phases = 1 if self.order == "posted" else self.domains - 1
+        return (TrafficEstimate(float(ranks * (ranks - 1 + forwarded)), int(self.message_bytes), phases),)
+
+    def check_ranks(self, ranks: int) -> None:
+        if ranks != self.ranks:
+            problem = f"{self.domains} domains of {self.accelerators} have {self.ranks} ranks, but the job has {ranks}"
+            raise ConfigError(problem, f"give the job {self.ranks} ranks", ("domains",), self.domains, "does-not-fit")
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        listed = self.operations()
+        sends = listed.sends
+        destination = listed.rank[listed.partner[sends]]
+        return Sends(np.zeros(len(sends), dtype=np.int32), listed.rank[sends], destination, listed.size_bytes[sends])
+
+    def operations(self) -> Operations:
+        built = _Builder(self.ranks)
+        rank, size = np.arange(self.ranks), self.accelerators
+        domain, own = np.divmod(rank, size)
+        others = [(own + shift) % size for shift in range(1, size)]
+        began = ready = ended = None  # of a round: calcs, and what its end waits for
+        for distance in range(1, self.domains):
+            far = (domain + distance) % self.domains * size
+            began = built.calcs(ended, ready if self.order == "pipelined" else None) if self.order != "posted" else None
+            first = [built.messages(rank, domain * size + b, 1, began) for b in others] if self.forward else []
+            ready = began
+            if self.order != "posted" and self.forward:
+                before = ended if self.order == "pipelined" else None
+                ready = built.calcs(*(end for sent in first for end in sent), before)
+            if distance == 1:
+                for b in others:
+                    built.messages(rank, domain * size + b, 0, ready)
+            if self.forward:
+                # What arrives here from accelerator `own - shift` goes on to the same place of the other domain.
+                arrived = [received for _, received in first] if self.order == "posted" else [ready] * len(first)
+                second = [built.messages(rank, far + own, 2, needed) for needed in (ready, *arrived)]
+            else:
+                second = [built.messages(rank, far + b, 2, ready) for b in (own, *others)]
+            pipelined = self.order == "pipelined"
+            ended = np.stack([end for sent, got in second for end in ((sent,) if pipelined else (sent, got))])
+        return built.operations(int(self.message_bytes))
+
+
+class _Builder:
+    """Operations in the order in which they are added, one of each rank at a time."""
+
+    def __init__(self, ranks: int) -> None:
+        self._ranks, self._count = ranks, 0
+        self._kind: list[int] = []
+        self._rank: list[Ints] = []
+        self._partner: list[Ints] = []
+        self._mark: list[int] = []
+        self._waits: list[tuple[Ints, Ints]] = []
+
+    def _add(self, kind: int, rank: Ints, partner: Ints, mark: int, needs: Ints | None) -> Ints:
+        """Add an operation of each of `rank`, all ranks; return those of rank 0, 1, ..., which need `needs` of it."""
+        number = self._count + np.arange(self._ranks)
+        self._count += self._ranks
+        self._kind.append(kind)
+        self._rank.append(rank)
+        self._partner.append(partner)
+        self._mark.append(mark)
+        by_rank = np.empty_like(number)
+        by_rank[rank] = number
+        if needs is not None:
+            self._waits += [(by_rank, needed) for needed in np.atleast_2d(needs)]
+        return by_rank
+
+    def calcs(self, *needs: Ints | None) -> Ints:
+        """Add a calc of no duration to each rank."""
+        rows = [np.atleast_2d(needed) for needed in needs if needed is not None]
+        nothing = np.full(self._ranks, -1)
+        return self._add(CALC, np.arange(self._ranks), nothing, -1, np.concatenate(rows) if rows else None)
+
+    def messages(self, source: Ints, destination: Ints, mark: int, needs: Ints | None) -> tuple[Ints, Ints]:
+        """Let each of all ranks send to another, a permutation; return the send and the receive of each rank."""
+        sent = self._count + np.arange(self._ranks)
+        of_send = self._add(SEND, source, sent + self._ranks, mark, needs)
+        return of_send, self._add(RECEIVE, destination, sent, mark, None)
+
+    def operations(self, size_bytes: int) -> Operations:
+        """Return the operations, sorted by rank."""
+        rank, partner = np.concatenate(self._rank), np.concatenate(self._partner)
+        kind, mark = (np.repeat(column, self._ranks) for column in (self._kind, self._mark))
+        order = np.argsort(rank, kind="stable")
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        dependent, needs = (np.concatenate(ends) for ends in zip(*self._waits, strict=True)) if self._waits else (
+            np.zeros((2, 0), dtype=np.int64)
+        )  # fmt: skip
+        return Operations(
+            ranks=self._ranks,
+            rank=rank[order].astype(np.int32),
+            stream=np.zeros(len(order), dtype=np.int32),
+            kind=kind[order].astype(np.int8),
+            duration_ns=np.zeros(len(order)),
+            size_bytes=np.where(kind[order] == CALC, 0, size_bytes).astype(np.int64),
+            partner=np.where(partner < 0, -1, number[partner])[order],
+            dependent=number[dependent],
+            needs=number[needs],
+            when=np.full(len(needs), ENDED, dtype=np.int8),
+            mark=mark[order].astype(np.int16),
+            mark_names=MARKS,
+        )
