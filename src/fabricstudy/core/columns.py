@@ -213,7 +213,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *_OF_POINT,
         *_JOB,
         Column("mark", "part of the program: the mark of its operations", key=True, identity=True),
-        _metric("start_ns", "start of its first operation", missing=False),
+        _metric("start_ns", "first time at which one of its operations is active", missing=False),
         _metric("end_ns", "end of its last operation", missing=False),
         _count("bytes", "bytes that its operations send", metric=True),
         _metric("compute_ns", "time of its calcs, mean over the ranks", missing=False),

@@ -31,7 +31,7 @@ def is_drawable(jobs: Iterable[Operations]) -> bool:
     """Return whether the operations of jobs are few enough to be recorded one by one."""
     sizes = [(job.ranks, len(job)) for job in jobs]
     ranks, operations = (sum(counts) for counts in zip(*sizes, strict=True))
-    return ranks <= MAX_DRAWN_RANKS and operations <= MAX_DRAWN_OPERATIONS
+    return bool(ranks <= MAX_DRAWN_RANKS and operations <= MAX_DRAWN_OPERATIONS)
 
 
 def active_from_ns(operations: Operations, start_ns: Floats) -> Floats:
@@ -60,20 +60,21 @@ def operation_rows(job: int, operations: Operations, start_ns: Floats, end_ns: F
 def mark_times(operations: Operations, start_ns: Floats, end_ns: Floats) -> dict[str, Any]:
     """Return ``exposed_ns`` and ``bubble_ns``, means over the ranks, and in ``marks`` a row for each mark in use.
 
-    `start_ns` and `end_ns` are those of the operations, float64 [operations]. A row has the first start and the last
-    end of operations of the mark, the bytes of its sends, and, as means over the ranks, the time of its calcs and its
-    exposed communication.
+    `start_ns` and `end_ns` are those of the operations, float64 [operations]. A row has the first time at which an
+    operation of the mark is active and the last end, the bytes of its sends, and, as means over the ranks, the time of
+    its calcs and its exposed communication.
     """
     names = [*operations.mark_names, UNMARKED]
     # Operations without a mark, -1, have the last number.
     mark = np.full(len(operations), -1) if operations.mark is None else operations.mark.astype(np.int64)
     mark = np.where(mark < 0, len(names) - 1, mark)
-    computed_ns, exposed_ns = _divided(operations, mark, len(names), active_from_ns(operations, start_ns), end_ns)
+    active_ns = active_from_ns(operations, start_ns)
+    computed_ns, exposed_ns = _divided(operations, mark, len(names), active_ns, end_ns)
     sends, calcs = operations.kind == SEND, operations.kind == CALC
     rows = [
         {
             "mark": names[number],
-            "start_ns": float(start_ns[mark == number].min()),
+            "start_ns": float(active_ns[mark == number].min()),
             "end_ns": float(end_ns[mark == number].max()),
             "bytes": int(operations.size_bytes[sends & (mark == number)].sum()),
             "compute_ns": float(operations.duration_ns[calcs & (mark == number)].sum()) / operations.ranks,

@@ -39,11 +39,11 @@ class Listing:
     dependent: Ints
     needs: Ints
     when: Integers
+    where: Callable[[int], str] = lambda operation: f"operation {operation}"
+    """Returns the position of an operation in the file."""
     mark: Integers | None = None
     mark_names: tuple[str, ...] = ()
     """As in `Operations`."""
-    where: Callable[[int], str] = lambda operation: f"operation {operation}"
-    """Returns the position of an operation in the file."""
 
     def in_order_of_ranks(self) -> Listing:
         """Return the operations sorted by rank; those of a rank keep their order."""

@@ -88,7 +88,7 @@ def test_marks_by_hand() -> None:
     assert found["exposed_ns"] == (2 + 7) / 2 and found["bubble_ns"] == (3 + 2) / 2
     forward, tensor = found["marks"]
     assert (forward["mark"], forward["start_ns"], forward["end_ns"], forward["exposed_ns"]) == ("forward", 0, 4, 0)
-    assert (tensor["bytes"], tensor["start_ns"], tensor["end_ns"], tensor["exposed_ns"]) == (8, 0, 9, 4.5)
+    assert (tensor["bytes"], tensor["start_ns"], tensor["end_ns"], tensor["exposed_ns"]) == (8, 2, 9, 4.5)
 
 
 def test_marks_are_kept_in_parquet(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_goal_is_read_as_it_is_meant() -> None:
     assert columns(operations_of(EXAMPLE)) == {
         "ranks": 3, "rank": [0, 0, 0, 1, 1], "stream": [2, 1, 0, 0, 0], "kind": [CALC, SEND, RECEIVE, RECEIVE, SEND],
         "duration_ns": [1500, 0, 0, 0, 0], "size_bytes": [0, 4096, 8, 4096, 8], "partner": [-1, 3, 4, 1, 2],
-        "waits": [(1, 0, 0), (2, 1, 1)], "eager": True,
+        "waits": [(1, 0, 0), (2, 1, 1)], "eager": True, "mark": None, "mark_names": [],
     }  # fmt: skip
 
 
