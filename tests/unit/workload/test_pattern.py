@@ -18,6 +18,7 @@ from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern, Sends, in_send_order
 
 ELSEWHERE = {
+    "domain-all-to-all",
     "hop-pairs",
     "patches",
     "placed-patches",
