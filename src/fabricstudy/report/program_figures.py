@@ -19,8 +19,8 @@ from .figure_style import Drawing, NothingToDraw, add_footnote
 MAX_PANELS, MAX_VECTOR_BARS = 4, 1500
 """More panels cannot be read; more bars are drawn as an image."""
 
-HEIGHTS = {"calc": (0.0, 0.9), "receive": (0.0, 0.44), "send": (0.46, 0.44)}
-"""Lower end and height of the bars of a rank, in the order in which they are drawn."""
+HEIGHTS = {"calc": (0.0, 0.9), "send": (0.0, 0.44), "receive": (0.46, 0.44)}
+"""Upper end and height of the bars of a rank, in the order in which they are drawn; the axis points down."""
 
 WAITING = "#e4e4e4"
 
@@ -62,19 +62,20 @@ def _draw_panel(axes: Axes, figure: JobsFigure, rows: pd.DataFrame, colours: dic
     window = (figure.from_s or 0.0) * 1e6, last_us if figure.to_s is None else min(figure.to_s * 1e6, last_us)
     if window[0] >= window[1]:
         raise NothingToDraw(f"the time window is empty, since the program ends after {last_us:.4g} us")
-    of_rank = rows.groupby(["job", "rank"], sort=True).ngroup()
-    for number, end_us in (rows.groupby(of_rank)["end_ns"].max() / 1e3).items():
-        axes.broken_barh([(0.0, float(end_us))], (float(number), 0.9), facecolor=WAITING, linewidth=0)
-    bars = 0
+    lane = rows.groupby(["job", "rank"], sort=True).ngroup().to_numpy()
+    start_us, end_us = (rows[name].to_numpy(dtype=np.float64) / 1e3 for name in ("start_ns", "end_ns"))
+    count, bars = int(lane.max()) + 1, 0
+    for number in range(count):
+        axes.broken_barh([(0.0, float(end_us[lane == number].max()))], (number, 0.9), facecolor=WAITING, linewidth=0)
     for kind, (low, height) in HEIGHTS.items():
-        for (number, mark), group in rows[rows["kind"] == kind].groupby([of_rank, "mark"]):
-            spans = _union(group["start_ns"].to_numpy() / 1e3, group["end_ns"].to_numpy() / 1e3)
-            bars += len(spans)
-            place = (float(number) + low, height)
-            axes.broken_barh(
-                spans.tolist(), place, facecolor=colours[mark], linewidth=0, rasterized=bars > MAX_VECTOR_BARS
-            )
-    count = int(of_rank.max()) + 1
+        for mark, colour in colours.items():
+            chosen = (rows["kind"] == kind).to_numpy() & (rows["mark"] == mark).to_numpy()
+            for number in np.unique(lane[chosen]).tolist():
+                own = chosen & (lane == number)
+                spans = _union(start_us[own], end_us[own])
+                bars += len(spans)
+                image, place = bars > MAX_VECTOR_BARS, (number + low, height)
+                axes.broken_barh(spans.tolist(), place, facecolor=colour, linewidth=0, rasterized=image)
     axes.set_xlim(*window)
     axes.set_ylim(count, -0.1)
     axes.set_ylabel("rank")

@@ -91,6 +91,8 @@ def _bandwidths(machines: Sequence[Any]) -> str:
         bandwidth = getattr(machine, "bandwidth", None)
         for name, field in type(bandwidth).model_fields.items() if isinstance(bandwidth, Model) else ():
             value = getattr(bandwidth, name)
+            if value is None:
+                continue  # follows from the others
             by_class.setdefault(str(field.alias), []).extend(value if isinstance(value, tuple) else (value,))
     texts = {name: _range(values, "bandwidth_Bps") for name, values in by_class.items()}
     if len(set(texts.values())) == 1:

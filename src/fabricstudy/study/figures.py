@@ -218,7 +218,7 @@ class JobsFigure(Selection, Picture):
     `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
     box a job, hatched where a midplane is idle for lack of cables. Without a schedule, `gantt` shows the ranks of one
     point over time, at most 64 of programs with dependencies, on CAMINOS: full bars are computation, half bars what a
-    rank sends (above) and receives (below), by mark, and gray is waiting.
+    rank sends (above) and receives (below), by mark; the rest is gray.
     """
 
     AXES = ("where", "columns")

@@ -6,6 +6,7 @@ Wang, Ghobadi, Shakeri, Zhang, Hasani: Rail-only: a low-cost high-performance ne
 parameters. HotI 2024, arXiv:2307.12169, section on all-to-all traffic.
 """
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -75,29 +76,31 @@ class DomainAllToAll(Pattern, kind="domain-all-to-all"):
 
     def operations(self) -> Operations:
         built = _Builder(self.ranks)
-        rank, size = np.arange(self.ranks), self.accelerators
-        domain, own = np.divmod(rank, size)
-        others = [(own + shift) % size for shift in range(1, size)]
-        began = ready = ended = None  # of a round: calcs, and what its end waits for
+        rank = np.arange(self.ranks)
+        domain, own = np.divmod(rank, self.accelerators)
+        others = [(own + shift) % self.accelerators for shift in range(1, self.accelerators)]
+        posted, pipelined = self.order == "posted", self.order == "pipelined"
+        # Of each rank: what its sends within and between domains wait for, and the ends of the latter.
+        began: Ints | None = None
+        ready: Ints | None = None
+        ended: Ints | None = None
         for distance in range(1, self.domains):
-            far = (domain + distance) % self.domains * size
-            began = built.calcs(ended, ready if self.order == "pipelined" else None) if self.order != "posted" else None
-            first = [built.messages(rank, domain * size + b, 1, began) for b in others] if self.forward else []
+            if not posted:
+                began = built.calcs(ready if pipelined and self.forward else ended)
+            legs = [built.messages(rank, domain * self.accelerators + b, 1, began) for b in others if self.forward]
             ready = began
-            if self.order != "posted" and self.forward:
-                before = ended if self.order == "pipelined" else None
-                ready = built.calcs(*(end for sent in first for end in sent), before)
-            if distance == 1:
-                for b in others:
-                    built.messages(rank, domain * size + b, 0, ready)
+            if not posted and self.forward:
+                ready = built.calcs(*itertools.chain(*legs), ended if pipelined else None)
+            for b in others if distance == 1 else ():
+                built.messages(rank, domain * self.accelerators + b, 0, ready)
+            far = (domain + distance) % self.domains * self.accelerators
             if self.forward:
-                # What arrives here from accelerator `own - shift` goes on to the same place of the other domain.
-                arrived = [received for _, received in first] if self.order == "posted" else [ready] * len(first)
-                second = [built.messages(rank, far + own, 2, needed) for needed in (ready, *arrived)]
+                # What arrives from each other of the domain goes on to the same place of the other domain.
+                waits = [ready, *(received if posted else ready for _, received in legs)]
+                sent = [built.messages(rank, far + own, 2, needed) for needed in waits]
             else:
-                second = [built.messages(rank, far + b, 2, ready) for b in (own, *others)]
-            pipelined = self.order == "pipelined"
-            ended = np.stack([end for sent, got in second for end in ((sent,) if pipelined else (sent, got))])
+                sent = [built.messages(rank, far + b, 2, ready) for b in (own, *others)]
+            ended = np.stack([send for send, _ in sent] if pipelined else list(itertools.chain(*sent)))
         return built.operations(int(self.message_bytes))
 
 
