@@ -14,8 +14,10 @@ from fabricstudy.engine.outcome import recorded_operations
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
+from fabricstudy.report.figures import draw
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
+from fabricstudy.table.collect import collect
 
 from ..machines import point_on
 
@@ -85,4 +87,12 @@ figures: [{{id: ranks, kind: gantt, title: Ranks, where: {{order: rounds}}}}]
 """
     )
     planned = plan(load_study(tmp_path / "s.yaml"))
-    assert planned.drawn_points == {row.point_id for row in planned.rows if row.labels["order"] == "rounds"}
+    (point_id,) = planned.drawn_points
+    assert {row.point_id for row in planned.rows if row.labels["order"] == "rounds"} == {point_id}
+    record = simulate_in_folder(planned.points[point_id], tmp_path / "run", Limits())["record"]
+    of_batch = {"point_id": point_id, "operations": recorded_operations(tmp_path / "run")}
+    tables = collect(planned, [record | of_batch], [])
+    assert tables.marks["mark"].tolist() == ["domain", "forward", "between", "(unmarked)"]
+    assert len(tables.operations) == 32 and tables.operations["end_ns"].max() <= tables.jobs["runtime_ns"].max()
+    drawn = draw(planned.study.figures[0], tables, planned)
+    assert drawn.svg and "4 ranks" in drawn.alt

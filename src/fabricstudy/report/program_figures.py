@@ -22,7 +22,7 @@ MAX_PANELS, MAX_VECTOR_BARS = 4, 1500
 HEIGHTS = {"calc": (0.0, 0.9), "send": (0.0, 0.44), "receive": (0.46, 0.44)}
 """Upper end and height of the bars of a rank, in the order in which they are drawn; the axis points down."""
 
-WAITING = "#e4e4e4"
+IDLE = "#e4e4e4"
 
 
 def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
@@ -37,7 +37,10 @@ def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
     for label, rows in panels.items():
         if rows.empty:
             raise NothingToDraw(f"point {chosen[label].point_id} has no operations on record, of at most 64 ranks")
-    marks = sorted(set().union(*(rows["mark"] for rows in panels.values())))
+    drawn = pd.concat(panels.values())
+    # Short bars lie upon long ones.
+    lasting_ns = (drawn["end_ns"] - drawn["start_ns"]).groupby(drawn["mark"]).sum()
+    marks = [str(mark) for mark in lasting_ns.sort_values(ascending=False).index]
     colours = dict(zip(marks, sns.color_palette("colorblind", len(marks)), strict=True))
     ranks = sum(max(1, rows.groupby("job")["rank"].max().add(1).sum()) for rows in panels.values())
     canvas = Canvas(figsize=(7.6, 1.2 + 0.08 * ranks + 0.6 * len(panels)), layout="constrained")
@@ -49,7 +52,7 @@ def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
         descriptions.append(f"{title} {_draw_panel(axes, figure, rows, colours)}".strip())
     grid[-1].set_xlabel("time (us)")
     handles = [Patch(facecolor=colour, label=mark) for mark, colour in colours.items()]
-    handles.append(Patch(facecolor=WAITING, label="waiting"))
+    handles.append(Patch(facecolor=IDLE, label="idle"))
     canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5), frameon=False)
     basis = f"n = {count_noun(len(panels), 'point')}, seed {next(iter(chosen.values())).seed}."
     add_footnote(canvas, basis)
@@ -66,7 +69,7 @@ def _draw_panel(axes: Axes, figure: JobsFigure, rows: pd.DataFrame, colours: dic
     start_us, end_us = (rows[name].to_numpy(dtype=np.float64) / 1e3 for name in ("start_ns", "end_ns"))
     count, bars = int(lane.max()) + 1, 0
     for number in range(count):
-        axes.broken_barh([(0.0, float(end_us[lane == number].max()))], (number, 0.9), facecolor=WAITING, linewidth=0)
+        axes.broken_barh([(0.0, float(end_us[lane == number].max()))], (number, 0.9), facecolor=IDLE, linewidth=0)
     for kind, (low, height) in HEIGHTS.items():
         for mark, colour in colours.items():
             chosen = (rows["kind"] == kind).to_numpy() & (rows["mark"] == mark).to_numpy()
