@@ -51,6 +51,8 @@ class Operations:
     """`ENDED` or `STARTED`, integers [dependencies]."""
     eager: bool = True
     """Whether a send has ended when it has left the node, instead of when it has arrived."""
+    received_from_any: int = 0
+    """Receives from any source or with any tag, which `matching` has matched."""
 
     def __len__(self) -> int:
         return len(self.rank)
