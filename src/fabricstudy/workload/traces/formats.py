@@ -26,7 +26,7 @@ def _read_parquet(data: bytes) -> Listing:
 READERS: dict[str, Callable[[bytes], Listing]] = {".goal": goal.read, ".parquet": _read_parquet}
 """Formats of one file."""
 
-SEVERAL_FILES = {".bin": "dumpi", ".et": "chakra", ".meta": "dumpi"}
+SEVERAL_FILES = {".bin": "dumpi", ".et": "chakra", ".meta": "dumpi", ".otf2": "otf2"}
 """Formats of several files, with collective operations: modules with `files` and `read`."""
 
 SUFFIXES = (*READERS, *SEVERAL_FILES)

@@ -196,6 +196,12 @@ class Calls:
             self.requests[request] = operation
             self.last = [(operation, STARTED)]
 
+    def post(self, request: int) -> int:
+        """Start a receive of which the message is not known yet; return its operation, for `Program.change`."""
+        operation = self.requests[request] = self._add(CALC)
+        self.last = [(operation, STARTED)]
+        return operation
+
     def exchange(self, sent: Iterable[tuple[int, int, int]], received: Iterable[tuple[int, int, int]]) -> None:
         """Send and receive at the same time; each is a peer, bytes and a tag."""
         ends = [(SEND, *end) for end in sent] + [(RECEIVE, *end) for end in received]
