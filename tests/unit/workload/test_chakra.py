@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.workload.critical_path import critical_path_ns
@@ -103,3 +106,17 @@ def test_what_is_wrong_is_told_with_file_and_node(tmp_path: Path, nodes: Any, wh
     (tmp_path / "p.0.et").write_bytes((EXAMPLES / "all_reduce.0.et").read_bytes()[:-1])
     with pytest.raises(InputFileError):
         chakra.read(tmp_path / "p.0.et")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 82), st.integers(0, 255)), min_size=1, max_size=4))
+def test_damaged_files_give_one_error(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damaged-nodes"
+    folder.mkdir(exist_ok=True)
+    for rank in range(4):
+        data = bytearray((EXAMPLES / f"all_reduce.{rank}.et").read_bytes())
+        for at, value in changes if rank == 1 else ():
+            data[at] = value
+        (folder / f"a.{rank}.et").write_bytes(data)
+    with suppress(InputFileError):
+        matched(chakra.read(folder / "a.0.et"))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.engine.codes.trace import _file, traces
@@ -161,3 +164,21 @@ def test_the_meta_file_names_the_others(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.meta").write_text(text, encoding="latin-1")
     with pytest.raises(InputFileError):
         dumpi.read(tmp_path / "a.meta")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 700), st.integers(0, 255)), min_size=1, max_size=4), st.integers(0, 2_960))
+def test_damaged_files_give_one_error(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]], end: int
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damaged"
+    folder.mkdir(exist_ok=True)
+    for file in dumpi.files(RING)[1:]:
+        (folder / file.name).write_bytes(file.read_bytes())
+    data = bytearray((folder / "testtrace-0001.bin").read_bytes())
+    for at, value in changes:
+        # The first bytes are the calls, the last ones the index.
+        data[at if at < 400 else at - 701] = value
+    (folder / "testtrace-0001.bin").write_bytes(data if end % 2 else data[:end] + data[-64:])
+    with suppress(InputFileError):
+        matched(dumpi.read(folder / "testtrace-0000.bin"))

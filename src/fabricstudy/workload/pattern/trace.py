@@ -19,8 +19,8 @@ from .base import Pattern, Sends, TrafficEstimate, TrafficFile
 class Trace(TrafficFile, Pattern, kind="trace"):
     """The computation and the messages of a program, in the order that its own dependencies allow.
 
-    The file is GOAL text (.goal), Parquet (.parquet) or DUMPI (.meta, or the .bin of rank 0); `fabricstudy trace`
-    describes and converts traces.
+    The file is GOAL text (.goal), Parquet (.parquet), DUMPI (.meta, or the .bin of rank 0), OTF2 (.otf2) or Chakra (the
+    .et of rank 0); `fabricstudy trace` describes and converts traces.
     An operation computes, sends or receives. It starts when the operations that it depends on have ended or started; a
     stream of a rank computes one thing at a time. The job has the ranks of the trace. The point contains the digest of
     all files.

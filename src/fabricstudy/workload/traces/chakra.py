@@ -77,6 +77,9 @@ def _take(calls: Calls, nodes: list[_Node], groups: dict[str, list[int]], path: 
         except InputFileError as error:
             where = f"{path.name}, node {node.number} ({node.name})"
             raise InputFileError(error.problem, error.remedy, where, error.value) from None
+        except (OverflowError, ValueError):
+            where = f"{path.name}, node {node.number} ({node.name})"
+            raise InputFileError("a number out of range", "use numbers of the schema", where) from None
     for node in nodes:
         unknown = [number for number in node.needs if number not in last]
         if unknown:

@@ -6,7 +6,7 @@ times, performance counters, and the arguments of the call.
 
 References
 ----------
-Sandia National Laboratories: SST DUMPI trace library, dumpi/common/iodefs.h and dumpiio.c, formats 0.6.3 to 1.1.
+Sandia National Laboratories: SST DUMPI trace library, dumpi/common/iodefs.h and dumpiio.c, formats 0.6.6 to 1.1.
 """
 
 import re
@@ -25,7 +25,7 @@ from .rank_files import rank_files
 
 HEADER = 0xFFAADD44554D5049
 _STATUSES, _CPU_TIMES, _WALL_TIMES, _THREAD, _COUNTERS = 3, 4, 8, 64, 128
-_OLDEST = (0, 6, 3)
+_OLDEST = (0, 6, 6)
 _NULL, _WORLD, _SELF, _UNKNOWN = 1, 2, 3, -1
 _END_OF_STREAM = 282
 """Sentinels and, behind it, entries of functions that are not of MPI."""
@@ -87,6 +87,8 @@ _REFUSED = frozenset({"Scan", "Cancel"})
 _ROOTS = {"bcast": 2, "gather": 3, "reduce": 3, "scatter": 3}
 _COMMUNICATOR = {"gather": 4, "scatter": 4, "gatherv": 5, "scatterv": 6}
 """Arguments that are the root, and the communicator if it is not the last one."""
+
+_DAMAGED = (struct.error, IndexError, OverflowError, ValueError)
 
 _Status = tuple[int, int]
 """Source and tag."""
@@ -200,8 +202,7 @@ class _File:
                 statuses, at = self.statuses(at) if mask & _STATUSES else ([], at)
                 values.append(statuses)
             else:
-                (length,) = self.take(at, "I")
-                at += 4
+                length, at = self.length(at)
                 if part in "JA":
                     inner = "I" * length if part == "J" else "s" * length
                     of_array, at = self.values(inner, at, mask)
@@ -215,9 +216,16 @@ class _File:
 
     def statuses(self, at: int) -> tuple[list[tuple[int, int]], int]:
         """Return sources and tags."""
+        length, at = self.length(at)
+        fields = self.take(at, "iibbi" * length)
+        return list(zip(fields[1::5], fields[4::5], strict=True)), at + 14 * length
+
+    def length(self, at: int) -> tuple[int, int]:
+        """Return the length of an array, and the offset behind it."""
         (length,) = self.take(at, "I")
-        fields = self.take(at + 4, "iibbi" * length)
-        return list(zip(fields[1::5], fields[4::5], strict=True)), at + 4 + 14 * length
+        if length > len(self.data) - at:
+            raise IndexError
+        return length, at + 4
 
 
 def files(first: Path) -> list[Path]:
@@ -241,13 +249,16 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     """Read the trace of all ranks; raises InputFileError, with file and call."""
     paths = _of_ranks(first)
     program = Program(len(paths), lambda rank, line: _at(paths[rank], line), algorithms)
-    traces = []
+    traces, creations = list[_File](), list[list[Creation]]()
     for path in paths:
         try:
             traces.append(_File(read_bytes(path)))
+            creations.append(_creations(traces[-1]))
         except InputFileError as error:
             raise InputFileError(error.problem, error.remedy, path.name, error.value, error.code) from None
-    constructed = created(len(paths), {_WORLD: "world", _SELF: "self"}, [_creations(trace) for trace in traces])
+        except _DAMAGED:
+            raise InputFileError("a damaged file", "copy it again", path.name) from None
+    constructed = created(len(paths), {_WORLD: "world", _SELF: "self"}, creations)
     for rank, trace in enumerate(traces):
         reader, number = _Rank(program, rank, trace, constructed[rank]), 0
         try:
@@ -255,7 +266,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
                 reader.take(number, call)
         except InputFileError as error:
             raise InputFileError(error.problem, error.remedy, _at(paths[rank], number), error.value) from None
-        except (struct.error, IndexError):
+        except _DAMAGED:
             raise InputFileError("a damaged call", "copy the file again", _at(paths[rank], number + 1)) from None
     return program.listing()
 
