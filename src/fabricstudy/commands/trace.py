@@ -73,7 +73,7 @@ def write_trace(operations: Operations, path: Path) -> None:
 
 def _read(path: Path, of_format: str | None, chosen: list[str]) -> Operations:
     try:
-        algorithms = algorithms_of(dict(tuple(pair.partition("=")[::2]) for pair in chosen))
+        algorithms = algorithms_of({kind: of for kind, _, of in (pair.partition("=") for pair in chosen)})
         return read_trace(path, algorithms, "invalid-trace", of_format)[0]
     except ConfigError as error:
         raise error.changed(keys=()) from None

@@ -47,7 +47,8 @@ def test_a_trace_of_sst_dumpi_is_what_dumpi2ascii_lists() -> None:
 
 def test_the_files_that_codes_gets_are_read_back(tmp_path: Path) -> None:
     columns = np.array([(0, 0, 1, 100), (0, 1, 2, 300), (0, 2, 0, 70), (1, 0, 2, 5_000), (1, 0, 1, 8)]).T
-    for rank, data in enumerate(traces(3, Messages(*columns[:3].astype(np.int32), columns[3]))):
+    phase, source, destination = columns[:3].astype(np.int32)
+    for rank, data in enumerate(traces(3, Messages(phase, source, destination, columns[3]))):
         (tmp_path / f"run-{rank:04d}.bin").write_bytes(data)
     operations = matched(dumpi.read(tmp_path / "run-0000.bin"))
     assert messages_of(operations) == sorted(zip(*columns[1:].tolist(), strict=True))

@@ -335,8 +335,8 @@ class _Rank:
                 self.learn(request, status)
             self.calls.wait(request for request, _ in completed)
         elif name == "Sendrecv":
-            comm = values[8]
-            self.calls.exchange(self.ends(*values[:4], comm), self.ends(*values[4:8], comm))
+            sent, received = (values[at : at + 4] + values[8:9] for at in (0, 4))
+            self.calls.exchange(self.ends(*sent), self.ends(*received))
         elif name == "Sendrecv_replace":
             sent, received = (values[:2] + values[at : at + 2] + values[6:7] for at in (2, 4))
             self.calls.exchange(self.ends(*sent), self.ends(*received))
