@@ -84,7 +84,12 @@ def test_nodes_wait_for_the_ends_of_others(tmp_path: Path) -> None:
 
 def test_process_groups_have_the_ranks_that_name_them(tmp_path: Path) -> None:
     def all_to_all(group: str) -> list[bytes]:
-        return [node(0, 4, us=1), node(1, 7, (0,), comm_type=6, comm_size=80, pg_name=group), node(2, 4, (1,), us=1)]
+        # The first node starts the collective operation on a GPU, as in traces of PyTorch.
+        return [
+            node(0, 7, us=1, is_cpu_op=1),
+            node(1, 7, (0,), comm_type=6, comm_size=80, pg_name=group),
+            node(2, 4, (1,), us=1),
+        ]
 
     operations = program(tmp_path, *(all_to_all("even" if rank % 2 == 0 else "odd") for rank in range(4)))
     sends = operations.sends

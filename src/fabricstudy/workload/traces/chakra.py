@@ -3,7 +3,8 @@
 One file a rank, ``x.0.et``, ``x.1.et``, ...; each is a sequence of protobuf messages with their lengths before:
 metadata, then nodes. All dependencies wait for ends. CPU operations, other computation and accesses to memory are
 streams 1, 0 and 2. A process group has the ranks that name it; without one a collective operation is among all ranks.
-Bytes are those of ASTRA-sim: of the block of a rank for an all-gather, and of all blocks of a rank for an all-to-all.
+A collective operation of a CPU without a type is the start of another node. Bytes are those of ASTRA-sim: of the block
+of a rank for an all-gather, and of all blocks of a rank for an all-to-all.
 
 References
 ----------
@@ -53,7 +54,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     nodes = [_nodes(path) for path in paths]
     groups: dict[str, list[int]] = {}
     for rank, of_rank in enumerate(nodes):
-        for name in dict.fromkeys(_group(node) for node in of_rank if node.kind == _COLLECTIVE):
+        for name in dict.fromkeys(_group(node) for node in of_rank if _is_collective(node)):
             groups.setdefault(name, []).append(rank)
     groups[""] = list(range(len(paths)))
     program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, node {line}", algorithms)
@@ -66,6 +67,12 @@ def _group(node: _Node) -> str:
     return str(node.attributes.get("pg_name", ""))
 
 
+def _is_collective(node: _Node) -> bool:
+    """Return whether a node sends and receives; on a CPU without a type of operation it only starts another node."""
+    starts = node.attributes.get("is_cpu_op", 0) and "comm_type" not in node.attributes
+    return node.kind == _COLLECTIVE and not starts
+
+
 def _take(calls: Calls, nodes: list[_Node], groups: dict[str, list[int]], path: Path) -> None:
     """Add the nodes of a rank, and what they wait for."""
     first, last = dict[int, int](), dict[int, int]()
@@ -73,7 +80,7 @@ def _take(calls: Calls, nodes: list[_Node], groups: dict[str, list[int]], path: 
         calls.line = node.number
         try:
             first[node.number] = len(calls.program)
-            last[node.number] = _add(calls, node, tuple(groups[_group(node)] if node.kind == _COLLECTIVE else ()))
+            last[node.number] = _add(calls, node, tuple(groups[_group(node)] if _is_collective(node) else ()))
         except InputFileError as error:
             where = f"{path.name}, node {node.number} ({node.name})"
             raise InputFileError(error.problem, error.remedy, where, error.value) from None
@@ -97,7 +104,7 @@ def _add(calls: Calls, node: _Node, members: tuple[int, ...]) -> int:
             raise InputFileError(f"no attribute {end}", "write the other rank")
         peer, tag = int(node.attributes[end]), int(node.attributes.get("comm_tag", 0))
         return add(calls.rank, calls.line, kind, 0.0, max(1, size), peer, tag)
-    if node.kind == _COLLECTIVE:
+    if _is_collective(node):
         number = int(node.attributes.get("comm_type", -1))
         if not 0 <= number < len(_COLLECTIVES):
             raise InputFileError("unknown collective operation", "use those of the schema", "", number)
@@ -111,7 +118,7 @@ def _add(calls: Calls, node: _Node, members: tuple[int, ...]) -> int:
         end_ = add(calls.rank, calls.line, CALC, 0.0, 0, -1, -1)
         calls.program.wait(end_, calls.last)
         return end_
-    if node.kind not in (_METADATA, _LOAD, _STORE, _COMPUTE):
+    if not _METADATA <= node.kind <= _COLLECTIVE:
         raise InputFileError("unknown type of node", "use types 1 to 7", "", node.kind)
     stream = 2 if node.kind in (_LOAD, _STORE) else int(bool(node.attributes.get("is_cpu_op", 0)))
     return add(calls.rank, calls.line, CALC, 1000.0 * node.duration_us, 0, -1, -1, stream)
