@@ -179,7 +179,9 @@ def _sent_bytes(listing: Listing, partner: Ints) -> Ints:
 
 
 def _partners_of_a_run(listing: Listing) -> Ints:
-    """Return the partner of each operation in a run whose messages take no time; of equal times the lowest comes first.
+    """Return the partner of each operation in a run whose messages take no time, of equal times the lowest first.
+
+    Calcs wait for their dependencies alone, not for others of their stream.
 
     Raises InputFileError for messages without a partner, and for operations that never start.
     """

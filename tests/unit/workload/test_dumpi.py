@@ -17,8 +17,9 @@ from fabricstudy.core.input_files import InputFileError
 from fabricstudy.engine.codes.trace import _file, traces
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.matching import matched
-from fabricstudy.workload.messages import Messages
+from fabricstudy.workload.messages import Messages, WorkloadError
 from fabricstudy.workload.operations import CALC, RECEIVE, Operations
+from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.traces import dumpi
 
 RING = Path(__file__).parents[2] / "data/traces/dumpi/testtrace.meta"
@@ -183,3 +184,14 @@ def test_damaged_files_give_one_error(
     (folder / "testtrace-0001.bin").write_bytes(data if end % 2 else data[:end] + data[-64:])
     with suppress(InputFileError):
         matched(dumpi.read(folder / "testtrace-0000.bin"))
+
+
+def test_a_point_holds_the_content_of_all_files(tmp_path: Path) -> None:
+    for file in dumpi.files(RING):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    trace = Pattern.model_validate({"kind": "trace", "file": RING.name}, context={"folder": tmp_path})
+    assert len(trace.operations().sends) == 20
+    damaged = tmp_path / "testtrace-0002.bin"
+    damaged.write_bytes(damaged.read_bytes() + b" ")
+    with pytest.raises(WorkloadError):
+        trace.operations()
