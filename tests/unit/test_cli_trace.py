@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from fabricstudy import cli
-from fabricstudy.study.file import load_study
+from fabricstudy.study.file import load_study, referenced_files
 from fabricstudy.study.plan import plan
+from fabricstudy.workload.pattern.base import Pattern
 
 PAIR = "num_ranks 2\nrank 0 {\nc: calc 3000\ns: send 5000b to 1\ns requires c\n}\nrank 1 {\nrecv 5000b from 0\n}\n"
 STUDY = """study: small
@@ -56,11 +57,26 @@ def test_a_job_of_a_point_is_written_as_goal(tmp_path: Path, capsys: pytest.Capt
     assert call(capsys, "--of", str(study), point_id, "--job", "second")["messages"] == 12
 
 
+def test_collective_operations_of_a_trace_have_the_chosen_algorithms(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ring = str(Path(__file__).parents[1] / "data/traces/dumpi/testtrace.meta")
+    assert call(capsys, ring)["messages"] == 4 + 8 + 8
+    # A binomial tree up and down has 3 edges.
+    facts = call(capsys, ring, "--collectives", "all-reduce=tree")
+    assert (facts["messages"], facts["received_from_any"]) == (4 + 8 + 6, 0)
+    pattern = {"kind": "trace", "file": ring, "collectives": {"all-reduce": "tree"}}
+    trace = Pattern.model_validate(pattern, context={"folder": tmp_path})
+    assert trace.traffic_messages(4) == 18
+    assert len(list(referenced_files({"file": Path(ring).name}, Path(ring).parent))) == 5
+
+
 @pytest.mark.parametrize(("arguments", "code"), [
     ([], "usage"), (["a.goal", "--of", "quick", "p0"], "usage"), (["a.goal", "--write", "b.txt"], "unsupported-format"),
     (["none.goal"], "invalid-trace"), (["bad.goal"], "invalid-trace"), (["a.txt"], "invalid-trace"),
+    (["a.goal", "--collectives", "all-reduce=rings"], "invalid-value"),
     (["a.goal", "--write", "a.goal"], "invalid-value"), (["--of", "study.yaml", "p0"], "unknown-name"),
-    (["none-0.txt", "--format", "liballprof"], "file-not-found"),
+    (["none-0.txt", "--format", "liballprof"], "invalid-trace"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: str

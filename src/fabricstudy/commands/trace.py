@@ -8,24 +8,23 @@ import numpy as np
 
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.input_files import read
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.engine.settings import Network
 from fabricstudy.workload.critical_path import critical_path_ns
-from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import CALC, Operations
-from fabricstudy.workload.pattern.trace import read_trace
 from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.placing import place
-from fabricstudy.workload.traces import goal, liballprof
+from fabricstudy.workload.traces import goal
+from fabricstudy.workload.traces.formats import SUFFIXES, read_trace
+from fabricstudy.workload.traces.mpi import algorithms_of
 
 from .common import check_output_path, load_named_machine, planned_point
 
 WRITTEN = (".goal", ".parquet")
 
-FORMATS = {"liballprof": liballprof.read}
-"""Readers of traces with several files, which studies read once they are converted."""
+FORMATS = ("liballprof", "dumpi")
+"""Formats of traces whose files have suffixes of other ones, too."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Without --machine messages take no time, so the critical path is that of the computation. With it the ranks "
         "are on its first cores. GOAL text has times in whole ns."
     )
-    parser.add_argument("file", nargs="?", type=Path, help="trace: GOAL text (.goal) or Parquet (.parquet)")
-    parser.add_argument("--format", choices=tuple(FORMATS), help="of a trace with a file a rank; name that of rank 0")
+    parser.add_argument("file", nargs="?", type=Path, help=f"trace, with one of the suffixes {', '.join(SUFFIXES)}")
+    parser.add_argument("--format", choices=FORMATS, help="of a trace with another suffix; name the file of rank 0")
+    parser.add_argument(
+        "--collectives", nargs="+", default=[], metavar="KIND=ALGORITHM",
+        help="algorithms of collective operations, such as all-reduce=ring (default: those of MPICH)",
+    )  # fmt: skip
     parser.add_argument("--of", nargs=2, metavar=("STUDY", "POINT"), help="a job of a point instead of a file")
     parser.add_argument("--job", help="name of this job (default: the first one)")
     parser.add_argument("--write", type=Path, metavar="OUT", help="write it as GOAL text (.goal) or Parquet (.parquet)")
@@ -48,7 +51,7 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
     if args.write is not None and args.write.suffix not in WRITTEN:
         raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
     check_output_path(args.write, args.file)
-    operations = _read(args.file, args.format) if args.of is None else _job_of(args.of, args.job)
+    operations = _read(args.file, args.format, args.collectives) if args.of is None else _job_of(args.of, args.job)
     facts = _facts(operations, args.machine)
     if args.write is not None:
         write_trace(operations, args.write)
@@ -68,14 +71,12 @@ def write_trace(operations: Operations, path: Path) -> None:
             goal.write(operations, file)
 
 
-def _read(path: Path, of_format: str | None) -> Operations:
-    if of_format is not None:
-        return matched(FORMATS[of_format](path))
+def _read(path: Path, of_format: str | None, chosen: list[str]) -> Operations:
     try:
-        operations: Operations = read(path, read_trace, "invalid-trace")[0]
+        algorithms = algorithms_of({kind: of for kind, _, of in (pair.partition("=") for pair in chosen)})
+        return read_trace(path, algorithms, "invalid-trace", of_format)[0]
     except ConfigError as error:
         raise error.changed(keys=()) from None
-    return operations
 
 
 def _job_of(of: list[str], name: str | None) -> Operations:
@@ -106,6 +107,7 @@ def _facts(operations: Operations, machine: str | None) -> dict[str, Any]:
         "calcs": int(np.count_nonzero(operations.kind == CALC)),
         "messages": len(sends),
         "bytes": int(operations.size_bytes[sends].sum()),
+        "received_from_any": operations.received_from_any,
         "dependencies": len(operations.needs),
         "compute_ns": compute_ns,
         "critical_path_ns": path_ns,
@@ -129,6 +131,9 @@ def show_trace(facts: dict[str, Any]) -> None:
     print(f"{facts['ranks']:,} ranks with {facts['streams']:,} streams")
     print(f"{facts['operations']:,} operations: {facts['calcs']:,} calcs, {facts['messages']:,} messages")
     print(f"{facts['dependencies']:,} dependencies; all messages are matched")
+    if facts["received_from_any"]:
+        count = facts["received_from_any"]
+        print(f"{count:,} receives from any source or with any tag, matched as if messages took no time")
     print(f"{facts['bytes']:,} B in all")
     print(f"computation of a rank  {facts['compute_ns']:.6g} ns (mean)")
     print(f"{path}  {facts['critical_path_ns']:.6g} ns, of which a rank computes {facts['computing_share']:.1%}")

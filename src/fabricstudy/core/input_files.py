@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -237,7 +237,8 @@ class FromFile(Model):
     sha256: SkipJsonSchema[str] = ""
 
     @classmethod
-    def _read_file(cls, path: Path) -> tuple[Any, str]:
+    def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
+        """Return content and digest; `written` are the keys of the kind, which may be wrong."""
         return read(path, cls.READER, "invalid-data-file")
 
     @classmethod
@@ -254,7 +255,7 @@ class FromFile(Model):
         folder = folder_to_read(value, info, ("folder", "sha256"))
         if folder is None:
             return value
-        content, sha256 = cls._read_file(folder / value["file"])
+        content, sha256 = cls._read_file(folder / value["file"], value)
         facts = cls._facts(content, value, context)
         folder_to_read(value, info, tuple(facts))
         return {**value, **facts, "folder": str(folder.resolve()), "sha256": sha256}
@@ -269,7 +270,7 @@ class FromFile(Model):
             problem = f"the file {self.file} is relative to its study, which this record does not name"
             raise ConfigError(problem, "name the study with --study", code="results-damaged")
         try:
-            content, sha256 = self._read_file(Path(self.folder) / self.file)
+            content, sha256 = self._read_file(Path(self.folder) / self.file, dict(self))
         except ConfigError as error:
             # Without its value, which may be a path: the record of a failure does not show where the study is.
             raise ConfigError(f"the file {self.file}: {error.problem}", error.remedy, code=error.code) from None

@@ -1,5 +1,6 @@
 """Reading a study file: size, encoding, YAML, and then the models."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -16,6 +17,7 @@ from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import Model, at_path
 from fabricstudy.machine.base import Topology
+from fabricstudy.workload.traces.formats import files_beside
 
 from .messages import explain_errors
 from .model import Study
@@ -94,6 +96,8 @@ def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
         with suppress(OSError):  # longer than any name
             if (folder / value).is_file():
                 yield value, folder / value
+                for beside in files_beside(folder / value):
+                    yield os.path.relpath(beside, folder), beside
 
 
 def study_files(path: Path) -> list[Path]:

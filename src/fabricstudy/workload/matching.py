@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from .operations import CALC, ENDED, MAX_STREAMS, RECEIVE, SEND, STARTED, Operat
 
 ANY = -1
 """Source or tag of a receive that takes any."""
+
+ANY_TAG_END = 2**32
+"""A receive with any tag takes tags of programs, below this, and no messages of collective operations."""
 
 MAX_OPERATIONS = 2**27
 """About 20 GB while they are matched; simulators need less."""
@@ -44,6 +48,8 @@ class Listing:
     mark: Integers | None = None
     mark_names: tuple[str, ...] = ()
     """As in `Operations`."""
+    receives_at_most: bool = False
+    """Whether the bytes of a receive are those of its buffer, as in MPI, instead of those of its message."""
 
     def in_order_of_ranks(self) -> Listing:
         """Return the operations sorted by rank; those of a rank keep their order."""
@@ -73,7 +79,8 @@ def matched(listing: Listing) -> Operations:
     """Return the operations of a listing with their messages matched, and without circles.
 
     As in MPI, the k-th send of a rank to another with a tag is for the k-th receive there from the first with this tag,
-    in the order of the listing.
+    in the order of the listing. With receives from any source or with any tag, messages are matched in the order of a
+    run in which they take no time.
 
     Raises InputFileError for numbers out of range, messages that nobody sends or receives, and operations that wait
     for each other.
@@ -81,10 +88,14 @@ def matched(listing: Listing) -> Operations:
     _check_size(listing)
     listing = listing.in_order_of_ranks()
     _check_ranges(listing)
+    receives = listing.kind == RECEIVE
+    wild = receives & ((listing.peer == ANY) | (listing.tag == ANY))
+    partner = _partners_of_a_run(listing) if wild.any() else _partners(listing)
     operations = Operations(
         listing.ranks, listing.rank, listing.stream.astype(np.int32), listing.kind, listing.duration_ns,
-        listing.size_bytes, _partners(listing), listing.dependent, listing.needs, listing.when,
-        mark=listing.mark, mark_names=listing.mark_names,
+        np.where(receives, _sent_bytes(listing, partner), listing.size_bytes), partner, listing.dependent,
+        listing.needs, listing.when, mark=listing.mark, mark_names=listing.mark_names,
+        received_from_any=int(np.count_nonzero(wild)),
     )  # fmt: skip
     _check_circles(operations, listing.where)
     return operations
@@ -144,9 +155,6 @@ def _partners(listing: Listing) -> Ints:
     """Return the partner of each operation; raise InputFileError for messages without one."""
     partner = np.full(len(listing.rank), -1, dtype=np.int64)
     sends, receives = (np.flatnonzero(listing.kind == kind) for kind in (SEND, RECEIVE))
-    if (wild := (listing.peer[receives] == ANY) | (listing.tag[receives] == ANY)).any():
-        place = listing.where(int(receives[np.argmax(wild)]))
-        raise InputFileError("receives from any source or with any tag", "write the source and the tag", place)
     keys: list[tuple[Array, ...]] = [
         (listing.tag[sends], listing.peer[sends], listing.rank[sends]),
         (listing.tag[receives], listing.rank[receives], listing.peer[receives]),
@@ -159,13 +167,78 @@ def _partners(listing: Listing) -> Ints:
     if of_sends.shape != of_receives.shape or not np.array_equal(of_sends, of_receives):
         raise _unmatched(listing, sends, of_sends, receives, of_receives)
     partner[sends], partner[receives] = receives, sends
-    if (differ := listing.size_bytes[sends] != listing.size_bytes[receives]).any():
-        at = int(np.argmax(differ))
-        send, receive = int(sends[at]), int(receives[at])
-        sent = f"rank {listing.rank[send]} sends {listing.size_bytes[send]} B with tag {listing.tag[send]}"
-        problem = f"{sent}, and rank {listing.rank[receive]} receives {listing.size_bytes[receive]} B"
-        raise InputFileError(problem, "use equal sizes", listing.where(send))
     return partner
+
+
+def _sent_bytes(listing: Listing, partner: Ints) -> Ints:
+    """Return the bytes that a send, or the send of a receive, has; raise InputFileError unless the ends agree."""
+    sends = np.flatnonzero(listing.kind == SEND)
+    size, wanted = listing.size_bytes[sends], listing.size_bytes[partner[sends]]
+    if (differ := (size > wanted) if listing.receives_at_most else (size != wanted)).any():
+        at = int(np.argmax(differ))
+        send, receive = int(sends[at]), int(partner[sends[at]])
+        sent = f"rank {listing.rank[send]} sends {size[at]} B with tag {listing.tag[send]}"
+        problem = f"{sent}, and rank {listing.rank[receive]} receives {wanted[at]} B"
+        raise InputFileError(problem, "use equal sizes", listing.where(send))
+    return np.where(listing.kind == RECEIVE, listing.size_bytes[partner], listing.size_bytes)
+
+
+def _partners_of_a_run(listing: Listing) -> Ints:
+    """Return the partner of each operation in a run whose messages take no time, of equal times the lowest first.
+
+    Calcs wait for their dependencies alone, not for others of their stream.
+
+    Raises InputFileError for messages without a partner, and for operations that never start.
+    """
+    kind, peer, tag, rank = (column.tolist() for column in (listing.kind, listing.peer, listing.tag, listing.rank))
+    duration_ns = listing.duration_ns.tolist()
+    order = np.argsort(listing.needs, kind="stable")
+    first = np.searchsorted(listing.needs[order], np.arange(len(kind) + 1)).tolist()
+    successor, when = listing.dependent[order].tolist(), listing.when[order].tolist()
+    unmet = np.bincount(listing.dependent, minlength=len(kind)).tolist()
+    partner = [-1] * len(kind)
+    posted, arrived = ([list[int]() for _ in range(listing.ranks)] for _ in range(2))
+
+    def fit(receive: int, send: int) -> bool:
+        right_tag = tag[receive] == tag[send] or (tag[receive] == ANY and tag[send] < ANY_TAG_END)
+        return right_tag and peer[receive] in (rank[send], ANY)
+
+    # Time, operation, and whether it ends there.
+    events = [(0.0, operation, 0) for operation in range(len(kind)) if not unmet[operation]]
+    started = [False] * len(kind)
+    while events:
+        time_ns, at, is_end = heappop(events)
+        wanted = ENDED if is_end else STARTED
+        if not is_end:
+            started[at] = True
+            if kind[at] == CALC:
+                heappush(events, (time_ns + duration_ns[at], at, 1))
+            else:
+                queue, own, to = (arrived, posted, rank[at]) if kind[at] == RECEIVE else (posted, arrived, peer[at])
+                other = next((o for o in queue[to] if (fit(at, o) if kind[at] == RECEIVE else fit(o, at))), None)
+                if other is None:
+                    own[to].append(at)
+                else:
+                    queue[to].remove(other)
+                    partner[at], partner[other] = other, at
+                    heappush(events, (time_ns, at if kind[at] == RECEIVE else other, 1))
+                if kind[at] == SEND:
+                    heappush(events, (time_ns, at, 1))
+        for j in range(first[at], first[at + 1]):
+            if when[j] == wanted:
+                unmet[successor[j]] -= 1
+                if not unmet[successor[j]]:
+                    heappush(events, (time_ns, successor[j], 0))
+    lonely = sorted(operation for queue in (*posted, *arrived) for operation in queue)
+    if lonely:
+        at = lonely[0]
+        does = "sends a message that nobody receives" if kind[at] == SEND else "waits for a message that nobody sends"
+        problem = f"rank {rank[at]} {does}: {'to' if kind[at] == SEND else 'from'} {peer[at]}, tag {tag[at]}"
+        raise InputFileError(problem, "list both ends of each message", listing.where(at))
+    if not all(started):
+        at = started.index(False)
+        raise InputFileError(f"operation {at} of rank {rank[at]} never starts", "remove circles", listing.where(at))
+    return np.array(partner, dtype=np.int64)
 
 
 def _unmatched(listing: Listing, sends: Ints, of_sends: Ints, receives: Ints, of_receives: Ints) -> InputFileError:

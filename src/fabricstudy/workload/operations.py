@@ -54,6 +54,8 @@ class Operations:
     mark: Integers | None = None
     """Part of the program that an operation belongs to, by its position in `mark_names`, or -1; int16 [operations]."""
     mark_names: tuple[str, ...] = ()
+    received_from_any: int = 0
+    """Receives from any source or with any tag, which `matching` has matched."""
 
     def __len__(self) -> int:
         return len(self.rank)

@@ -76,7 +76,7 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, line: str, whe
 def test_the_file_of_rank_0_is_named(tmp_path: Path) -> None:
     (tmp_path / "run-10.txt").write_text("")
     with pytest.raises(InputFileError):
-        liballprof.rank_files(tmp_path / "run-10.txt")
+        liballprof.files(tmp_path / "run-10.txt")
     for rank in range(11):
         (tmp_path / f"run-{rank:02d}.txt").write_text("")
-    assert len(liballprof.rank_files(tmp_path / "run-00.txt")) == 11
+    assert len(liballprof.files(tmp_path / "run-00.txt")) == 11

@@ -64,6 +64,7 @@ def test_goal_is_read_as_it_is_meant() -> None:
         "ranks": 3, "rank": [0, 0, 0, 1, 1], "stream": [2, 1, 0, 0, 0], "kind": [CALC, SEND, RECEIVE, RECEIVE, SEND],
         "duration_ns": [1500, 0, 0, 0, 0], "size_bytes": [0, 4096, 8, 4096, 8], "partner": [-1, 3, 4, 1, 2],
         "waits": [(1, 0, 0), (2, 1, 1)], "eager": True, "mark": None, "mark_names": [],
+        "received_from_any": 0,
     }  # fmt: skip
 
 
@@ -180,7 +181,6 @@ BAD = [
     (PAIR % ("send 0b to 1", "recv 0b from 0"), "line 3", 0),
     (PAIR % ("send 4b to 1 tag 3", "recv 4b from 0 tag 2"), "line 6", None),
     (PAIR % ("send 4b to 1\nsend 4b to 1", "recv 4b from 0"), "line 4", None),
-    (PAIR % ("send 4b to 1", "recv 4b from -1"), "line 6", None),
     (PAIR % ("send 4b to 7", "recv 4b from 0"), "line 3", 7),
     (PAIR % ("a: recv 4b from 1\nb: send 4b to 1\nb requires a", "a: recv 4b from 0\nb: send 4b to 0\nb requires a"),
      "line 3", None),
@@ -244,9 +244,55 @@ def test_a_point_holds_the_content_of_its_trace(tmp_path: Path) -> None:
         pattern.operations()
 
 
-@pytest.mark.parametrize("keys", [{"iterations": 2}, {"collectives": "mpich"}, {"streams": "merged"}, {"compute": -1}])
+@pytest.mark.parametrize("keys", [{"iterations": 2}, {"streams": "merged"}, {"compute": -1}])
 def test_what_a_trace_has_not_is_refused_by_name(tmp_path: Path, keys: dict[str, Any]) -> None:
     (tmp_path / "a.goal").write_text(EXAMPLE)
     with pytest.raises(ValidationError) as refusal:
         trace(tmp_path, "a.goal", **keys)
     assert refusal.value.errors()[0]["loc"][-1] in keys
+
+
+@pytest.mark.parametrize(("chosen", "keys"), [
+    ({"all-reduce": "ring"}, ("collectives",)), ("open-mpi", ("collectives",)),
+    ({"all-reduce": "rings"}, ("collectives", "all-reduce")), ({"ring": "ring"}, ("collectives", "ring")),
+])  # fmt: skip
+def test_algorithms_of_collective_operations_are_checked(tmp_path: Path, chosen: Any, keys: tuple[str, ...]) -> None:
+    (tmp_path / "a.goal").write_text(EXAMPLE)
+    with pytest.raises(ValidationError) as refusal:
+        Pattern.model_validate({"kind": "trace", "file": "a.goal", "collectives": chosen}, context={"folder": tmp_path})
+    assert refusal.value.errors()[0]["ctx"]["error"].keys == keys
+
+
+# The first message of rank 1 leaves at 5 us, that of rank 2 at 3 us; rank 0 takes any, then that of rank 1.
+ANY_SOURCE = """num_ranks 3
+rank 0 {
+a: recv 8b from -1 tag -1
+b: recv 8b from 1 tag -1
+b irequires a
+c: recv 8b from -1 tag 4
+c requires a
+}
+rank 1 {
+c: calc 5000
+s: send 8b to 0 tag 3
+s requires c
+}
+rank 2 {
+c: calc 3000
+s: send 8b to 0 tag 4
+s requires c
+}
+"""
+
+
+def test_receives_from_any_rank_take_what_comes_first() -> None:
+    text = ANY_SOURCE
+    with pytest.raises(InputFileError) as refusal:
+        operations_of(text)
+    assert refusal.value.where == "line 6"  # nobody sends the third
+    again = text.replace("c: recv 8b from -1 tag 4\nc requires a\n", "")
+    operations = operations_of(again)
+    assert operations.partner[:2].tolist() == [5, 3] and operations.received_from_any == 2
+    # The faster sender comes first, and then none is left for the second receive, which names rank 1.
+    with pytest.raises(InputFileError):
+        operations_of(again.replace("5000", "100"))

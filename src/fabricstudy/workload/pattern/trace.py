@@ -1,6 +1,6 @@
 """The operations of a trace, each of which starts when those that it depends on have ended or started."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,37 +8,22 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core import input_files
 from fabricstudy.core.model import ConfigError, Number, Whole
 
-from ..matching import Listing, matched
 from ..operations import Operations
-from ..traces import goal
+from ..traces.formats import read_one, read_trace
+from ..traces.mpi import algorithms_of
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile
-
-
-def _read_parquet(data: bytes) -> Listing:
-    # Imports pyarrow, which GOAL text does not need.
-    from ..traces import parquet
-
-    return parquet.read(data)
-
-
-READERS: dict[str, Callable[[bytes], Listing]] = {".goal": goal.read, ".parquet": _read_parquet}
-
-
-def read_trace(path: Path, data: bytes) -> Operations:
-    """Parse a trace in the format of the file's suffix, and check it; raises InputFileError, with the place."""
-    return matched(input_files.reader_for_suffix(READERS, path)(data))
 
 
 class Trace(TrafficFile, Pattern, kind="trace"):
     """The computation and the messages of a program, in the order that its own dependencies allow.
 
-    The file is GOAL text (.goal) or Parquet (.parquet); `fabricstudy trace` describes traces and converts others.
+    The file is GOAL text (.goal), Parquet (.parquet), DUMPI (.meta, or the .bin of rank 0), OTF2 (.otf2) or Chakra (the
+    .et of rank 0); `fabricstudy trace` describes and converts traces.
     An operation computes, sends or receives. It starts when the operations that it depends on have ended or started; a
     stream of a rank computes one thing at a time. The job has the ranks of the trace. The point contains the digest of
-    the file.
+    all files.
 
     Notes
     -----
@@ -58,12 +43,20 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         alias="sends",
         description="when a send has ended: eager (its last packet has left the node) or synchronous (it has arrived)",
     )
+    collectives: Literal["mpich"] | dict[str, str] = Field(
+        "mpich",
+        description="algorithms of collective operations: mpich or, for some, others, such as {all-reduce: ring}",
+    )
     listed_ranks: SkipJsonSchema[Whole] = 0
     operation_count: SkipJsonSchema[Whole] = 0
     sizes: SkipJsonSchema[tuple[tuple[Whole, Whole], ...]] = ()
     """Mean size and number of the messages of each power of two of bytes."""
 
-    READER = staticmethod(read_trace)
+    READER = staticmethod(read_one)
+
+    @classmethod
+    def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
+        return read_trace(path, algorithms_of(written.get("collectives", "mpich")), "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -8,46 +8,28 @@ References
 Hoefler, Schneider and Lumsdaine: LogGOPSim. HPDC 2010, doi:10.1145/1851476.1851564.
 """
 
-import re
 from pathlib import Path
 
 from fabricstudy.core.input_files import InputFileError, numbered_lines, read_bytes
 
 from ..matching import Listing
 from ..operations import RECEIVE, SEND
-from .mpi import EXPANDED, Calls, Program
+from .mpi import EXPANDED, ROOTED, Algorithms, Calls, Program
+from .rank_files import rank_files as files
 
 _IGNORED = frozenset(
     {"Comm_rank", "Comm_size", "Get_count", "Iprobe", "Probe", "Test", "Testall", "Wtime", "Initialized"}
 )
-_NUMBER = re.compile(r"(?<!\d)0+(?!.*\d)")
 REQUEST_BYTES = 8
 NOBODY = -2
 """MPI_PROC_NULL of MPICH is -1, which liballprof writes for any source; of Open MPI it is -2."""
 
 
-def rank_files(first: Path) -> list[Path]:
-    """Return the files of all ranks, given that of rank 0: the last number of its name is 0."""
-    if _NUMBER.search(first.stem) is None:
-        raise InputFileError("not the file of rank 0", "name the one whose last number is 0", "", first.name)
-    if not first.is_file():
-        raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
-    files: list[Path] = []
-    while True:
-        rank = len(files)
-        # 0, 1, ..., 10 or 00, 01, ..., 10.
-        name = _NUMBER.sub(lambda zeros, rank=rank: f"{rank:0{len(zeros[0])}d}", first.stem)  # type: ignore[misc]
-        path = first.with_name(name + first.suffix)
-        if not path.is_file():
-            return files
-        files.append(path)
-
-
-def read(first: Path) -> Listing:
+def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     """Read the trace of all ranks, given the file of rank 0; raises InputFileError, with file and line."""
-    files = rank_files(first)
-    program = Program(len(files), lambda rank, line: f"{files[rank].name}, line {line}")
-    for rank, path in enumerate(files):
+    paths = files(first)
+    program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, line {line}", algorithms)
+    for rank, path in enumerate(paths):
         calls, end_us = Calls(program, rank), -1.0
         for line, text in numbered_lines(read_bytes(path)):
             if not text.startswith("MPI_"):
@@ -77,7 +59,7 @@ def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
     if end_us >= 0:
         calls.compute((start_us - end_us) * 1000)
     arguments = words[1:-1]
-    if name.lower() in EXPANDED:
+    if name.lower() in EXPANDED and name != "Reduce_scatter":
         _collective(calls, name.lower(), arguments)
     elif name in ("Send", "Rsend", "Ssend", "Recv", "Isend", "Irecv"):
         peer, size, tag = _end(calls, arguments[1:6])
@@ -86,7 +68,8 @@ def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
             calls.transfer(RECEIVE if name.lower().endswith("recv") else SEND, peer, size, tag, request)
     elif name == "Sendrecv":
         communicator = arguments[10]
-        calls.exchange(_end(calls, [*arguments[1:5], communicator]), _end(calls, [*arguments[6:10], communicator]))
+        ends = (_end(calls, [*arguments[at : at + 4], communicator]) for at in (1, 6))
+        calls.exchange(*([end] if end[0] != NOBODY else [] for end in ends))
     elif name == "Wait":
         calls.wait([int(arguments[0])])
     elif name == "Waitall":
@@ -123,4 +106,4 @@ def _collective(calls: Calls, name: str, arguments: list[str]) -> None:
     # Buffers come before count and datatype.
     count = 1 if name in ("allgather", "alltoall", "bcast", "gather", "scatter") else 2
     size = int(arguments[count]) * _second(arguments[count + 1])
-    calls.collective(name, size, int(arguments[-2]) if name in ("bcast", "gather", "reduce", "scatter") else 0)
+    calls.collective(name, size, int(arguments[-2]) if name in ROOTED else 0)

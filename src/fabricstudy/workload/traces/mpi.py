@@ -1,58 +1,96 @@
 """The MPI calls of ranks, one after another, as operations.
 
 What passes between two calls is computation. A blocking call ends before the next one, a non-blocking one only starts
-before it; waiting for requests needs their ends. Collective operations are those of this project (`expansions`), among
-all ranks of the trace. Empty messages have one byte, the minimum here.
+before it; waiting for requests needs their ends. Collective operations are those of this project (`expansion`). Empty
+messages have one byte, the minimum here.
 """
 
 from array import array
-from collections.abc import Callable, Iterable
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, get_args
 
 import numpy as np
 
 from fabricstudy.core.arrays import Ints
-from fabricstudy.core.errors import ConfigError
+from fabricstudy.core.errors import ConfigError, suggestion
 from fabricstudy.core.input_files import InputFileError
 
-from ..matching import Listing
+from ..matching import ANY_TAG_END, Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED
 from ..pattern.base import Pattern
 
-COLLECTIVE_TAG = 2**32
-"""First tag of messages of collective operations: tags of programs are below 2^31."""
+TAGS = ANY_TAG_END
+"""Tags of programs are below 2^31. Those of another communicator, and of collective operations, are above."""
+
+COLLECTIVE_TAG = 2**60
 
 Phase = tuple[Ints, Ints, Ints]
 """Sources, destinations and bytes."""
 
-_PATTERNS: dict[str, tuple[str, dict[str, str]]] = {
-    "allgather": ("all-gather", {}),
-    "allreduce": ("all-reduce", {"algorithm": "mpich"}),
-    "alltoall": ("all-to-all", {}),
-    "barrier": ("barrier", {}),
-    "bcast": ("broadcast", {"algorithm": "mpich"}),
-    "gather": ("gather", {}),
-    "reduce": ("broadcast", {"algorithm": "binomial"}),
-    "scatter": ("scatter", {}),
+_PATTERNS: dict[str, tuple[str, str]] = {
+    "allgather": ("all-gather", "ring"),
+    "allreduce": ("all-reduce", "mpich"),
+    "alltoall": ("all-to-all", "linear"),
+    "barrier": ("barrier", ""),
+    "bcast": ("broadcast", "mpich"),
+    "gather": ("gather", "binomial"),
+    "reduce": ("broadcast", "binomial"),
+    "reduce_scatter": ("reduce-scatter", "mpich"),
+    "scatter": ("scatter", "binomial"),
 }
-"""Pattern of each collective operation; a reduction is a broadcast in reverse."""
+"""Pattern and default algorithm of each collective operation; a reduction is a broadcast in reverse."""
 
 EXPANDED = tuple(_PATTERNS)
 
+ROOTED = frozenset({"bcast", "gather", "reduce", "scatter"})
 
-@cache
-def expansion(name: str, size_bytes: int, root: int, ranks: int) -> list[Phase]:
-    """Return the messages of a collective operation, by phase, as MPICH would send them.
+Algorithms = tuple[tuple[str, str], ...]
+"""Algorithms of collective operations by the kind of their pattern, sorted; of others the default."""
+
+
+def algorithms_of(written: object) -> Algorithms:
+    """Return the algorithms of the key ``collectives``: ``mpich`` or a mapping from kinds of patterns.
+
+    Raises ConfigError, with the path below the pattern.
+
+    Examples
+    --------
+    >>> algorithms_of({"all-reduce": "ring"}), algorithms_of("mpich")
+    ((('all-reduce', 'ring'),), ())
+    """
+    if written == "mpich":
+        return ()
+    if not isinstance(written, Mapping):
+        remedy = "write mpich, or algorithms such as {all-reduce: ring}"
+        raise ConfigError("not a choice of algorithms", remedy, ("collectives",), written)
+    known = sorted({kind for kind, default in _PATTERNS.values() if default})
+    for kind, algorithm in written.items():
+        path = ("collectives", str(kind))
+        if kind not in known:
+            raise ConfigError("no collective operation with a choice", suggestion(str(kind), known), path, kind)
+        member = Pattern.FAMILY.find(kind)
+        assert member is not None
+        names = get_args(member.model_fields["algorithm"].annotation)
+        if algorithm not in names:
+            raise ConfigError("unknown algorithm", suggestion(str(algorithm), names), path, algorithm)
+    return tuple(sorted(written.items()))
+
+
+@lru_cache(maxsize=256)
+def expansion(name: str, size_bytes: int, root: int, ranks: int, algorithms: Algorithms = ()) -> list[Phase]:
+    """Return the messages of a collective operation, by phase; by default as MPICH would send them.
 
     `size_bytes` are those of the vector or, of operations with blocks, of the block of a rank. Raises ConfigError if
     the pattern does not exist for so many ranks.
     """
-    kind, keys = _PATTERNS[name]
-    written: dict[str, Any] = {"kind": kind, **keys}
-    if name != "barrier":
+    kind, default = _PATTERNS[name]
+    written: dict[str, Any] = {"kind": kind}
+    if default:
         written["message"] = f"{max(1, size_bytes)} B"
-    if name in ("bcast", "gather", "reduce", "scatter"):
+        # The other algorithms of a broadcast divide the vector, which a reduction in reverse would not.
+        written["algorithm"] = default if name == "reduce" else dict(algorithms).get(kind, default)
+    if name in ROOTED:
         written["root"] = root
     pattern = Pattern.model_validate(written, by_alias=True, by_name=False)
     pattern.check_ranks(ranks)
@@ -65,35 +103,66 @@ def expansion(name: str, size_bytes: int, root: int, ranks: int) -> list[Phase]:
     return [(to, source, size) for source, to, size in reversed(phases)] if name == "reduce" else phases
 
 
+@lru_cache(maxsize=256)
+def _parts(
+    name: str, size_bytes: int, root: int, ranks: int, algorithms: Algorithms
+) -> list[list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]]:
+    """Return, for each rank, the phases of an `expansion` in which it takes part: (peer, bytes) sent and received."""
+    parts: list[list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]] = [[] for _ in range(ranks)]
+    for phase in expansion(name, size_bytes, root, ranks, algorithms):
+        of_rank: dict[int, tuple[list[tuple[int, int]], list[tuple[int, int]]]] = {}
+        for source, to, size in zip(*(column.tolist() for column in phase), strict=True):
+            of_rank.setdefault(source, ([], []))[0].append((to, size))
+            of_rank.setdefault(to, ([], []))[1].append((source, size))
+        for rank, part in of_rank.items():
+            parts[rank].append(part)
+    return parts
+
+
 class Program:
     """Collects the operations of all ranks; `where` of an operation is that of its call."""
 
-    def __init__(self, ranks: int, where: Callable[[int, int], str]) -> None:
-        self.ranks, self._where = ranks, where
-        # Rank, kind, bytes, peer, tag, line.
-        self._rows = tuple(array("q") for _ in range(6))
+    def __init__(self, ranks: int, where: Callable[[int, int], str], algorithms: Algorithms = ()) -> None:
+        self.ranks, self.algorithms, self._where = ranks, algorithms, where
+        # Rank, kind, bytes, peer, tag, line, stream.
+        self._rows = tuple(array("q") for _ in range(7))
         self._times = array("d")
         self._waits = tuple(array("q") for _ in range(3))
+        self._communicators: dict[tuple[int, ...], int] = {}
 
-    def add(self, rank: int, line: int, kind: int, time_ns: float, size: int, peer: int, tag: int) -> int:
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def add(
+        self, rank: int, line: int, kind: int, time_ns: float, size: int, peer: int, tag: int, stream: int = 0
+    ) -> int:
         """Add an operation; return its number."""
         self._times.append(time_ns)
-        for column, value in zip(self._rows, (rank, kind, size, peer, tag, line), strict=True):
+        for column, value in zip(self._rows, (rank, kind, size, peer, tag, line, stream), strict=True):
             column.append(value)
         return len(self._times) - 1
+
+    def change(self, operation: int, kind: int, size: int, peer: int, tag: int) -> None:
+        """Change an operation, such as a receive of which the source is known later."""
+        for column, value in zip(self._rows[1:5], (kind, size, peer, tag), strict=True):
+            column[operation] = value
 
     def wait(self, dependent: int, needs: Iterable[tuple[int, int]]) -> None:
         for operation, when in needs:
             for column, value in zip(self._waits, (dependent, operation, when), strict=True):
                 column.append(value)
 
+    def number_of(self, members: tuple[int, ...]) -> int:
+        """Return the number of a group of ranks; equal groups have the same."""
+        return self._communicators.setdefault(members, len(self._communicators))
+
     def listing(self) -> Listing:
-        rank, kind, size, peer, tag, line = (np.frombuffer(rows, dtype=np.int64) for rows in self._rows)
+        rank, kind, size, peer, tag, line, stream = (np.frombuffer(rows, dtype=np.int64) for rows in self._rows)
         dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self._waits)
         return Listing(
-            self.ranks, rank.astype(np.int32), np.zeros(len(rank), dtype=np.int32), kind.astype(np.int8),
+            self.ranks, rank.astype(np.int32), stream, kind.astype(np.int8),
             np.frombuffer(self._times, dtype=np.float64), size, peer, tag, dependent, needs, when.astype(np.int8),
-            lambda operation: self._where(int(rank[operation]), int(line[operation])),
+            lambda operation: self._where(int(rank[operation]), int(line[operation])), True,
         )  # fmt: skip
 
 
@@ -102,18 +171,19 @@ class Calls:
 
     def __init__(self, program: Program, rank: int) -> None:
         self.program, self.rank, self.line = program, rank, 0
-        self._last: list[tuple[int, int]] = []
-        self._requests: dict[int, int] = {}
-        self._collectives = 0
+        self.requests: dict[int, int] = {}
+        self.last: list[tuple[int, int]] = []
+        """Operations that the next call waits for, each with `ENDED` or `STARTED`."""
+        self._collectives: dict[int, int] = {}
 
     def _add(self, kind: int, time_ns: float = 0.0, size: int = 0, peer: int = -1, tag: int = -1) -> int:
         operation = self.program.add(self.rank, self.line, kind, time_ns, size, peer, tag)
-        self.program.wait(operation, self._last)
+        self.program.wait(operation, self.last)
         return operation
 
     def compute(self, time_ns: float) -> None:
         if time_ns > 0:
-            self._last = [(self._add(CALC, time_ns), ENDED)]
+            self.last = [(self._add(CALC, time_ns), ENDED)]
 
     def transfer(self, kind: int, peer: int, size: int, tag: int, request: int | None = None) -> None:
         """Send or receive; with a request the next call follows the start. Messages to itself take no time."""
@@ -121,37 +191,49 @@ class Calls:
             return
         operation = self._add(kind, 0.0, max(1, size), peer, tag)
         if request is None:
-            self._last = [(operation, ENDED)]
+            self.last = [(operation, ENDED)]
         else:
-            self._requests[request] = operation
-            self._last = [(operation, STARTED)]
+            self.requests[request] = operation
+            self.last = [(operation, STARTED)]
 
-    def exchange(self, to: tuple[int, int, int], source: tuple[int, int, int]) -> None:
+    def post(self, request: int) -> int:
+        """Start a receive of which the message is not known yet; return its operation, for `Program.change`."""
+        operation = self.requests[request] = self._add(CALC)
+        self.last = [(operation, STARTED)]
+        return operation
+
+    def exchange(self, sent: Iterable[tuple[int, int, int]], received: Iterable[tuple[int, int, int]]) -> None:
         """Send and receive at the same time; each is a peer, bytes and a tag."""
-        ends = ((SEND, to), (RECEIVE, source))
-        both = [self._add(kind, 0.0, max(1, size), peer, tag) for kind, (peer, size, tag) in ends if peer != self.rank]
-        self._last = [(operation, ENDED) for operation in both] or self._last
+        ends = [(SEND, *end) for end in sent] + [(RECEIVE, *end) for end in received]
+        added = [self._add(kind, 0.0, max(1, size), peer, tag) for kind, peer, size, tag in ends if peer != self.rank]
+        self.last = [(operation, ENDED) for operation in added] or self.last
 
     def wait(self, requests: Iterable[int]) -> None:
         """Wait for requests; those that are not known are null, or completed before."""
-        known = [self._requests.pop(request) for request in requests if request in self._requests]
+        known = [self.requests.pop(request) for request in requests if request in self.requests]
         if known:
-            self._last += [(operation, ENDED) for operation in known]
-            self._last = [(self._add(CALC), ENDED)]
+            self.last += [(operation, ENDED) for operation in known]
+            self.last = [(self._add(CALC), ENDED)]
 
-    def collective(self, name: str, size: int, root: int = 0) -> None:
-        """Take part in a collective operation of all ranks."""
-        if self.program.ranks == 1:
+    def collective_tag(self, members: tuple[int, ...]) -> int:
+        """Return the tag of the next collective operation of a group of ranks."""
+        group = self.program.number_of(members)
+        number = self._collectives[group] = self._collectives.get(group, -1) + 1
+        return COLLECTIVE_TAG + group * TAGS + number
+
+    def collective(self, name: str, size: int, root: int = 0, members: tuple[int, ...] = ()) -> None:
+        """Take part in a collective operation of `members`, the ranks of a communicator in its order; none: all.
+
+        `root` is a rank of the communicator.
+        """
+        members = members or tuple(range(self.program.ranks))
+        if len(members) == 1:
             return
+        tag = self.collective_tag(members)
         try:
-            phases = expansion(name, size, root, self.program.ranks)
+            parts = _parts(name, size, root, len(members), self.program.algorithms)
         except ConfigError as error:
             raise InputFileError(f"MPI_{name.capitalize()}: {error.problem}", error.remedy, str(self.line)) from None
-        tag = COLLECTIVE_TAG + self._collectives
-        self._collectives += 1
-        for source, destination, size_bytes in phases:
-            added = [self._add(SEND, 0.0, int(size_bytes[i]), int(destination[i]), tag)
-                     for i in np.flatnonzero(source == self.rank)]  # fmt: skip
-            added += [self._add(RECEIVE, 0.0, int(size_bytes[i]), int(source[i]), tag)
-                      for i in np.flatnonzero(destination == self.rank)]  # fmt: skip
-            self._last = [(operation, ENDED) for operation in added] or self._last
+        for ends in parts[members.index(self.rank)]:
+            sent, received = ([(members[peer], size_bytes, tag) for peer, size_bytes in end] for end in ends)
+            self.exchange(sent, received)

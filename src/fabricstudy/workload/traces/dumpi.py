@@ -1,0 +1,443 @@
+"""DUMPI: the MPI calls of a program in binary, one file a rank; see `mpi` for the meaning of the calls.
+
+A file has a stream of records, header, footer, a table of the sizes of datatypes, and an index of their offsets; all
+numbers are big-endian. A record is the number of its function, a mask of what follows, thread, CPU and wall-clock
+times, performance counters, and the arguments of the call.
+
+References
+----------
+Sandia National Laboratories: SST DUMPI trace library, dumpi/common/iodefs.h and dumpiio.c, formats 0.6.6 to 1.1.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fabricstudy.core.input_files import MAX_RANKS, InputFileError, read_bytes, text_of, whole
+
+from ..matching import ANY, Listing
+from ..operations import CALC, RECEIVE, SEND
+from .communicators import Communicator, Created, Creation, created
+from .mpi import EXPANDED, ROOTED, TAGS, Algorithms, Calls, Program
+from .rank_files import rank_files
+
+HEADER = 0xFFAADD44554D5049
+_STATUSES, _CPU_TIMES, _WALL_TIMES, _THREAD, _COUNTERS = 3, 4, 8, 64, 128
+_OLDEST = (0, 6, 6)
+_NULL, _WORLD, _SELF, _UNKNOWN = 1, 2, 3, -1
+_END_OF_STREAM = 282
+"""Sentinels and, behind it, entries of functions that are not of MPI."""
+
+# The arguments of each function: i 32 bits, h 16, b 8, q 64; I and H arrays with their length before, J an array of
+# arrays, s text, S statuses, A texts. What follows a bar is there at the root alone; - no arguments.
+_LAYOUTS = """
+Send ihiih, Recv ihiihS, Get_count Shi, Bsend ihiih, Ssend ihiih, Rsend ihiih, Buffer_attach i, Buffer_detach i,
+Isend ihiihi, Ibsend ihiihi, Issend ihiihi, Irsend ihiihi, Irecv ihiihi, Wait iS, Test iiS, Request_free i,
+Waitany iIiS, Testany iIiiS, Waitall iIS, Testall iIiS, Waitsome iIiIS, Testsome iIiIS, Iprobe iihiS, Probe iihS,
+Cancel i, Test_cancelled Si, Send_init ihiihi, Bsend_init ihiihi, Ssend_init ihiihi, Rsend_init ihiihi,
+Recv_init ihiihi, Start i, Startall iI, Sendrecv ihiiihiihS, Sendrecv_replace ihiiiihS, Type_contiguous ihh,
+Type_vector iiihh, Type_hvector iiihh, Type_indexed iIIhh, Type_hindexed iIIhh, Type_struct iIIHh, Address i,
+Type_extent hi, Type_size hi, Type_lb hi, Type_ub hi, Type_commit h, Type_free h, Get_elements Shi, Pack ihiiih,
+Unpack iiiihh, Pack_size ihhi, Barrier h, Bcast ihih, Gather iihih|ih, Gatherv iiihih|II;h, Scatter iihih|ih,
+Scatterv iihihih|II, Allgather ihihh, Allgatherv iihIIhh, Alltoall ihihh, Alltoallv iIIhIIhh, Reduce ihbih,
+Op_create ib, Op_free b, Allreduce ihbh, Reduce_scatter iIhbh, Scan ihbh, Group_size hi, Group_rank hi,
+Group_translate_ranks hiIhI, Group_compare hhb, Comm_group hh, Group_union hhh, Group_intersection hhh,
+Group_difference hhh, Group_incl hiIh, Group_excl hiIh, Group_range_incl hiJh, Group_range_excl hiJh, Group_free h,
+Comm_size hi, Comm_rank hi, Comm_compare hhb, Comm_dup hh, Comm_create hhh, Comm_split hiih, Comm_free h,
+Comm_test_inter hi, Comm_remote_size hi, Comm_remote_group hh, Intercomm_create hihiih, Intercomm_merge hih,
+Keyval_create h, Keyval_free h, Attr_put hi, Attr_get hii, Attr_delete hi, Topo_test hb, Cart_create hiIIih,
+Dims_create iiII, Graph_create ihiIIih, Graphdims_get hii, Graph_get iihiiII, Cartdim_get hi, Cart_get ihiIII,
+Cart_rank ihIi, Cart_coords ihiiI, Graph_neighbors_count hii, Graph_neighbors ihiiI, Cart_shift hiiii, Cart_sub ihIh,
+Cart_map ihiIIi, Graph_map ihiIIi, Get_processor_name si, Get_version ii, Errhandler_create h, Errhandler_set hh,
+Errhandler_get hh, Errhandler_free h, Error_string isi, Error_class ii, Wtime -, Wtick -, Init A, Finalize -,
+Initialized i, Abort hi
+"""
+_LAYOUT_OF = dict(enumerate(tuple(entry.split()) for entry in _LAYOUTS.split(",")))
+_LAYOUT_OF |= {167: ("Comm_set_name", "hs"), 171: ("Init_thread", "Abb"), 173: ("Query_thread", "b"),
+               178: ("Type_dup", "hh"), 198: ("Comm_set_errhandler", "hh"), 202: ("Finalized", "i"),
+               204: ("Get_address", "i"), 224: ("Type_get_extent", "hii")}  # fmt: skip
+_FIXED = re.compile("[ihbq]+|.")
+_ROOT = {"Gather": 3, "Gatherv": 4, "Scatter": 3, "Scatterv": 5}
+_CHANGED = {"Type_struct": (0, 6, 9), "Cart_get": (0, 6, 8)}
+"""Calls whose records were other ones before a version."""
+
+_SIZES = (0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20)
+"""Bytes of the datatypes of MPI, where the trace has no table."""
+
+_LOCAL = frozenset(
+    {
+        "Comm_rank", "Comm_size", "Finalized", "Get_count", "Initialized", "Iprobe", "Pack", "Pack_size", "Unpack",
+        "Wtick", "Wtime",
+    }
+)  # fmt: skip
+"""Calls that are computation: they are frequent, and wait for nothing."""
+
+_CONSTRUCTORS = frozenset(
+    {
+        "Cart_create", "Cart_sub", "Comm_create", "Comm_dup", "Comm_split", "Graph_create", "Intercomm_create",
+        "Intercomm_merge",
+    }
+)  # fmt: skip
+_SENDS = ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend")
+_TRANSFERS = dict.fromkeys(_SENDS, SEND) | {"Recv": RECEIVE, "Irecv": RECEIVE}
+_OF_BLOCKS = ("allgatherv", "alltoallv", "gatherv", "scatterv")
+_REFUSED = frozenset({"Scan", "Cancel"})
+_ROOTS = {"bcast": 2, "gather": 3, "reduce": 3, "scatter": 3}
+_COMMUNICATOR = {"gather": 4, "scatter": 4, "gatherv": 5, "scatterv": 6}
+"""Arguments that are the root, and the communicator if it is not the last one."""
+
+_DAMAGED = (struct.error, IndexError, OverflowError, ValueError)
+
+_Status = tuple[int, int]
+"""Source and tag."""
+
+_End = tuple[int, int, int]
+"""Partner, bytes and tag."""
+
+_Completed = list[tuple[int, _Status | None]]
+
+
+def _all(requests: Sequence[int], statuses: Sequence[_Status]) -> _Completed:
+    known: Sequence[_Status | None] = statuses if len(statuses) == len(requests) else [None] * len(requests)
+    return list(zip(requests, known, strict=True))
+
+
+def _chosen(requests: Sequence[int], indices: Sequence[int], statuses: Sequence[_Status]) -> _Completed:
+    return _all([requests[index] for index in indices if 0 <= index < len(requests)], statuses)
+
+
+_COMPLETIONS: dict[str, Callable[..., _Completed]] = {
+    "Wait": lambda request, statuses: _all([request], statuses),
+    "Test": lambda request, flag, statuses: _all([request] if flag else [], statuses),
+    "Waitany": lambda _, requests, index, statuses: _chosen(requests, [index], statuses),
+    "Testany": lambda _, requests, index, flag, statuses: _chosen(requests, [index] if flag else [], statuses),
+    "Waitall": lambda _, requests, statuses: _all(requests, statuses),
+    "Testall": lambda _, requests, flag, statuses: _all(requests if flag else [], statuses),
+    "Waitsome": lambda _, requests, count, indices, statuses: _chosen(requests, indices, statuses),
+    "Testsome": lambda _, requests, count, indices, statuses: _chosen(requests, indices, statuses),
+}
+"""Requests that a call has found to be complete, with their statuses."""
+
+_TYPES: dict[str, Callable[..., int]] = {
+    "Type_contiguous": lambda sizes, count, old: count * sizes.get(old, 0),
+    "Type_dup": lambda sizes, old: sizes.get(old, 0),
+    "Type_hindexed": lambda sizes, _, lengths, at, old: sum(lengths) * sizes.get(old, 0),
+    "Type_hvector": lambda sizes, count, length, stride, old: count * length * sizes.get(old, 0),
+    "Type_indexed": lambda sizes, _, lengths, at, old: sum(lengths) * sizes.get(old, 0),
+    "Type_struct": lambda sizes, _, lengths, at, old: sum(
+        n * sizes.get(of, 0) for n, of in zip(lengths, old, strict=True)
+    ),
+    "Type_vector": lambda sizes, count, length, stride, old: count * length * sizes.get(old, 0),
+}
+"""Bytes of datatypes that a program makes; those of others are in the table if they were used."""
+
+
+class _Call(NamedTuple):
+    name: str
+    start_ns: int
+    stop_ns: int
+    arguments: list[Any]
+
+
+class _File:
+    """The file of one rank."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        index = struct.unpack(">8Q", data[-64:]) if len(data) > 64 else ()
+        if not index or index[0] != HEADER or struct.unpack_from(">Q", data)[0] != HEADER:
+            problem = "no DUMPI trace of version 0.6.6 or later, or an incomplete one"
+            raise InputFileError(problem, "let the traced program end with MPI_Finalize")
+        _, sizes, _, counters, header, self.body, self.footer, _ = index
+        self.version = tuple(self.take(header, "3B"))
+        if self.version < _OLDEST:
+            problem = f"DUMPI {'.'.join(map(str, self.version))}"
+            raise InputFileError(problem, f"use traces of {'.'.join(map(str, _OLDEST))} or later")
+        self.sizes = list(self.take(sizes + 4, f"{self.take(sizes, 'I')[0]}i") if sizes else _SIZES)
+        self.counters = self.take(counters, "I")[0] if counters else 0
+
+    def take(self, at: int, layout: str) -> tuple[int, ...]:
+        return struct.unpack_from(f">{layout}", self.data, at)
+
+    def calls(self) -> Iterator[_Call]:
+        """Yield the calls, in their order."""
+        offset_s, at = self.take(self.body, "ii")[1], self.body + 8
+        while at < self.footer:
+            number, mask = self.take(at, "HB")
+            if number >= _END_OF_STREAM:
+                return
+            if number not in _LAYOUT_OF:
+                raise InputFileError(f"the function {number} of DUMPI is not supported", "trace a program without it")
+            name, layout = _LAYOUT_OF[number]
+            if self.version < _CHANGED.get(name, _OLDEST):
+                raise InputFileError(f"MPI_{name} in DUMPI of an old version", "trace the program again")
+            at += 3 + 2 * bool(mask & _THREAD) + 12 * bool(mask & _CPU_TIMES)
+            if not mask & _WALL_TIMES:
+                raise InputFileError("calls without wall-clock times", "trace the program with them")
+            start_s, start_ns, stop_s, stop_ns = self.take(at, "HIHI")
+            at += 12 + (1 + 16 * self.counters if mask & _COUNTERS else 0)
+            arguments, at = self.arguments(name, layout, at, mask)
+            yield _Call(name, (start_s + offset_s) * 10**9 + start_ns, (stop_s + offset_s) * 10**9 + stop_ns, arguments)
+
+    def arguments(self, name: str, layout: str, at: int, mask: int) -> tuple[list[Any], int]:
+        """Return the arguments that begin at an offset, and the offset behind them."""
+        everywhere, _, at_root = layout.strip("-").partition("|")
+        values, at = self.values(everywhere, at, mask)
+        of_root, _, last = at_root.partition(";")
+        if of_root and values[0] == values[_ROOT[name]]:
+            more, at = self.values(of_root, at, mask)
+            values += more
+        more, at = self.values(last, at, mask)
+        return values + more, at
+
+    def values(self, layout: str, at: int, mask: int) -> tuple[list[Any], int]:
+        values: list[Any] = []
+        for part in _FIXED.findall(layout):
+            if part[0] in "ihbq":
+                values += self.take(at, part)
+                at += struct.calcsize(f">{part}")
+            elif part == "S":
+                statuses, at = self.statuses(at) if mask & _STATUSES else ([], at)
+                values.append(statuses)
+            else:
+                length, at = self.length(at)
+                if part in "JA":
+                    inner = "I" * length if part == "J" else "s" * length
+                    of_array, at = self.values(inner, at, mask)
+                    values.append(of_array)
+                    continue
+                array = f"{length}s" if part == "s" else f"{length}{part.lower()}"
+                taken = self.take(at, array)
+                values.append(taken[0] if part == "s" else taken)
+                at += struct.calcsize(f">{array}")
+        return values, at
+
+    def statuses(self, at: int) -> tuple[list[tuple[int, int]], int]:
+        """Return sources and tags."""
+        length, at = self.length(at)
+        fields = self.take(at, "iibbi" * length)
+        return list(zip(fields[1::5], fields[4::5], strict=True)), at + 14 * length
+
+    def length(self, at: int) -> tuple[int, int]:
+        """Return the length of an array, and the offset behind it."""
+        (length,) = self.take(at, "I")
+        if length > len(self.data) - at:
+            raise IndexError
+        return length, at + 4
+
+
+def files(first: Path) -> list[Path]:
+    """Return all files of a trace, given the ``.meta`` file or the one of rank 0."""
+    return [first, *_of_ranks(first)] if first.suffix == ".meta" else rank_files(first)
+
+
+def _of_ranks(first: Path) -> list[Path]:
+    if first.suffix != ".meta":
+        return rank_files(first)
+    lines = (line.partition("=") for line in text_of(read_bytes(first)).splitlines())
+    facts = {key.strip(): value.strip() for key, _, value in lines}
+    ranks = whole(facts.get("numprocs", ""), 1, MAX_RANKS, "numprocs")
+    prefix = facts.get("fileprefix", "")
+    if not prefix or Path(prefix).name != prefix:
+        raise InputFileError("not the name of files in its folder", "write fileprefix=NAME", "fileprefix", prefix)
+    return [first.with_name(f"{prefix}-{rank:04d}.bin") for rank in range(ranks)]
+
+
+def read(first: Path, algorithms: Algorithms = ()) -> Listing:
+    """Read the trace of all ranks; raises InputFileError, with file and call."""
+    paths = _of_ranks(first)
+    program = Program(len(paths), lambda rank, line: _at(paths[rank], line), algorithms)
+    traces, creations = list[_File](), list[list[Creation]]()
+    for path in paths:
+        try:
+            traces.append(_File(read_bytes(path)))
+            creations.append(_creations(traces[-1]))
+        except InputFileError as error:
+            raise InputFileError(error.problem, error.remedy, path.name, error.value, error.code) from None
+        except _DAMAGED:
+            raise InputFileError("a damaged file", "copy it again", path.name) from None
+    constructed = created(len(paths), {_WORLD: "world", _SELF: "self"}, creations)
+    for rank, trace in enumerate(traces):
+        reader, number = _Rank(program, rank, trace, constructed[rank]), 0
+        try:
+            for number, call in enumerate(trace.calls(), 1):
+                reader.take(number, call)
+        except InputFileError as error:
+            raise InputFileError(error.problem, error.remedy, _at(paths[rank], number), error.value) from None
+        except _DAMAGED:
+            raise InputFileError("a damaged call", "copy the file again", _at(paths[rank], number + 1)) from None
+    return program.listing()
+
+
+def _at(path: Path, number: int) -> str:
+    return f"{path.name}, call {number}"
+
+
+def _creations(trace: _File) -> list[Creation]:
+    """Return the calls of a rank that create communicators."""
+    counts = trace.take(trace.footer + 8, f"{_END_OF_STREAM}I")
+    if not any(counts[number] for number, (name, _) in _LAYOUT_OF.items() if name in _CONSTRUCTORS):
+        return []
+    return [_creation(call) for call in trace.calls() if call.name in _CONSTRUCTORS]
+
+
+def _creation(call: _Call) -> Creation:
+    values = call.arguments
+    if call.name == "Comm_split":
+        return Creation(values[0], values[3], values[1], values[2])
+    if call.name == "Comm_dup":
+        return Creation(values[0], values[1])
+    if call.name == "Cart_create":
+        # The first ranks are in it; MPI libraries do not reorder.
+        return Creation(values[0], values[5], 0 if values[5] != _NULL else -1)
+    return Creation(_UNKNOWN, values[-1])
+
+
+class _Rank:
+    """Takes the calls of one rank."""
+
+    def __init__(self, program: Program, rank: int, trace: _File, made: Created) -> None:
+        self.program, self.rank, self.calls = program, rank, Calls(program, rank)
+        self.sizes, self.made = dict(enumerate(trace.sizes)), iter(made)
+        world = Communicator(0, tuple(range(program.ranks)))
+        self.communicators: dict[int, Communicator | None] = {_WORLD: world, _SELF: Communicator(-1, (rank,))}
+        self.persistent: dict[int, tuple[int, list[_End]]] = {}
+        # Receives whose source or tag is known when they have ended.
+        self.open: dict[int, tuple[Communicator, int]] = {}
+        self.stop_ns: int | None = None
+
+    def take(self, number: int, call: _Call) -> None:
+        name, values = call.name, call.arguments
+        completed = _COMPLETIONS[name](*values) if name in _COMPLETIONS else []
+        if name in _LOCAL or (name.startswith("Test") and not completed):
+            return
+        self.calls.line = number
+        if self.stop_ns is not None:
+            self.calls.compute(call.start_ns - self.stop_ns)
+        self.stop_ns = call.stop_ns
+        if name in _CONSTRUCTORS:
+            self.communicators[_creation(call).new] = next(self.made, None)
+        elif name in _TRANSFERS:
+            self.transfer(_TRANSFERS[name], values, values[5] if name[0] == "I" else None)
+        elif name.endswith("_init"):
+            self.persistent[values[5]] = RECEIVE if name == "Recv_init" else SEND, self.ends(*values[:5])
+        elif name in ("Start", "Startall"):
+            for request in values if name == "Start" else values[1]:
+                kind, ends = self.persistent.get(request, (CALC, []))
+                for end in ends:
+                    self.calls.transfer(kind, *end, request)
+        elif name == "Request_free":
+            self.calls.requests.pop(values[0], None)
+        elif completed:
+            for request, status in completed:
+                self.learn(request, status)
+            self.calls.wait(request for request, _ in completed)
+        elif name == "Sendrecv":
+            sent, received = (values[at : at + 4] + values[8:9] for at in (0, 4))
+            self.calls.exchange(self.ends(*sent), self.ends(*received))
+        elif name == "Sendrecv_replace":
+            sent, received = (values[:2] + values[at : at + 2] + values[6:7] for at in (2, 4))
+            self.calls.exchange(self.ends(*sent), self.ends(*received))
+        elif name.lower() in (*EXPANDED, *_OF_BLOCKS):
+            self.collective(name.lower(), values)
+        elif name in _TYPES:
+            *_, new = values
+            self.sizes[new] = _TYPES[name](self.sizes, *values[:-1]) or self.sizes.get(new, 0)
+        elif name in _REFUSED:
+            raise InputFileError(f"the call MPI_{name} is not supported", "trace a program without it")
+
+    def transfer(self, kind: int, values: list[Any], request: int | None) -> None:
+        for peer, size, tag in self.ends(*values[:5]):
+            before = len(self.program)
+            self.calls.transfer(kind, peer, size, tag, request)
+            if kind == RECEIVE and min(peer, tag) < 0:
+                self.open[before] = self.communicator(values[4]), size
+                if request is None:
+                    self.learn_of(before, *values[5][:1])
+
+    def ends(self, count: int, datatype: int, peer: int, tag: int, communicator: int) -> list[_End]:
+        """Return partner in the world, bytes and tag, or nothing for MPI_PROC_NULL."""
+        of = self.communicator(communicator)
+        if peer < ANY or of.number < 0:
+            return []
+        if peer >= len(of.members):
+            raise InputFileError("no such rank in the communicator", f"it has {len(of.members)}", "", peer)
+        of_tag = tag + of.number * TAGS if tag >= 0 else ANY
+        return [(of.members[peer] if peer >= 0 else ANY, self.size(count, datatype), of_tag)]
+
+    def communicator(self, number: int) -> Communicator:
+        of = self.communicators.get(number)
+        if of is None:
+            problem = "a communicator whose members are not known"
+            raise InputFileError(problem, "use MPI_Comm_dup, MPI_Comm_split or MPI_Cart_create", "", number)
+        return of
+
+    def size(self, count: int, datatype: int) -> int:
+        if count and self.sizes.get(datatype, 0) <= 0:
+            raise InputFileError("the trace has no size of a datatype", "let DUMPI write the sizes", "", datatype)
+        return count * self.sizes.get(datatype, 0)
+
+    def learn(self, request: int, status: _Status | None) -> None:
+        """Take the source and tag of the message that a request has received."""
+        operation = self.calls.requests.get(request, -1)
+        if status is not None:
+            self.learn_of(operation, status)
+
+    def learn_of(self, operation: int, *statuses: _Status) -> None:
+        if operation not in self.open or not statuses:
+            return
+        of, size = self.open.pop(operation)
+        source, tag = statuses[0]
+        if 0 <= source < len(of.members) and tag >= 0 and of.members[source] != self.rank:
+            self.program.change(operation, RECEIVE, size, of.members[source], tag + of.number * TAGS)
+        elif source < 0 or (source < len(of.members) and of.members[source] == self.rank):
+            # MPI_PROC_NULL of MPICH is DUMPI's number of any source; messages to itself take no time.
+            self.program.change(operation, CALC, 0, ANY, ANY)
+
+    def collective(self, name: str, values: list[Any]) -> None:
+        of = self.communicator(values[_COMMUNICATOR.get(name, -1)])
+        if len(of.members) == 1:
+            return
+        if name in _OF_BLOCKS:
+            self.of_blocks(name, values, of)
+            return
+        root, size = values[_ROOTS[name]] if name in ROOTED else 0, 1
+        if name == "reduce_scatter":
+            size = self.size(sum(values[1]), values[2])
+        elif name in ("bcast", "reduce", "allreduce"):
+            size = self.size(*values[:2])
+        elif name in ("gather", "scatter"):
+            # The root may have its block in place.
+            size = self.size(*(values[5:7] or values[1:3]))
+        elif name != "barrier":
+            size = self.size(*values[2:4])
+        if size:
+            self.calls.collective(name, size, root, of.members)
+
+    def of_blocks(self, name: str, values: list[Any], of: Communicator) -> None:
+        """Take part in a collective operation with blocks of different sizes, without the empty ones."""
+        members, ranks = of.members, len(of.members)
+        me, tag = members.index(self.rank), self.calls.collective_tag(of.members)
+
+        def blocks(counts: Iterable[int], datatype: int) -> list[_End]:
+            sizes = (self.size(count, datatype) for count in counts)
+            return [(members[peer], size, tag) for peer, size in enumerate(sizes) if size and peer != me]
+
+        if name == "allgatherv":
+            sizes = [self.size(count, values[5]) for count in values[3]]
+            after, before = members[(me + 1) % ranks], members[(me - 1) % ranks]
+            for step in range(ranks - 1):
+                sent, received = sizes[(me - step) % ranks], sizes[(me - 1 - step) % ranks]
+                self.calls.exchange([(after, sent, tag)][: bool(sent)], [(before, received, tag)][: bool(received)])
+        elif name == "alltoallv":
+            self.calls.exchange(blocks(values[1], values[3]), blocks(values[4], values[6]))
+        else:
+            at, count, datatype = (4, 2, 3) if name == "gatherv" else (5, 3, 4)
+            own = self.size(*values[count : datatype + 1])
+            ends = [(members[values[at]], own, tag)][: bool(own)]
+            if me == values[at]:
+                ends = blocks(values[6 if name == "gatherv" else 7], values[-1 if name == "gatherv" else 2])
+            sends = (name == "gatherv") != (me == values[at])
+            self.calls.exchange(ends if sends else [], [] if sends else ends)

@@ -1,0 +1,197 @@
+"""DUMPI traces against what dumpi2ascii lists, calls written here, and the files that CODES gets."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricstudy.core.input_files import InputFileError
+from fabricstudy.engine.codes.trace import _file, traces
+from fabricstudy.workload.critical_path import critical_path_ns
+from fabricstudy.workload.matching import matched
+from fabricstudy.workload.messages import Messages, WorkloadError
+from fabricstudy.workload.operations import CALC, RECEIVE, Operations
+from fabricstudy.workload.pattern.base import Pattern
+from fabricstudy.workload.traces import dumpi
+
+RING = Path(__file__).parents[2] / "data/traces/dumpi/testtrace.meta"
+WORLD, INT, DOUBLE, NULL = 2, 9, 14, 1
+
+
+def messages_of(operations: Operations) -> list[tuple[int, int, int]]:
+    sends = operations.sends
+    receiver = operations.rank[operations.partner[sends]]
+    columns = (operations.rank[sends], receiver, operations.size_bytes[sends])
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def test_a_trace_of_sst_dumpi_is_what_dumpi2ascii_lists() -> None:
+    operations = matched(dumpi.read(RING))
+    ring = [(rank, (rank + 1) % 4, 4) for rank in range(4)]
+    barrier = [(rank, (rank + far) % 4, 1) for rank in range(4) for far in (1, 2)]
+    doubling = [(rank, rank ^ far, 4) for rank in range(4) for far in (1, 2)]
+    assert messages_of(operations) == sorted([*ring, *barrier, *doubling])
+    of_first = (operations.rank == 0) & (operations.kind == CALC) & (operations.duration_ns > 0)
+    # Init, barrier, isend, receive, wait, all-reduce, finalize; Comm_rank and Comm_size are computation.
+    assert operations.duration_ns[of_first].tolist() == [42_000, 15_000, 10_000, 8_000, 15_000, 7_000]
+    assert dumpi.files(RING)[0] == RING and len(dumpi.files(RING)) == 5
+    assert messages_of(matched(dumpi.read(RING.with_name("testtrace-0000.bin")))) == messages_of(operations)
+
+
+def test_the_files_that_codes_gets_are_read_back(tmp_path: Path) -> None:
+    columns = np.array([(0, 0, 1, 100), (0, 1, 2, 300), (0, 2, 0, 70), (1, 0, 2, 5_000), (1, 0, 1, 8)]).T
+    phase, source, destination = columns[:3].astype(np.int32)
+    for rank, data in enumerate(traces(3, Messages(phase, source, destination, columns[3]))):
+        (tmp_path / f"run-{rank:04d}.bin").write_bytes(data)
+    operations = matched(dumpi.read(tmp_path / "run-0000.bin"))
+    assert messages_of(operations) == sorted(zip(*columns[1:].tolist(), strict=True))
+
+
+# Numbers and layouts of calls are those of dumpi/common/dumpiio.c; R is an array, T statuses of source and tag.
+CALLS = {
+    "send": (0, ">ihiih"), "recv": (1, ">ihiihT"), "isend": (8, ">ihiihi"), "irecv": (12, ">ihiihi"),
+    "waitany": (16, ">iRiT"), "waitall": (18, ">iRT"), "testall": (19, ">iRiT"), "waitsome": (20, ">iRiRT"),
+    "send_init": (26, ">ihiihi"), "start": (31, ">i"), "sendrecv": (33, ">ihiiihiihT"), "vector": (36, ">iiihh"),
+    "bcast": (53, ">ihih"), "gatherv": (55, ">iiihihRRh"), "gatherv_sent": (55, ">iiihihh"),
+    "allgatherv": (59, ">iihRRhh"), "alltoallv": (61, ">iRRhRRhh"), "allreduce": (65, ">ihbh"), "scan": (67, ">ihbh"),
+    "dup": (84, ">hh"), "split": (86, ">hiih"),
+}  # fmt: skip
+
+
+def call(name: str, *values: Any) -> bytes:
+    """A call with a mask of wall-clock times and statuses."""
+    number, layout = CALLS[name]
+    data = struct.pack(">HBHIHI", number, 8 + 3, 0, 0, 0, 0)
+    for code, value in zip(layout[1:], values, strict=True):
+        if code == "R":
+            data += struct.pack(f">{len(value) + 1}i", len(value), *value)
+        elif code == "T":
+            data += struct.pack(">I", len(value)) + b"".join(
+                struct.pack(">iibbi", 0, at, 0, 0, tag) for at, tag in value
+            )
+        else:
+            data += struct.pack(f">{code}", value)
+    return data
+
+
+def program(folder: Path, *ranks: Sequence[bytes]) -> Operations:
+    for rank, calls in enumerate(ranks):
+        data = bytearray(_file(b"".join(calls)))
+        (footer,) = struct.unpack_from(">Q", data, len(data) - 16)
+        for made in calls:
+            struct.pack_into(">I", data, footer + 8 + 4 * struct.unpack_from(">H", made)[0], 1)
+        (folder / f"p-{rank:04d}.bin").write_bytes(data)
+    return matched(dumpi.read(folder / "p-0000.bin"))
+
+
+def test_receives_from_any_rank_take_what_their_status_says(tmp_path: Path) -> None:
+    sender = [call("isend", 1, DOUBLE, 2, 4, WORLD, 9), call("waitall", 1, [9], [])]
+    receiver = [
+        call("irecv", 10, DOUBLE, -1, -1, WORLD, 5), call("irecv", 10, DOUBLE, -1, 4, WORLD, 6),
+        call("testall", 2, [5, 6], 0, []), call("waitany", 2, [5, 6], 1, [(0, 4)]),
+        call("waitsome", 2, [5, 1], 1, [0], [(1, 4)]),
+        call("recv", 1, INT, -1, 7, WORLD, [(-1, 7)]),
+    ]  # fmt: skip
+    operations = program(tmp_path, sender, sender, receiver)
+    assert messages_of(operations) == [(0, 2, 8), (1, 2, 8)] and operations.received_from_any == 0
+    assert operations.rank[operations.partner[operations.kind == RECEIVE]].tolist() == [1, 0]
+
+
+def test_communicators_have_ranks_and_tags_of_their_own(tmp_path: Path) -> None:
+    def calls(rank: int) -> list[bytes]:
+        other = rank // 2  # the rank of the other member: keys reverse the order
+        return [
+            call("dup", WORLD, 4), call("split", 4, rank % 2, -rank, 5),
+            call("sendrecv", 3, INT, other, 1, 3, INT, other, 1, 5, []), call("allreduce", 2, DOUBLE, 1, 5),
+        ]  # fmt: skip
+
+    operations = program(tmp_path, *map(calls, range(4)))
+    pairs = [(0, 2), (1, 3), (2, 0), (3, 1)]
+    assert messages_of(operations) == sorted([(*pair, size) for pair in pairs for size in (12, 16)])
+
+
+def test_blocks_of_different_sizes_reach_their_ranks(tmp_path: Path) -> None:
+    blocks = [1, 0, 3]
+    all_gather = call("allgatherv", 3, 1, INT, blocks, [0, 1, 1], INT, WORLD)
+    root = [all_gather, call("gatherv", 0, 3, 1, INT, 0, WORLD, [1, 2, 0], [0, 0, 0], INT)]
+    second = [all_gather, call("gatherv_sent", 1, 3, 2, INT, 0, WORLD, INT)]
+    third = [all_gather, call("gatherv_sent", 2, 3, 0, INT, 0, WORLD, INT)]
+    # Round the ring the block of rank 0 goes to 1 and 2, that of rank 2 to 0 and 1.
+    ring = [(0, 1, 4), (1, 2, 4), (2, 0, 12), (0, 1, 12)]
+    assert messages_of(program(tmp_path, root, second, third)) == sorted([*ring, (1, 0, 8)])
+    calls = [[call("alltoallv", 2, [0, 5], [0, 0], INT, [0, 0], [0, 0], INT, WORLD)],
+             [call("alltoallv", 2, [0, 0], [0, 0], INT, [5, 0], [0, 0], INT, WORLD)]]  # fmt: skip
+    (tmp_path / "p-0002.bin").unlink()
+    assert messages_of(program(tmp_path, *calls)) == [(0, 1, 20)]
+
+
+def test_persistent_sends_derived_types_and_null_partners(tmp_path: Path) -> None:
+    sender = [
+        call("vector", 4, 2, 100, DOUBLE, 30), call("send_init", 3, 30, 1, 0, WORLD, 8), call("start", 8),
+        call("waitall", 1, [8], []), call("start", 8), call("waitall", 1, [8], []), call("send", 1, INT, -2, 0, WORLD),
+    ]  # fmt: skip
+    receiver = [call("recv", 192, 5, 0, 0, WORLD, []), call("recv", 200, 5, 0, 0, WORLD, [])]
+    operations = program(tmp_path, sender, receiver)
+    assert messages_of(operations) == [(0, 1, 3 * 4 * 2 * 8)] * 2
+    assert critical_path_ns(operations, np.full(2, 5.0), np.full(2, 3.0)) == 8.0
+
+
+@pytest.mark.parametrize(("calls", "where"), [
+    ([call("scan", 1, INT, 1, WORLD)], "p-0000.bin, call 1"),
+    ([call("send", 1, 77, 1, 0, WORLD)], "p-0000.bin, call 1"),
+    ([call("dup", WORLD, 4), call("send", 1, INT, 1, 0, 6)], "p-0000.bin, call 2"),
+    ([call("send", 1, INT, 2, 0, WORLD)], "p-0000.bin, call 1"),
+    ([call("send", 1, INT, 1, 0, WORLD), call("send", 1, INT, 1, 0, WORLD)], "p-0000.bin, call 2"),
+    ([call("send", 1, INT, 1, 0, WORLD)[:-3]], "p-0000.bin, call 1"),
+    ([struct.pack(">HB", 142, 8)], "p-0000.bin, call 0"),
+])  # fmt: skip
+def test_what_is_wrong_is_told_with_file_and_call(tmp_path: Path, calls: list[bytes], where: str) -> None:
+    with pytest.raises(InputFileError) as refusal:
+        program(tmp_path, calls, [call("recv", 1, INT, 0, 0, WORLD, [])])
+    assert refusal.value.where == where
+
+
+@pytest.mark.parametrize(
+    "text", ["numprocs=4\n", "numprocs=0\nfileprefix=a\n", "numprocs=2\nfileprefix=../a\n", "\xff"]
+)
+def test_the_meta_file_names_the_others(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.meta").write_text(text, encoding="latin-1")
+    with pytest.raises(InputFileError):
+        dumpi.read(tmp_path / "a.meta")
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 700), st.integers(0, 255)), min_size=1, max_size=4), st.integers(0, 2_960))
+def test_damaged_files_give_one_error(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]], end: int
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "damaged"
+    folder.mkdir(exist_ok=True)
+    for file in dumpi.files(RING)[1:]:
+        (folder / file.name).write_bytes(file.read_bytes())
+    data = bytearray((folder / "testtrace-0001.bin").read_bytes())
+    for at, value in changes:
+        # The first bytes are the calls, the last ones the index.
+        data[at if at < 400 else at - 701] = value
+    (folder / "testtrace-0001.bin").write_bytes(data if end % 2 else data[:end] + data[-64:])
+    with suppress(InputFileError):
+        matched(dumpi.read(folder / "testtrace-0000.bin"))
+
+
+def test_a_point_holds_the_content_of_all_files(tmp_path: Path) -> None:
+    for file in dumpi.files(RING):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    trace = Pattern.model_validate({"kind": "trace", "file": RING.name}, context={"folder": tmp_path})
+    assert len(trace.operations().sends) == 20
+    damaged = tmp_path / "testtrace-0002.bin"
+    damaged.write_bytes(damaged.read_bytes() + b" ")
+    with pytest.raises(WorkloadError):
+        trace.operations()
