@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// Modules that the front end for CAMINOS has, too.
-const SHARED: [&str; 4] = ["input.rs", "grid.rs", "tree.rs", "message_file.rs"];
+const SHARED: [&str; 5] = ["input.rs", "grid.rs", "tree.rs", "listed_routes.rs", "operation_file.rs"];
 
 fn main() {
     let mut files = files_below("src".into());

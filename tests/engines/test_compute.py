@@ -143,10 +143,10 @@ MESSAGES_OF_TWO = [(0, 0, 1, 5), (0, 1, 0, 5), (1, 0, 1, 5), (3, 1, 0, 5), (3, 0
 def test_the_traces_of_sst_pause_before_calls(tmp_path: Path) -> None:
     job = job_of([4, 2], MESSAGES_OF_TWO)
     seats = rank_layout(job)
-    write_traces(tmp_path / "rank", job, seats)
+    write_traces(tmp_path / "rank", job, seats, 1e9)
     plain = [read_sst_trace(tmp_path / f"rank.{seat}") for seat in (0, 1)]
     rows = computing((0, 0, 10.4, 20.0), (1, 0, 30.0, 40.0), (3, 0, 50.0, 0.0), (3, 1, 0.0, 60.0))
-    write_traces(tmp_path / "rank", replace(job, computing=rows), seats)
+    write_traces(tmp_path / "rank", replace(job, computing=rows), seats, 1e9)
     # Rank 0 is SST's 1. What it computes beside a phase in which it only sends comes before the next one.
     for seat, wanted in ((1, [0, 10, 0, 20, 30, 90, 0, 0, 0]), (0, [0, 0, 0, 0, 0, 0, 0, 0, 60, 0])):
         starts_s: list[float] = []
@@ -154,7 +154,7 @@ def test_the_traces_of_sst_pause_before_calls(tmp_path: Path) -> None:
         assert [int(start_s * 1e9) for start_s in starts_s] == wanted
     last = job_of([4, 2], [(0, 0, 1, 5)])
     with pytest.raises(WorkloadError):
-        write_traces(tmp_path / "last", replace(last, computing=computing((0, 0, 0.0, 5.0))), seats)
+        write_traces(tmp_path / "last", replace(last, computing=computing((0, 0, 0.0, 5.0))), seats, 1e9)
 
 
 def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:

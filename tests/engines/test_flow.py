@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.bundled import MACHINE, MESSAGES, RESULT
+from fabricstudy.engine.bundled import MACHINE, RESULT
+from fabricstudy.engine.caminos.files import OPERATIONS
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.flow.files import SETTINGS, window_bytes
@@ -162,7 +163,7 @@ def test_a_run_that_is_no_result_is_a_failure(tmp_path: Path) -> None:
 @needs_flow
 def test_a_bad_file_is_told_by_name(tmp_path: Path) -> None:
     point, jobs = point_on(DRAGONFLY, engine="flow"), [job_of([0, 1], [(0, 0, 1, SIZE)])]
-    for file in (SETTINGS, MACHINE, MESSAGES):
+    for file in (SETTINGS, MACHINE, OPERATIONS):
         command = Flow().prepare(tmp_path, point, point.machine.build(), jobs)
         (tmp_path / file).write_text("nonsense\n")
         assert run(command, tmp_path) == 2
@@ -180,7 +181,7 @@ BUSY = {"nodes": 8, "pattern": {"kind": "all-to-all", "message": "20 kB"}}
         (False, {"jobs": [BUSY, IDLE]}),
         (True, {"jobs": [BUSY, BUSY]}),
         (True, {"jobs": [BUSY, BUSY | {"background": True}]}),
-        (True, {"jobs": [BUSY | {"compute": "5 us"}]}),
+        (False, {"jobs": [BUSY | {"compute": "5 us"}]}),
         (True, {"network": {"ports_per_node": 2}}),
         (True, {"message": "7 kB"}),
         (False, {"message": "8 kB"}),

@@ -54,9 +54,7 @@ def test_times_scale_exactly(name: str, engine: str, tmp_path: Path) -> None:
     pattern = {"kind": "all-to-all", "message": "20 kB"}
 
     def job(k: int) -> dict[str, Any]:
-        # Nothing computes on flow.
-        compute = {} if engine == "flow" else {"compute": {"time": f"{8 / k} us", "before": "phase"}}
-        return {"pattern": pattern} | compute
+        return {"pattern": pattern, "compute": {"time": f"{8 / k} us", "before": "phase"}}
 
     slow, fast = (record_of(name, engine, tmp_path, k, **job(k)) for k in (1, K))
     assert slow["status"] == fast["status"] == "done", slow["reason"]

@@ -226,7 +226,7 @@ class TestTraces:
         job = job_of([5, 3], [(0, 0, 1, 100), (0, 0, 1, 200), (1, 1, 0, 300)])
         seats = rank_layout(job)
         assert seats.nodes.tolist() == [3, 5] and seats.cores == 1
-        write_traces(tmp_path / "rank", job, seats)
+        write_traces(tmp_path / "rank", job, seats, 1e9)
         # Rank 0 is on node 5, which is SST's rank 1.
         sender, receiver = read_trace(tmp_path / "rank.1"), read_trace(tmp_path / "rank.0")
         assert sender == [
@@ -241,7 +241,7 @@ class TestTraces:
         this = point(jobs=[{"share": 1.0, "pattern": {"kind": "stencil", "message": "3 kB"}, "mapping": "random"}])
         (job,) = place_jobs(this, this.machine.build())
         seats = rank_layout(job)
-        write_traces(tmp_path / "rank", job, seats)
+        write_traces(tmp_path / "rank", job, seats, 1e9)
         messages = job.messages
         for rank in range(job.ranks):
             calls = read_trace(tmp_path / f"rank.{seats.sst_rank_of_rank[rank]}")
@@ -257,7 +257,7 @@ class TestTraces:
         job = job_of([2, 2, 7], [(0, 0, 2, 10)])
         seats = rank_layout(job)
         assert (seats.cores, seats.seats, seats.sst_rank_of_rank.tolist()) == (2, 4, [0, 1, 2])
-        write_traces(tmp_path / "rank", job, seats)
+        write_traces(tmp_path / "rank", job, seats, 1e9)
         assert read_trace(tmp_path / "rank.3") == [("init",), ("finalize",)]
 
 

@@ -1,27 +1,33 @@
-"""Operations with dependencies on CAMINOS: closed forms, phases as their special case, bounds, and idle cycles."""
+"""Operations with dependencies: closed forms, phases as their special case, bounds, idle cycles, all engines."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from fabricstudy.engine.bundled import RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
+from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
-from fabricstudy.workload.messages import Messages, PlacedJob
-from fabricstudy.workload.operations import Operations
+from fabricstudy.workload.matching import matched
+from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError
+from fabricstudy.workload.operations import RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.phases import from_phases
+from fabricstudy.workload.sequences import merged
+from fabricstudy.workload.traces.mpi import Calls, Program
 
 from ..machines import DRAGONFLY, job_of, line, place_jobs, point_on
 from ..unit.workload.test_operations import operations_of, programs
@@ -76,11 +82,14 @@ def test_one_message_takes_what_a_phase_takes_and_computation_adds_to_it(tmp_pat
     assert time_of(tmp_path / "6", job_with(pair(beside=after).scaled(1, False), [0, 1])) == alone + 5_000
 
 
+def chain(word: str) -> Operations:
+    calcs = [f"c{i}: calc 1000 cpu {i}" + (f"\nc{i} {word} c{i - 1}" if i else "") for i in range(10)]
+    return operations_of("\n".join(["num_ranks 1", "rank 0 {", *calcs, "}"]))
+
+
 @pytest.mark.parametrize(("word", "time_ns"), [("requires", 10_000), ("irequires", 1_000)])
 def test_a_chain_of_calcs_waits_for_ends_or_for_starts(tmp_path: Path, word: str, time_ns: float) -> None:
-    calcs = [f"c{i}: calc 1000 cpu {i}" + (f"\nc{i} {word} c{i - 1}" if i else "") for i in range(10)]
-    operations = operations_of("\n".join(["num_ranks 1", "rank 0 {", *calcs, "}"]))
-    assert time_of(tmp_path, job_with(operations, [0])) == time_ns
+    assert time_of(tmp_path, job_with(chain(word), [0])) == time_ns
 
 
 @pytest.mark.parametrize(
@@ -199,11 +208,127 @@ def test_a_background_job_runs_beside_a_trace(tmp_path: Path) -> None:
     assert alone * 1.1 < disturbed < alone * 3
 
 
-@pytest.mark.parametrize("engine", ["sst", "codes", "flow"])
-def test_engines_of_phases_refuse_a_trace(tmp_path: Path, engine: str) -> None:
-    point = trace_point(tmp_path, engine)
-    reason = engine_named(engine).unsupported(point, point.machine.build())
-    assert reason is not None and "dependencies" in reason
+LINE = {"kind": "mesh", "shape": [8], "nodes_per_router": 1, "bandwidth": "1 GB/s", "latency": "10 ns"}
+KINDS: dict[str, Any] = {"caminos": {"kind": "caminos", "phit": "100 B"}, "flow": {"kind": "flow", "batching": 0}}
+OTHERS = [
+    pytest.param(name, marks=pytest.mark.skipif(not probe.found, reason=str(probe.reason)))
+    for name in ("flow", "sst", "codes")
+    for probe in (engine_named(name).probe(),)
+]
+
+
+def result_on(folder: Path, engine: str, operations: Operations) -> EngineResult:
+    """Return the result of operations on nodes of their own on a line of routers."""
+    point = point_on(LINE, "dimension-order", engine=KINDS.get(engine, engine), network={"packet": "1 kB"})
+    machine, adapter = point.machine.build(), engine_named(engine)
+    jobs = [job_with(operations, list(range(operations.ranks)))]
+    folder.mkdir()
+    command = adapter.prepare(folder, point, machine, jobs)
+    assert command is not None
+    return adapter.read(folder, run(command, folder), point, machine, jobs)
+
+
+def time_on(folder: Path, engine: str, operations: Operations) -> float:
+    (time_ns,) = result_on(folder, engine, operations).job_runtime_ns
+    assert time_ns is not None
+    return time_ns
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_on_other_engines_computation_adds_to_one_message(tmp_path: Path, engine: str) -> None:
+    alone = time_on(tmp_path / "0", engine, pair())
+    assert alone == pytest.approx(20_000 + 20 + 2 * 50, rel=0.15)
+    assert time_on(tmp_path / "1", engine, pair("c: calc 7000")) == pytest.approx(alone + 7_000, abs=5)
+    # What a rank computes last, after all of its messages.
+    beside = merged(pair(beside="calc 70000 cpu 1"))
+    assert time_on(tmp_path / "2", engine, beside) == pytest.approx(70_000, abs=5)
+    after = time_on(tmp_path / "3", engine, pair(beside="a: calc 50000\na requires s"))
+    # In CODES sends end when their last packet begins to leave.
+    assert after == pytest.approx({"flow": 70_000, "sst": 70_000, "codes": 69_000}[engine], abs=50)
+
+
+def wavefront(rows: int, columns: int, size: int) -> Operations:
+    """Each rank waits for its neighbours above and to the left, computes, and sends to those below and to the right."""
+    lines = [f"num_ranks {rows * columns}"]
+    for rank in range(rows * columns):
+        row, column = divmod(rank, columns)
+        before = [rank - columns] * (row > 0) + [rank - 1] * (column > 0)
+        behind = [rank + columns] * (row < rows - 1) + [rank + 1] * (column < columns - 1)
+        lines += [f"rank {rank} {{", *(f"r{other}: recv {size}b from {other}" for other in before), "c: calc 20000"]
+        lines += [f"c requires r{other}" for other in before]
+        for other in behind:
+            lines += [f"s{other}: send {size}b to {other}", f"s{other} requires c"]
+        lines.append("}")
+    return operations_of("\n".join(lines))
+
+
+def random_calls(ranks: int, messages: int) -> Operations:
+    """Ranks that compute, and send and receive messages, some of them without waiting for the end."""
+    rng = np.random.default_rng(5)
+    program = Program(ranks, lambda rank, line: "")
+    calls = [Calls(program, rank) for rank in range(ranks)]
+    for tag in range(messages):
+        source, destination = rng.choice(ranks, 2, replace=False)
+        calls[source].compute(float(rng.integers(500, 20_000)))
+        calls[source].transfer(SEND, int(destination), size := int(rng.integers(5_000, 40_000)), tag, tag)
+        calls[destination].transfer(RECEIVE, int(source), size, tag, None if rng.random() < 0.5 else tag)
+        for one in (calls[source], calls[destination]):
+            one.wait([] if rng.random() < 0.5 else [tag])
+    return matched(program.listing())
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_programs_of_one_stream_take_on_each_engine_what_they_take_on_caminos(tmp_path: Path, engine: str) -> None:
+    programs = [ring_all_reduce(8, 800_000), wavefront(2, 4, 50_000), random_calls(8, 60)]
+    for number, program in enumerate(programs):
+        expected = time_on(tmp_path / f"caminos-{number}", "caminos", program)
+        assert 0.9 <= time_on(tmp_path / str(number), engine, program) / expected <= 1.25
+
+
+FLOW = pytest.mark.skipif(not engine_named("flow").probe().found, reason="the flow engine is not built")
+
+
+@FLOW
+@pytest.mark.parametrize(("word", "time_ns"), [("requires", 10_000), ("irequires", 1_000)])
+def test_flow_waits_for_ends_or_for_starts(tmp_path: Path, word: str, time_ns: float) -> None:
+    assert time_on(tmp_path / "0", "flow", chain(word)) == time_ns
+
+
+@FLOW
+def test_flow_tells_ends_of_sends_and_waiting(tmp_path: Path) -> None:
+    after = pair(beside="a: calc 50000\na requires s")
+    eager = result_on(tmp_path / "0", "flow", after)
+    late = result_on(tmp_path / "1", "flow", after.scaled(1, False))
+    arrival_ns = time_on(tmp_path / "2", "flow", pair())
+    assert eager.job_runtime_ns == pytest.approx((70_000,), rel=1e-9)
+    assert late.job_runtime_ns == pytest.approx((arrival_ns + 50_000,), rel=1e-9)
+    # Rank 0 never waits, and rank 1 always does.
+    assert late.job_waiting_ns == pytest.approx((arrival_ns / 2,), rel=1e-9)
+
+
+@FLOW
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(programs(), st.booleans())
+def test_flow_is_no_faster_than_the_critical_path(tmp_path: Path, program: Operations, eager: bool) -> None:
+    operations, nodes = program.scaled(1, eager), np.arange(program.ranks, dtype=np.int32)
+    machine = point_on(LINE, "dimension-order").machine.build()
+    path_ns = job_critical_path_ns(operations, nodes, machine, POINT.network.router_latency_ns)
+    with TemporaryDirectory(dir=tmp_path) as folder:
+        assert time_on(Path(folder) / "run", "flow", operations) >= path_ns * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("engine", ["sst", "codes"])
+def test_what_is_no_sequence_is_refused(tmp_path: Path, engine: str) -> None:
+    for operations in (
+        pair(beside="c: calc 70 cpu 1\ncalc 70"),
+        pair(beside="a: calc 50\na requires s").scaled(1, False),
+    ):
+        with pytest.raises(WorkloadError):
+            result_on(tmp_path / str(len(operations.needs)), engine, operations)
+    point = point_on(LINE, "dimension-order", engine=engine)
+    jobs = [job_of([2, 3], [(0, 0, 1, 9_000)]), replace(job_with(pair(), [0, 1]), background_duration_ns=1e6)]
+    with pytest.raises(WorkloadError):
+        engine_named(engine).prepare(tmp_path, point, point.machine.build(), jobs)
 
 
 def trace_point(folder: Path, engine: str) -> Any:

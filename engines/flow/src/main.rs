@@ -1,6 +1,6 @@
 //! Messages as flows: the times that max-min fair shares of the links give them.
 //!
-//! `fabricstudy-flow SETTINGS MACHINE MESSAGES RESULT` writes the result as JSON. Exit codes: 0 all jobs finished, and the
+//! `fabricstudy-flow SETTINGS MACHINE OPERATIONS RESULT` writes the result as JSON. Exit codes: 0 all jobs finished, and the
 //! result is written; 1 it cannot be written; 2 a file is bad (or the command line); 3 the jobs did not finish; 101 a
 //! panic. The result appears in one piece, and only with exit code 0.
 
@@ -14,8 +14,8 @@ mod input;
 mod listed_routes;
 mod max_min;
 #[allow(dead_code)]
-#[path = "../../caminos/src/message_file.rs"]
-mod message_file;
+#[path = "../../caminos/src/operation_file.rs"]
+mod operation_file;
 mod random;
 mod result;
 mod routes;
@@ -29,7 +29,7 @@ use std::process::exit;
 
 use graph::Graph;
 use input::{BadFile, Lines};
-use message_file::MessageFile;
+use operation_file::OperationFile;
 use routes::Routes;
 use settings::Settings;
 use simulation::Simulation;
@@ -41,9 +41,9 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--version"] => println!("{}, sources {}", env!("CARGO_PKG_VERSION"), env!("SOURCES")),
-        [settings, machine, messages, result] => exit(simulate([settings, machine, messages], Path::new(result))),
+        [settings, machine, jobs, result] => exit(simulate([settings, machine, jobs], Path::new(result))),
         _ => {
-            eprintln!("usage: fabricstudy-flow SETTINGS MACHINE MESSAGES RESULT | --version");
+            eprintln!("usage: fabricstudy-flow SETTINGS MACHINE OPERATIONS RESULT | --version");
             exit(BAD_FILE);
         }
     }
@@ -72,10 +72,10 @@ fn simulate(files: [&str; 3], result: &Path) -> i32 {
     }
 }
 
-fn prepare([settings, machine, messages]: [&str; 3]) -> Result<Simulation, BadFile> {
+fn prepare([settings, machine, jobs]: [&str; 3]) -> Result<Simulation, BadFile> {
     let settings = Settings::read(settings)?;
     let graph = Graph::read(Lines::open(machine)?, &settings)?;
-    let messages = MessageFile::read(Lines::open(messages)?, graph.node_router.len())?;
+    let operations = OperationFile::read(Lines::open(jobs)?, graph.node_router.len())?;
     let routes = Routes::new(&settings, graph)?;
-    Ok(Simulation::new(settings, routes, &messages))
+    Ok(Simulation::new(settings, routes, operations))
 }

@@ -18,6 +18,7 @@ fn to_json(outcome: &Outcome) -> String {
     let mut text = format!("{{\"solved\": {}", outcome.solved);
     for (name, values) in [
         ("job_finish_ns", &outcome.finish_ns),
+        ("job_waiting_ns", &outcome.waiting_ns),
         ("job_sent_bytes", &outcome.sent_bytes),
         ("job_arrived_bytes", &outcome.arrived_bytes),
         ("link_bytes", &outcome.link_bytes),

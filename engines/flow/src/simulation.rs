@@ -1,7 +1,10 @@
-//! Ranks, nodes and their messages as flows.
+//! Operations of ranks, and their messages as flows.
 //!
-//! * A rank enters its first phase at time 0. It leaves a phase when all messages that it sends or gets in it have
-//!   arrived, and enters its next one at the same time. There is no barrier. A message within a node takes no time.
+//! * An operation starts when the last of those that it needs has ended, or started. A computation also waits for its
+//!   stream, in the order in which computations could start.
+//! * A receive has ended when it has started and its message has arrived; a synchronous send when its message has arrived,
+//!   an eager one when that has left its place (see below). A message within a node takes no time.
+//! * A rank finishes with the last of its operations, a job with the last of its ranks.
 //! * Up to `injection` messages of a node are under way at once. In a packet network a message leaves its place when its
 //!   last packet has left the node, and then up to `window` bytes of the node wait in the buffer of its router, an equal
 //!   part for each place. So here a message leaves its place when no more than `window / injection` bytes of it have to
@@ -12,12 +15,12 @@
 //! * A message has arrived when its last byte has: after its flow has ended, and the latency of its way.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::mem::take;
 use std::ops::Range;
 
 use crate::max_min::{Finite, MaxMin, Part};
-use crate::message_file::MessageFile;
+use crate::operation_file::{Kind, OperationFile};
 use crate::routes::Routes;
 use crate::settings::Settings;
 
@@ -30,36 +33,54 @@ const FULL: f64 = 0.999;
 /// Packets of a message in the first buffer below which it waits for more.
 const STARVED: f64 = 0.01;
 
-/// A rank's part in one phase.
-#[derive(Debug, Clone, Default)]
-struct Step {
-    /// Messages to other nodes, in send order.
-    sends: Range<usize>,
-    /// Messages to ranks of the same node.
-    local_sends: Range<usize>,
-    /// Messages that it sends or gets in this phase, and that have not arrived.
-    outstanding: usize,
+/// Computations are listed in picoseconds.
+const PS_PER_NS: f64 = 1000.0;
+
+#[derive(Debug)]
+struct Operation {
+    kind: Kind,
+    has_started: bool,
+    /// Of a receive, whether its message has arrived.
+    has_arrived: bool,
+    rank: u32,
+    stream: u32,
+    partner: u32,
+    /// What it still needs before it starts.
+    missing: u32,
+    /// Time of a computation (ns), bytes of a send.
+    length: f64,
+    started_ns: f64,
 }
 
 #[derive(Debug)]
 struct Rank {
     job: usize,
     node: usize,
-    step: usize,
-    end: usize,
-    /// The message that it gives to the node's interface next.
-    next: usize,
-    /// When it posted the messages of its step.
-    posted_ns: f64,
+    /// Operations that have not ended.
+    left: usize,
+    /// Messages that it gives to the node's interface, in their order.
+    to_send: VecDeque<u32>,
+    /// Computations and sends that have started and not ended.
+    active: usize,
+    /// The time since which it has none, and that before in which it had none.
+    inactive_since_ns: f64,
+    waited_ns: f64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Post {
-    source: u32,
-    source_step: u32,
-    destination: u32,
-    destination_step: u32,
-    size: f64,
+/// What a rank computes one after another.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    busy: bool,
+    waiting: VecDeque<u32>,
+}
+
+/// Something that happens at a known time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A computation or an eager send ends.
+    End(u32),
+    /// The message of a send arrives.
+    Arrival(u32),
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +88,7 @@ struct Node {
     ranks: Vec<usize>,
     /// Whose turn it is to give a message to the interface.
     turn: usize,
-    /// How many of the ranks have a message to give now.
+    /// How many messages they have to give.
     ready: usize,
     /// Flows under way, in the order of their starts.
     flows: Vec<u32>,
@@ -84,7 +105,8 @@ struct Node {
 
 #[derive(Debug, Clone, Default)]
 struct Flow {
-    post: usize,
+    send: u32,
+    node: usize,
     /// Bytes that have to arrive, and at how many of them something happens.
     rest: f64,
     until: f64,
@@ -117,8 +139,10 @@ impl Flow {
 }
 
 pub struct Outcome {
-    /// For each job when its last rank left its last phase.
+    /// For each job when its last operation ended.
     pub finish_ns: Vec<f64>,
+    /// For each job the time in which a rank neither computes nor sends until it ends, mean over the ranks.
+    pub waiting_ns: Vec<f64>,
     pub link_bytes: Vec<f64>,
     pub sent_bytes: Vec<f64>,
     pub arrived_bytes: Vec<f64>,
@@ -131,10 +155,14 @@ pub struct Simulation {
     settings: Settings,
     routes: Routes,
     fair: MaxMin,
+    operations: Vec<Operation>,
+    /// For each operation where what needs it begins; then all of that: twice its number, plus 1 if it needs the start.
+    first_dependent: Vec<u32>,
+    dependents: Vec<u32>,
+    /// Operations that start now.
+    starting: VecDeque<u32>,
     ranks: Vec<Rank>,
-    steps: Vec<Step>,
-    posts: Vec<Post>,
-    local_posts: Vec<Post>,
+    streams: Vec<Stream>,
     nodes: Vec<Node>,
     changed: Vec<usize>,
     flows: Vec<Flow>,
@@ -153,26 +181,27 @@ pub struct Simulation {
     events: Vec<f64>,
     /// Packets that wait for each link over its bandwidth, for routings that ask.
     waiting: Vec<f64>,
-    /// Messages whose flow has ended, by the time of their arrival.
-    arriving: BinaryHeap<Reverse<(Finite, usize)>>,
+    coming: BinaryHeap<Reverse<(Finite, Event)>>,
     now_ns: f64,
     passed_ns: f64,
-    ranks_left: Vec<usize>,
+    operations_left: usize,
     outcome: Outcome,
 }
 
 impl Simulation {
-    pub fn new(settings: Settings, routes: Routes, file: &MessageFile) -> Simulation {
-        let jobs = file.background.len();
+    pub fn new(settings: Settings, routes: Routes, file: OperationFile) -> Simulation {
+        let jobs = file.jobs.len();
         let links = routes.graph.capacity.len();
         let nodes = routes.graph.node_router.len();
         let mut simulation = Simulation {
             settings,
             fair: MaxMin::new(routes.graph.capacity.clone()),
+            operations: Vec::with_capacity(file.operations.len()),
+            first_dependent: file.first_dependent.iter().map(|&first| first as u32).collect(),
+            dependents: file.dependents.iter().map(|&(one, start)| (2 * one + usize::from(start)) as u32).collect(),
+            starting: VecDeque::new(),
             ranks: Vec::new(),
-            steps: Vec::new(),
-            posts: Vec::new(),
-            local_posts: Vec::new(),
+            streams: vec![Stream::default(); file.streams],
             nodes: (0..nodes).map(|_| Node::default()).collect(),
             changed: Vec::new(),
             flows: Vec::new(),
@@ -187,12 +216,13 @@ impl Simulation {
             group_of: Vec::new(),
             together: Vec::new(),
             waiting: vec![0.0; links],
-            arriving: BinaryHeap::new(),
+            coming: BinaryHeap::new(),
             now_ns: 0.0,
             passed_ns: 0.0,
-            ranks_left: vec![0; jobs],
+            operations_left: file.operations.len(),
             outcome: Outcome {
                 finish_ns: vec![0.0; jobs],
+                waiting_ns: vec![0.0; jobs],
                 message_ns: vec![Vec::new(); jobs],
                 link_bytes: vec![0.0; routes.graph.cable_links],
                 sent_bytes: vec![0.0; jobs],
@@ -201,116 +231,209 @@ impl Simulation {
             },
             routes,
         };
-        let rank_phases = simulation.add_messages(file);
-        simulation.add_ranks(file, &rank_phases);
+        simulation.add(&file);
         simulation
     }
 
-    /// Make steps and posts; give the rank and phase of each step.
-    fn add_messages(&mut self, file: &MessageFile) -> Vec<(usize, usize)> {
-        let mut rank_phases: Vec<(usize, usize)> = Vec::new();
-        rank_phases.extend(file.messages.iter().map(|m| (m.source, m.phase)));
-        rank_phases.dedup();
-        rank_phases.extend(file.messages.iter().map(|m| (m.destination, m.phase)));
-        rank_phases.sort_unstable();
-        rank_phases.dedup();
-        let step_of = |rank, phase| rank_phases.binary_search(&(rank, phase)).expect("each rank and phase has a step");
-        let mut order: Vec<u32> = (0..file.messages.len() as u32).collect();
-        order.sort_by_key(|&message| file.messages[message as usize].source);
-        self.steps = vec![Step::default(); rank_phases.len()];
-        for message in order.into_iter().map(|index| &file.messages[index as usize]) {
-            let source_step = step_of(message.source, message.phase);
-            let destination_step = step_of(message.destination, message.phase);
-            let local = file.ranks[message.source].1 == file.ranks[message.destination].1;
-            let step = &mut self.steps[source_step];
-            let (list, range) =
-                if local { (&mut self.local_posts, &mut step.local_sends) } else { (&mut self.posts, &mut step.sends) };
-            if range.start == range.end {
-                range.start = list.len();
-            }
-            list.push(Post {
-                source: message.source as u32,
-                source_step: source_step as u32,
-                destination: message.destination as u32,
-                destination_step: destination_step as u32,
-                size: message.phits as f64,
-            });
-            range.end = list.len();
-            self.steps[source_step].outstanding += 1;
-            self.steps[destination_step].outstanding += 1;
-        }
-        rank_phases
-    }
-
-    fn add_ranks(&mut self, file: &MessageFile, rank_phases: &[(usize, usize)]) {
+    fn add(&mut self, file: &OperationFile) {
         for (index, &(job, node)) in file.ranks.iter().enumerate() {
-            let step = rank_phases.partition_point(|&(rank, _)| rank < index);
-            let end = rank_phases.partition_point(|&(rank, _)| rank <= index);
-            self.ranks.push(Rank { job, node, step, end, next: 0, posted_ns: 0.0 });
+            self.ranks.push(Rank {
+                job,
+                node,
+                left: 0,
+                to_send: VecDeque::new(),
+                active: 0,
+                inactive_since_ns: 0.0,
+                waited_ns: 0.0,
+            });
             self.nodes[node].ranks.push(index);
-            self.ranks_left[job] += 1;
+        }
+        for one in &file.operations {
+            self.ranks[one.rank].left += 1;
+            self.operations.push(Operation {
+                kind: one.kind,
+                has_started: false,
+                has_arrived: false,
+                rank: one.rank as u32,
+                stream: one.stream as u32,
+                partner: one.partner as u32,
+                missing: 0,
+                length: one.length as f64 / if one.kind == Kind::Calc { PS_PER_NS } else { 1.0 },
+                started_ns: 0.0,
+            });
+        }
+        for &(dependent, _) in &file.dependents {
+            self.operations[dependent].missing += 1;
         }
     }
 
     pub fn run(mut self) -> Result<Outcome, String> {
-        let mut arrived = Vec::new();
-        for rank in 0..self.ranks.len() {
-            self.enter(rank, 0.0, &mut arrived);
+        for number in 0..self.operations.len() {
+            if self.operations[number].missing == 0 {
+                self.let_start(number as u32);
+            }
         }
-        self.settle(arrived, 0.0);
+        self.settle(0.0);
         loop {
             self.fill_places();
-            if self.active.is_empty() && self.arriving.is_empty() {
+            if !self.active.is_empty() {
+                self.find_rates();
+                let until_ns = self.next_ns();
+                self.advance(until_ns);
+            } else if let Some(&Reverse((next_ns, _))) = self.coming.peek() {
+                self.now_ns = next_ns.0;
+                self.happen();
+            } else {
                 break;
             }
-            self.find_rates();
-            let until_ns = self.next_ns();
-            self.advance(until_ns);
         }
-        match self.ranks_left.iter().sum::<usize>() {
-            0 => Ok(self.outcome),
-            left => Err(format!("{left} ranks wait for messages that nobody sends")),
+        if self.operations_left > 0 {
+            return Err(format!("{} operations wait for each other", self.operations_left));
         }
+        for rank in &self.ranks {
+            self.outcome.waiting_ns[rank.job] += rank.waited_ns;
+        }
+        for (job, waited_ns) in self.outcome.waiting_ns.iter_mut().enumerate() {
+            *waited_ns /= self.ranks.iter().filter(|rank| rank.job == job).count().max(1) as f64;
+        }
+        Ok(self.outcome)
     }
 
-    /// Let a rank begin its next step, or finish if there is none; its messages within the node arrive next.
-    fn enter(&mut self, rank: usize, at_ns: f64, arrived: &mut Vec<Post>) {
-        let rank = &mut self.ranks[rank];
-        // All that a phase waits for may have arrived before the rank does.
-        while rank.step < rank.end && self.steps[rank.step].outstanding == 0 {
-            rank.step += 1;
-        }
-        if rank.step < rank.end {
-            let step = &self.steps[rank.step];
-            rank.next = step.sends.start;
-            rank.posted_ns = at_ns;
-            self.nodes[rank.node].ready += usize::from(!step.sends.is_empty());
-            arrived.extend_from_slice(&self.local_posts[step.local_sends.clone()]);
-            let node = rank.node;
-            self.mark(node);
-            return;
-        }
-        let job = rank.job;
-        self.ranks_left[job] -= 1;
-        self.outcome.finish_ns[job] = self.outcome.finish_ns[job].max(at_ns);
-    }
-
-    /// Let messages arrive, and go on with the ranks that they set free.
-    fn settle(&mut self, mut arrived: Vec<Post>, at_ns: f64) {
-        while let Some(post) = arrived.pop() {
-            let ends = [(post.source, post.source_step), (post.destination, post.destination_step)];
-            let mut free = [None; 2];
-            for ((rank, step), free) in ends.into_iter().zip(&mut free) {
-                let (rank, step) = (rank as usize, step as usize);
-                self.steps[step].outstanding -= 1;
-                if self.steps[step].outstanding == 0 && self.ranks[rank].step == step {
-                    self.ranks[rank].step += 1;
-                    *free = Some(rank);
+    /// Let all happen that is due by now, each as of its own time.
+    fn happen(&mut self) {
+        while let Some(&Reverse((at_ns, event))) = self.coming.peek() {
+            if at_ns.0 > self.now_ns {
+                break;
+            }
+            self.coming.pop();
+            match event {
+                Event::End(number) => self.end_active(number, at_ns.0),
+                Event::Arrival(send) => {
+                    let Operation { kind, rank, partner, length, started_ns, .. } = self.operations[send as usize];
+                    let job = self.ranks[rank as usize].job;
+                    self.outcome.arrived_bytes[job] += length;
+                    self.outcome.message_ns[job].push(at_ns.0 - started_ns);
+                    if kind == (Kind::Send { eager: false }) {
+                        self.end_active(send, at_ns.0);
+                    }
+                    self.arrive(partner, at_ns.0);
                 }
             }
-            for rank in free.into_iter().flatten() {
-                self.enter(rank, at_ns, &mut arrived);
+            self.settle(at_ns.0);
+        }
+    }
+
+    /// Start all operations that may start.
+    fn settle(&mut self, at_ns: f64) {
+        while let Some(number) = self.starting.pop_front() {
+            self.start_operation(number, at_ns);
+        }
+    }
+
+    /// Note that an operation waits for nothing more, except for its stream.
+    fn let_start(&mut self, number: u32) {
+        let one = &self.operations[number as usize];
+        if one.kind == Kind::Calc {
+            let stream = &mut self.streams[one.stream as usize];
+            if stream.busy {
+                stream.waiting.push_back(number);
+                return;
             }
+            stream.busy = true;
+        }
+        self.starting.push_back(number);
+    }
+
+    /// Tell what needs an operation that it has ended, or started.
+    fn release(&mut self, number: u32, start: bool) {
+        for index in self.first_dependent[number as usize]..self.first_dependent[number as usize + 1] {
+            let (dependent, of_start) = (self.dependents[index as usize] / 2, self.dependents[index as usize] % 2 == 1);
+            if of_start == start {
+                let one = &mut self.operations[dependent as usize];
+                one.missing -= 1;
+                if one.missing == 0 {
+                    self.let_start(dependent);
+                }
+            }
+        }
+    }
+
+    fn node_of(&self, number: u32) -> usize {
+        self.ranks[self.operations[number as usize].rank as usize].node
+    }
+
+    fn start_operation(&mut self, number: u32, at_ns: f64) {
+        self.release(number, true);
+        let Operation { kind, partner, length, .. } = self.operations[number as usize];
+        let node = self.node_of(number);
+        match kind {
+            Kind::Calc if length == 0.0 => self.end_operation(number, at_ns),
+            Kind::Calc => {
+                self.activate(number, at_ns);
+                self.coming.push(Reverse((Finite(at_ns + length), Event::End(number))));
+            }
+            Kind::Send { .. } if self.node_of(partner) == node => {
+                self.end_operation(number, at_ns);
+                self.arrive(partner, at_ns);
+            }
+            Kind::Send { .. } => {
+                self.activate(number, at_ns);
+                let one = &mut self.operations[number as usize];
+                one.started_ns = at_ns;
+                self.ranks[one.rank as usize].to_send.push_back(number);
+                self.nodes[node].ready += 1;
+                self.mark(node);
+            }
+            Kind::Receive => {
+                self.operations[number as usize].has_started = true;
+                if self.operations[number as usize].has_arrived {
+                    self.end_operation(number, at_ns);
+                }
+            }
+        }
+    }
+
+    /// Let the message of a receive arrive.
+    fn arrive(&mut self, receive: u32, at_ns: f64) {
+        self.operations[receive as usize].has_arrived = true;
+        if self.operations[receive as usize].has_started {
+            self.end_operation(receive, at_ns);
+        }
+    }
+
+    fn activate(&mut self, number: u32, at_ns: f64) {
+        let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
+        if rank.active == 0 {
+            rank.waited_ns += at_ns - rank.inactive_since_ns;
+        }
+        rank.active += 1;
+    }
+
+    /// End what was activated.
+    fn end_active(&mut self, number: u32, at_ns: f64) {
+        let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
+        rank.active -= 1;
+        rank.inactive_since_ns = at_ns;
+        self.end_operation(number, at_ns);
+    }
+
+    fn end_operation(&mut self, number: u32, at_ns: f64) {
+        let Operation { kind, rank, stream, .. } = self.operations[number as usize];
+        if kind == Kind::Calc {
+            let stream = &mut self.streams[stream as usize];
+            match stream.waiting.pop_front() {
+                Some(next) => self.starting.push_back(next),
+                None => stream.busy = false,
+            }
+        }
+        self.release(number, false);
+        self.operations_left -= 1;
+        let rank = &mut self.ranks[rank as usize];
+        rank.left -= 1;
+        if rank.left == 0 {
+            rank.waited_ns += at_ns - rank.inactive_since_ns;
+            let finish_ns = &mut self.outcome.finish_ns[rank.job];
+            *finish_ns = finish_ns.max(at_ns);
         }
     }
 
@@ -323,14 +446,18 @@ impl Simulation {
 
     /// Fill the free places of all nodes where something has changed.
     fn fill_places(&mut self) {
-        for node in take(&mut self.changed) {
-            self.nodes[node].changed = false;
-            self.give_back_places(node);
-            while self.nodes[node].ready > 0 && self.nodes[node].placed < self.settings.injection {
-                let post = self.next_post(node);
-                self.start(node, post);
+        while !self.changed.is_empty() {
+            for node in take(&mut self.changed) {
+                self.nodes[node].changed = false;
                 self.give_back_places(node);
+                while self.nodes[node].ready > 0 && self.nodes[node].placed < self.settings.injection {
+                    let send = self.next_send(node);
+                    self.start(node, send);
+                    self.give_back_places(node);
+                }
             }
+            // The ends of eager sends.
+            self.happen();
         }
     }
 
@@ -342,27 +469,28 @@ impl Simulation {
             if flow.placed && flow.left(node.served) >= flow.size * (1.0 - LITTLE) {
                 flow.placed = false;
                 node.placed -= 1;
+                if self.operations[flow.send as usize].kind == (Kind::Send { eager: true }) {
+                    self.coming.push(Reverse((Finite(self.now_ns), Event::End(flow.send))));
+                }
             }
         }
     }
 
     /// The next message of the next rank in turn that has one.
-    fn next_post(&mut self, node: usize) -> usize {
+    fn next_send(&mut self, node: usize) -> u32 {
         let node = &mut self.nodes[node];
         loop {
             let rank = &mut self.ranks[node.ranks[node.turn]];
             node.turn = (node.turn + 1) % node.ranks.len();
-            if rank.step == rank.end || rank.next >= self.steps[rank.step].sends.end {
-                continue;
+            if let Some(send) = rank.to_send.pop_front() {
+                node.ready -= 1;
+                return send;
             }
-            rank.next += 1;
-            node.ready -= usize::from(rank.next == self.steps[rank.step].sends.end);
-            return rank.next - 1;
         }
     }
 
     /// Begin a flow.
-    fn start(&mut self, node: usize, post: usize) {
+    fn start(&mut self, node: usize, send: u32) {
         let index = self.free_flows.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.rate.push(0.0);
@@ -370,10 +498,10 @@ impl Simulation {
             self.group_of.push(None);
             self.flows.len() as u32 - 1
         });
-        let Post { size, source, .. } = self.posts[post];
-        self.outcome.sent_bytes[self.ranks[source as usize].job] += size;
+        let Operation { length: size, rank, .. } = self.operations[send as usize];
+        self.outcome.sent_bytes[self.ranks[rank as usize].job] += size;
         let flow = &mut self.flows[index as usize];
-        (flow.post, flow.rest, flow.placed) = (post, size, true);
+        (flow.send, flow.node, flow.rest, flow.placed) = (send, node, size, true);
         (flow.size, flow.began) = (size, self.nodes[node].served);
         self.active.push(index);
         self.nodes[node].flows.push(index);
@@ -383,9 +511,10 @@ impl Simulation {
 
     /// Give a flow its links, and say when to look at it again.
     fn choose(&mut self, index: u32) {
+        let (send, source) = (self.flows[index as usize].send, self.flows[index as usize].node);
+        let destination = self.node_of(self.operations[send as usize].partner);
         let flow = &mut self.flows[index as usize];
-        let Post { source, destination, size, .. } = self.posts[flow.post];
-        let [source, destination] = [source, destination].map(|rank| self.ranks[rank as usize].node);
+        let size = flow.size;
         let packets = flow.rest / self.settings.packet;
         let held = flow.rest.min(self.settings.window / self.nodes[source].flows.len() as f64) / self.settings.packet;
         let route = self.routes.find(source, destination, packets, held, &mut self.waiting);
@@ -485,7 +614,7 @@ impl Simulation {
         self.waiting.iter_mut().for_each(|waiting| *waiting = 0.0);
         for &index in &self.active {
             let flow = &self.flows[index as usize];
-            let node = self.ranks[self.posts[flow.post].source as usize].node;
+            let node = flow.node;
             let mut held =
                 flow.rest.min(self.settings.window / self.nodes[node].flows.len() as f64) / self.settings.packet;
             if self.full[index as usize] == self.routes.graph.injection(node) {
@@ -501,7 +630,7 @@ impl Simulation {
     /// The time up to which events are taken together.
     fn next_ns(&mut self) -> f64 {
         self.list_events();
-        if let Some(Reverse((at_ns, _))) = self.arriving.peek() {
+        if let Some(Reverse((at_ns, _))) = self.coming.peek() {
             self.events.push(at_ns.0 - self.now_ns);
         }
         let turnover: f64 =
@@ -525,7 +654,8 @@ impl Simulation {
                 let (flow, mut rate) = (&self.flows[index as usize], self.rate[index as usize]);
                 fills -= rate;
                 if flow.placed {
-                    if node.ready > 0 {
+                    let eager = self.operations[flow.send as usize].kind == (Kind::Send { eager: true });
+                    if eager || node.ready > 0 {
                         events.push(1e9 * (flow.size - flow.left(node.served)) / node.service);
                     }
                     if flow.held <= little {
@@ -554,13 +684,13 @@ impl Simulation {
             let flow = &mut self.flows[index as usize];
             let rate = self.rate[index as usize] * 1e-9;
             let ends_ns = self.now_ns + flow.rest / rate;
-            let node = &self.nodes[self.ranks[self.posts[flow.post].source as usize].node];
+            let node = &self.nodes[flow.node];
             let mut moved = passed_ns * rate;
             if flow.placed {
                 moved = moved.min(flow.held + node.service * 1e-9 * passed_ns);
             }
             flow.rest -= moved;
-            let size = self.posts[flow.post].size;
+            let size = flow.size;
             let little = LITTLE * size;
             if flow.rest <= flow.until + little {
                 if self.flows[index as usize].rest <= little {
@@ -590,20 +720,7 @@ impl Simulation {
             }
         }
         self.now_ns = until_ns;
-        let mut arrived = Vec::new();
-        while let Some(&Reverse((at_ns, post))) = self.arriving.peek() {
-            if at_ns.0 > until_ns {
-                break;
-            }
-            self.arriving.pop();
-            let post = self.posts[post];
-            let source = &self.ranks[post.source as usize];
-            self.outcome.arrived_bytes[source.job] += post.size;
-            // The source is still in the step in which it posted the message.
-            self.outcome.message_ns[source.job].push(at_ns.0 - source.posted_ns);
-            arrived.push(post);
-            self.settle(take(&mut arrived), at_ns.0);
-        }
+        self.happen();
     }
 
     fn again(&mut self, index: u32, size: f64) {
@@ -621,8 +738,11 @@ impl Simulation {
         self.count_bytes(index);
         let flow = &mut self.flows[index as usize];
         flow.parts.clear();
-        self.arriving.push(Reverse((Finite(at_ns + flow.latency_ns), flow.post)));
-        let index_of_node = self.ranks[self.posts[flow.post].source as usize].node;
+        self.coming.push(Reverse((Finite(at_ns + flow.latency_ns), Event::Arrival(flow.send))));
+        if flow.placed && self.operations[flow.send as usize].kind == (Kind::Send { eager: true }) {
+            self.coming.push(Reverse((Finite(at_ns), Event::End(flow.send))));
+        }
+        let index_of_node = flow.node;
         let node = &mut self.nodes[index_of_node];
         node.placed -= usize::from(flow.placed);
         node.flows.retain(|&other| other != index);

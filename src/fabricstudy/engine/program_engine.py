@@ -63,8 +63,6 @@ class ProgramEngine(Engine, ABC):
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
-    runs_operations: bool = False
-    """Whether it runs operations in the order of their dependencies."""
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
 
@@ -111,10 +109,6 @@ class ProgramEngine(Engine, ABC):
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:
-            if not self.runs_operations and any(job.pattern.has_operations for job in point.jobs):
-                raise Unsupported(
-                    f"{self.title} runs phases of messages, and no operations with dependencies; use the engine caminos"
-                )
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

@@ -126,11 +126,13 @@ def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
     A rank cannot send faster than its node's link. So however an engine defines the end of a send, each rank that sends
     to another node still has bytes to send after that time.
 
-    Raises WorkloadError if this results in too many messages.
+    Raises WorkloadError if this results in too many messages, or the job has operations with dependencies.
     """
     sent = job.messages
     if job.background_duration_ns is None or not job.is_inter_node.any():
         return job
+    if job.operations is not None:
+        raise WorkloadError("this engine repeats no operations with dependencies in the background; use caminos")
     bytes_of_rank = np.bincount(sent.source, weights=sent.size_bytes * job.is_inter_node)
     least = bytes_of_rank[bytes_of_rank > 0].min()
     rounds = 1 + ceil(job.background_duration_ns * 1e-9 * machine.host.bandwidth_Bps / least)

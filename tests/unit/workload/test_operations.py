@@ -244,7 +244,7 @@ def test_a_point_holds_the_content_of_its_trace(tmp_path: Path) -> None:
         pattern.operations()
 
 
-@pytest.mark.parametrize("keys", [{"iterations": 2}, {"streams": "merged"}, {"compute": -1}])
+@pytest.mark.parametrize("keys", [{"iterations": 2}, {"streams": "both"}, {"rendezvous": -1}, {"compute": -1}])
 def test_what_a_trace_has_not_is_refused_by_name(tmp_path: Path, keys: dict[str, Any]) -> None:
     (tmp_path / "a.goal").write_text(EXAMPLE)
     with pytest.raises(ValidationError) as refusal:

@@ -28,7 +28,6 @@ class Caminos(BundledEngine):
     title = "CAMINOS"
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
-    runs_operations = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

@@ -123,7 +123,8 @@ class Codes(ProgramEngine):
         network = network_of(point, machine)
         jobs = [repeat_background(job, machine) for job in jobs]
         traced = files.traced_jobs(machine, network, jobs)
-        for number in {number for number, job in enumerate(jobs) if job.computing} - {job.number for job in traced}:
+        computing = {number for number, job in enumerate(jobs) if job.computing or job.operations}
+        for number in computing - {job.number for job in traced}:
             raise WorkloadError(
                 f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; "
                 "use the engine caminos"

@@ -28,7 +28,7 @@ _WITHOUT_HOST_LATENCY = (express_mesh.MODEL, fat_tree.MODEL, slim_fly.MODEL)
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
         "Of `network.injection` each rank of a node has its share, and pieces of a message count as messages; on a "
-        "torus a node has a queue for each link.",
+        "torus a node has a queue for each link. It does not limit the messages of traces.",
         has_jobs,
     ),
     Caveat("A send is complete when its last packet has left the node.", has_jobs),

@@ -17,7 +17,7 @@ from ..settings import EngineSettings
 from .models import codes_model, network_of
 from .network import CodesNetwork
 from .packet import events_per_object
-from .trace import traces
+from .trace import traces, traces_of_operations
 
 CONFIGURATION, JOBS, ALLOCATION, TRACES, OUTPUTS = "net.yaml", "jobs.conf", "alloc.conf", "traces", "lpio"
 
@@ -118,9 +118,15 @@ def _traced(job: PlacedJob, smallest: int) -> Messages:
     """Return the messages of a job that affect times.
 
     Messages within a node are free. In a job of several phases they synchronise ranks, and remain with the smallest
-    size, since CODES copies them at the bandwidth of a node.
+    size, since CODES copies them at the bandwidth of a node. Of operations too; there the phase is a message's number.
     """
     messages, between = job.messages, job.is_inter_node
+    if job.operations is not None and between.any():
+        sends = job.operations.sends
+        ends = job.operations.rank[sends], job.operations.rank[job.operations.partner[sends]]
+        local = np.equal(*(job.node_of_rank[end] for end in ends))
+        size_bytes = np.where(local, smallest, job.operations.size_bytes[sends])
+        return Messages(np.arange(len(sends), dtype=np.int32), *ends, size_bytes)
     if not between.any() or messages.phase.min() == messages.phase.max():
         keep, size = between, messages.size_bytes
     else:
@@ -145,8 +151,13 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     # Ranks of a node share its interface. A single message under way is up to CODES' scheduler.
     under_way = None if injected == 1 else max(1, injected // ranks)
     for job in traced:
-        computing = jobs[job.number].computing
-        for rank, data in enumerate(traces(len(job.place_of_rank), job.messages, under_way, computing)):
+        placed = jobs[job.number]
+        data_of_ranks = (
+            traces(placed.ranks, job.messages, under_way, placed.computing)
+            if placed.operations is None
+            else traces_of_operations(placed.operations, job.messages)
+        )
+        for rank, data in enumerate(data_of_ranks):
             (folder / f"{_prefix(job)}{rank:04}.bin").write_bytes(data)
     shared = sorted(path.name for path in folder.iterdir())
     _write_jobs(folder, traced, point)

@@ -18,8 +18,10 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.workload.messages import Computing, Messages, WorkloadError
+from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
+from fabricstudy.workload.sequences import exact_sequences
 
 ISEND, IRECV, WAITALL, INIT, FINALIZE = 8, 12, 18, 124, 125
 
@@ -89,14 +91,69 @@ def traces(
         yield _file(b"".join([*stream, _call(FINALIZE, now_ns + int(after_ns[of_rank]))]))
 
 
+def traces_of_operations(operations: Operations, pieces: Messages) -> Iterator[bytes]:
+    """Return the trace of each rank of a job of operations, in order.
+
+    The phase of a piece of a message is the number of its send among all sends, and its tag. As in `traces` sends are
+    at least 101 ns apart; a computation after them is shorter by this time. Computations of up to 100 ns are added to
+    the next one.
+    """
+    sends = operations.sends
+    number = np.empty(len(operations), dtype=np.int64)
+    number[sends] = number[operations.partner[sends]] = np.arange(len(sends))
+    first = np.searchsorted(pieces.phase, np.arange(len(sends) + 1)).tolist()
+    rows: dict[int, npt.NDArray[np.void]] = {}
+    for kind, label, peer in ((SEND, ISEND, pieces.destination), (RECEIVE, IRECV, pieces.source)):
+        rows[kind] = _rows(label, pieces.size_bytes, peer, pieces.phase)
+    for steps in exact_sequences(operations):
+        stream: list[bytes] = [_call(INIT, 0), struct.pack(">I", 0)]
+        now_ns, pause_ns, posted = 0, 0.0, 0
+        requests: dict[int, range] = {}
+        after_send = False
+        for waits, operation in steps:
+            waited = [request for one in waits for request in requests.pop(one)]
+            kind = int(operations.kind[operation]) if operation >= 0 else -1
+            if waited or kind < 0:
+                passed_ns = _passing(pause_ns)
+                now_ns, pause_ns = now_ns + passed_ns, max(0.0, pause_ns - passed_ns)
+                stream += _waits(now_ns, np.array(waited, dtype=np.int64))
+                after_send = False
+            if kind == CALC:
+                pause_ns += operations.duration_ns[operation]
+            if kind not in rows:
+                continue
+            of_message = range(first[number[operation]], first[number[operation] + 1])
+            requests[operation] = range(posted, posted + len(of_message))
+            for piece in of_message:
+                passed_ns = _passing(max(pause_ns, MIN_DELAY_NS) if after_send and kind == SEND else pause_ns)
+                now_ns, pause_ns = now_ns + passed_ns, pause_ns - passed_ns
+                call = rows[kind][piece]
+                call["start_s"], call["start_ns"] = call["stop_s"], call["stop_ns"] = divmod(now_ns, 10**9)
+                call["request"] = posted
+                stream.append(call.tobytes())
+                posted += 1
+                after_send = kind == SEND
+        yield _file(b"".join([*stream, _call(FINALIZE, now_ns)]))
+
+
+def _passing(pause_ns: float) -> int:
+    """Return the time before the next call: a pause, unless CODES would ignore it."""
+    return round(pause_ns) if round(pause_ns) >= MIN_DELAY_NS else 0
+
+
 def sends(time_ns: Ints, destination: Ints, size_bytes: int) -> bytes:
     """Return the trace of a rank that sends messages at given times, ascending, and waits for none of them."""
-    calls = np.zeros(len(time_ns), dtype=TRANSFER_DTYPE)
+    calls = _rows(ISEND, np.full(len(time_ns), size_bytes), destination, 0)
     calls["start_s"], calls["start_ns"] = calls["stop_s"], calls["stop_ns"] = np.divmod(time_ns, 10**9)
-    calls["label"], calls["mask"], calls["count"], calls["peer"] = ISEND, _WALL_TIME, size_bytes, destination
-    calls["type"], calls["comm"] = _BYTE, _WORLD
     end = _call(FINALIZE, int(time_ns.max(initial=0)))
     return _file(b"".join([_call(INIT, 0), struct.pack(">I", 0), calls.tobytes(), end]))
+
+
+def _rows(label: Ints | int, size_bytes: Ints, peer: Integers, tag: Integers | int) -> npt.NDArray[np.void]:
+    calls = np.zeros(len(size_bytes), dtype=TRANSFER_DTYPE)
+    calls["label"], calls["mask"], calls["count"], calls["peer"] = label, _WALL_TIME, size_bytes, peer
+    calls["type"], calls["tag"], calls["comm"] = _BYTE, tag, _WORLD
+    return calls
 
 
 def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], Ints, Ints]:
@@ -105,11 +162,9 @@ def _transfers(messages: Messages) -> tuple[npt.NDArray[np.void], Ints, Ints]:
     rank = np.concatenate([messages.destination, messages.source]).astype(np.int64)
     phase = np.tile(messages.phase, 2).astype(np.int64)
     order = np.lexsort((sent, phase, rank))
-    calls = np.zeros(len(order), dtype=TRANSFER_DTYPE)
-    calls["label"], calls["mask"] = np.where(sent, ISEND, IRECV)[order], _WALL_TIME
-    calls["count"] = np.tile(messages.size_bytes, 2)[order]
-    calls["peer"] = np.concatenate([messages.source, messages.destination])[order]
-    calls["type"], calls["tag"], calls["comm"] = _BYTE, phase[order], _WORLD
+    peer = np.concatenate([messages.source, messages.destination])[order]
+    label, size_bytes = np.where(sent, ISEND, IRECV)[order], np.tile(messages.size_bytes, 2)[order]
+    calls = _rows(label, size_bytes, peer, phase[order])
     return calls, rank[order], phase[order]
 
 

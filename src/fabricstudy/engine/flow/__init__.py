@@ -9,7 +9,8 @@ What a point becomes:
 * **Network interface**: `network.injection` messages of a node are under way. Bytes that have left the node and have
   not arrived wait in the first router's buffer, up to `window_bytes`. While it is full, messages without bytes in it
   have the rate of those that fill it: a slow message delays the others of its node.
-* **Latency** of cables and routers is added to each message. Ranks and phases are as in the other engines.
+* **Latency** of cables and routers is added to each message.
+* **Operations**: phases become operations; these start and end as on CAMINOS, computation in picoseconds.
 
 References
 ----------

@@ -6,8 +6,9 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
-from ..bundled import MACHINE, MESSAGES, RESULT, BundledEngine
+from ..bundled import MACHINE, RESULT, BundledEngine
 from ..caminos.channels import listed
+from ..caminos.files import OPERATIONS
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
@@ -39,10 +40,8 @@ class Flow(BundledEngine):
                 "flows model interference of jobs by shared links only, without buffers that fill with packets of "
                 "other jobs; use an engine with packets, such as caminos"
             )
-        if point.network.ports_per_node > 1 or any(job.compute is not None for job in point.jobs):
-            raise Unsupported(
-                "the flow engine has neither nodes with several ports nor jobs that compute; use another engine"
-            )
+        if point.network.ports_per_node > 1:
+            raise Unsupported("the flow engine has no nodes with several ports; use the engine caminos")
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
         least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point)
@@ -55,4 +54,4 @@ class Flow(BundledEngine):
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         write_files(folder, point, machine, jobs)
-        return self.command(SETTINGS, MACHINE, MESSAGES, RESULT)
+        return self.command(SETTINGS, MACHINE, OPERATIONS, RESULT)

@@ -11,21 +11,21 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.listed import PathList
 from fabricstudy.workload.messages import PlacedJob
 
-from ..bundled import MACHINE, MESSAGES
+from ..bundled import MACHINE
 
-# The files of the front end for CAMINOS, with bytes instead of phits.
+# The files of the front end for CAMINOS, with bytes instead of phits, and picoseconds instead of cycles.
 from ..caminos.channels import channels as caminos_channels
 from ..caminos.channels import hop_classes, listed
 from ..caminos.clock import Clock
-from ..caminos.files import write_machine, write_messages
+from ..caminos.files import OPERATIONS, write_machine, write_operations
 from ..detours import via
 from ..point import Point
 from ..settings import EngineSettings
 
 SETTINGS = "flow.settings"
 
-_BYTES = Clock(1, 1.0, (), (), 1, 1, 1)
-"""Units with phits of one byte."""
+_UNITS = Clock(1, 1e-3, (), (), 1, 1, 1)
+"""Phits of one byte, and cycles of a picosecond."""
 
 MAX_WINDOW_BYTES = 64_000
 """Buffers above 64 to 100 kB do not change the times of CAMINOS."""
@@ -51,7 +51,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """Write the input of the program."""
     (folder / SETTINGS).write_text(settings_text(point, machine))
     write_machine(folder / MACHINE, machine, point)
-    write_messages(folder / MESSAGES, jobs, _BYTES, point.network)
+    write_operations(folder / OPERATIONS, jobs, _UNITS, point.network)
 
 
 def settings_text(point: Point, machine: Machine) -> str:

@@ -24,6 +24,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         result = json.loads((folder / RESULT).read_bytes())
         finish_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
         mean_ns, p99_ns = tuple(result["job_message_mean_ns"]), tuple(result["job_message_p99_ns"])
+        waiting_ns = result["job_waiting_ns"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     of_job = (len(jobs),)
@@ -39,4 +40,5 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         link_bytes=link_bytes,
         job_message_mean_ns=mean_ns,
         job_message_p99_ns=p99_ns,
+        job_waiting_ns=tuple(None if job.operations is None else ns for job, ns in zip(jobs, waiting_ns, strict=True)),
     )

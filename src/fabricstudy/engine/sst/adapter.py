@@ -50,6 +50,8 @@ class Sst(ProgramEngine):
         wiring = wire(point, machine)
         if settings_of(point).motifs == "native":
             check_native(point)
+        elif settings_of(point).mpi != "none" and any(job.pattern.has_operations for job in point.jobs):
+            raise Unsupported("with engine.mpi: default a send may wait for a receive after it; leave mpi out")
         elif settings_of(point).mpi != "none" and any(job.compute and job.compute.overlap for job in point.jobs):
             raise Unsupported(
                 "with engine.mpi: default a rank cannot compute while its sends are pending; leave overlap or mpi out"

@@ -30,7 +30,7 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat("The seed sets allocations, mappings and send orders only; SST's routers draw the same numbers each time."),
     Caveat(
         "A send is complete when it is in the queue of the node's interface; the messages of a phase wait there in "
-        "send order.",
+        "send order. In traces it is complete after the time that its bytes need on the link of the node.",
         lambda point: has_jobs(point) and settings_of(point).mpi == "none",
     ),
     Caveat(

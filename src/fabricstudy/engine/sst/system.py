@@ -76,7 +76,7 @@ class SstSettings(EngineSettings, kind="sst"):
 
 def write_run(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write the run file, and the files to which it refers."""
-    described = [_job(folder, number, job, point) for number, job in communicating(jobs)]
+    described = [_job(folder, number, job, point, machine) for number, job in communicating(jobs)]
     nodes = [node for job in described for node in job["nodes"]]
     if len(set(nodes)) < len(nodes):
         raise WorkloadError("in SST jobs cannot share nodes, and here some do; give each job separate nodes")
@@ -204,7 +204,7 @@ def _time(time_ns: float) -> str:
     return f"{max(1, round(time_ns * PS_OF_A_NS))}ps"
 
 
-def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, Any]:
+def _job(folder: Path, number: int, job: PlacedJob, point: Point, machine: Machine) -> dict[str, Any]:
     """Describe a job, and write its traces or, for a native motif, its map of ranks."""
     seats = rank_layout(job)
     described: dict[str, Any] = {"nodes": seats.nodes.tolist(), "cores": seats.cores, "log": log_name(number)}
@@ -221,5 +221,5 @@ def _job(folder: Path, number: int, job: PlacedJob, point: Point) -> dict[str, A
         return described | {"number": number, "motifs": [native_motif(point.jobs[number], job.ranks)], "map": name}
     traces = folder / f"{log_name(number)}.traces"
     traces.mkdir()
-    write_traces(traces / "rank", job, seats)
+    write_traces(traces / "rank", job, seats, machine.host.bandwidth_Bps)
     return described | {"number": number, "motifs": [f"SIRIUSTrace traceprefix={traces.name}/rank"]}

@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fabricstudy.core.arrays import Int32s, Ints, number_within
+from fabricstudy.core.arrays import Int32s, Integers, Ints, number_within
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.all_to_all import AllToAll
 from fabricstudy.workload.pattern.stencil import Stencil
+from fabricstudy.workload.sequences import exact_sequences
 
 from ..contract import Unsupported
 from ..point import Point
@@ -70,7 +72,7 @@ def rank_layout(job: PlacedJob) -> RankLayout:
     return RankLayout(nodes.astype(np.int64), cores, node * cores + number_within(node))
 
 
-def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
+def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout, host_Bps: float) -> None:
     """Write one trace per rank, in an existing folder: ``<prefix>.<rank>``, by SST's numbers.
 
     A rank computes before the first call of a phase, and before it waits for the messages of the phase; in whole ns.
@@ -83,6 +85,9 @@ def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
         raise WorkloadError(
             f"SST's traces hold messages up to {MAX_MESSAGE_BYTES:,} B, not {longest:,} B; send several"
         )
+    if job.operations is not None:
+        _write_operations(prefix, job, job.operations, seats, host_Bps)
+        return
     source, destination = seats.sst_rank_of_rank[messages.source], seats.sst_rank_of_rank[messages.destination]
     tag = messages.phase % _TAGS
     sends = _calls(_SEND_CALL, _SEND, messages.size_bytes, destination, tag)
@@ -115,6 +120,59 @@ def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout) -> None:
             file.write(_empty_call(_FINALIZE))
 
 
+def _write_operations(prefix: Path, job: PlacedJob, operations: Operations, seats: RankLayout, host_Bps: float) -> None:
+    """Write the traces of a job of operations: the sequence of each rank; messages are distinguished by the tag.
+
+    SST's sends end at once. A rank that waits for one pauses for as long as its bytes need on the link of its node at
+    least: behind those of its earlier sends since it last waited for a message.
+    """
+    sends, nodes = operations.sends, job.node_of_rank
+    receives = operations.partner[sends]
+    size_bytes, tag = operations.size_bytes[sends], np.arange(len(sends)) % _TAGS
+    source, destination = (seats.sst_rank_of_rank[operations.rank[ends]] for ends in (sends, receives))
+    rows = {SEND: _calls(_SEND_CALL, _SEND, size_bytes, destination, tag)}
+    rows[RECEIVE] = _calls(_RECEIVE_CALL, _RECEIVE, size_bytes, source, tag)
+    rows[RECEIVE]["request"] = np.arange(1, len(sends) + 1)
+    number = np.empty(len(operations), dtype=np.int64)
+    number[sends] = number[receives] = np.arange(len(sends))
+    paths = [prefix.with_name(f"{prefix.name}.{seat}") for seat in range(seats.seats)]
+    for seat in np.setdiff1d(np.arange(seats.seats), seats.sst_rank_of_rank):
+        paths[seat].write_bytes(_empty_call(_INIT) + _empty_call(_FINALIZE))
+    for rank, steps in enumerate(exact_sequences(operations)):
+        with paths[seats.sst_rank_of_rank[rank]].open("wb") as file:
+            file.write(_empty_call(_INIT))
+            pause_ns = 0.0
+            # Since the last message that it waited for: its clock, and when its sends have left the node.
+            now_ns, free_ns, left_ns = 0.0, 0.0, dict[int, float]()
+            for waits, operation in steps:
+                if operation >= 0:
+                    rest_ns = max(0.0, max((left_ns.get(one, 0.0) for one in waits), default=0.0) - now_ns)
+                    now_ns, pause_ns = now_ns + rest_ns, pause_ns + rest_ns
+                requests = rows[RECEIVE]["request"][number[[one for one in waits if operations.kind[one] == RECEIVE]]]
+                whole_ns = round(pause_ns)
+                if len(requests):
+                    file.write(_wait(requests, _start_s(whole_ns)))
+                    pause_ns -= whole_ns
+                    whole_ns, now_ns, free_ns = 0, 0.0, 0.0
+                    left_ns.clear()
+                if operation < 0:
+                    file.write(_pause_at_end(int(seats.sst_rank_of_rank[rank]), whole_ns) if whole_ns else b"")
+                    break
+                kind = int(operations.kind[operation])
+                if kind == CALC:
+                    pause_ns += operations.duration_ns[operation]
+                    now_ns += operations.duration_ns[operation]
+                    continue
+                if kind == SEND and nodes[rank] != nodes[operations.rank[operations.partner[operation]]]:
+                    free_ns = max(now_ns, free_ns) + operations.size_bytes[operation] / host_Bps * 1e9
+                    left_ns[operation] = free_ns
+                call = rows[kind][number[operation]]
+                call["start"] = _start_s(whole_ns)
+                pause_ns -= whole_ns
+                file.write(call.tobytes())
+            file.write(_empty_call(_FINALIZE))
+
+
 def _pauses(job: PlacedJob, seats: RankLayout) -> dict[tuple[int, int], tuple[float, float]]:
     """Return the time (ns) that each of SST's ranks computes before and during the messages of a phase."""
     if job.computing is None:
@@ -129,7 +187,7 @@ def _start_s(pause_ns: float) -> float:
     return (pause_ns + 0.5) * 1e-9 if pause_ns else 0.0
 
 
-def _calls(kind: np.dtype[np.void], call: int, size: Ints, peer: Ints, tag: Int32s) -> npt.NDArray[np.void]:
+def _calls(kind: np.dtype[np.void], call: int, size: Ints, peer: Ints, tag: Integers) -> npt.NDArray[np.void]:
     rows = np.zeros(len(size), dtype=kind)
     rows["call"], rows["type"], rows["world"] = call, _CHARACTERS, _WORLD
     rows["count"], rows["peer"], rows["tag"] = size, peer, tag
@@ -151,6 +209,16 @@ def _empty_call(call: int) -> bytes:
     row = np.zeros((), dtype=_EMPTY_CALL)
     row["call"] = call
     return row.tobytes()
+
+
+def _pause_at_end(seat: int, pause_ns: float) -> bytes:
+    """Return calls that end a rank after a pause: it sends itself a byte, since only a call lets time pass."""
+    peer, size = np.array([seat]), np.ones(1, dtype=np.int64)
+    receive, send = (
+        _calls(*call, size, peer, np.array([_TAGS])) for call in ((_RECEIVE_CALL, _RECEIVE), (_SEND_CALL, _SEND))
+    )
+    receive["request"], send["start"] = 2**62, _start_s(pause_ns)
+    return receive.tobytes() + send.tobytes() + _wait(receive["request"], 0.0)
 
 
 def _wait(requests: npt.NDArray[np.uint64], start_s: float) -> bytes:

@@ -9,8 +9,11 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.model import ConfigError, Number, Whole
+from fabricstudy.core.quantities import Size
 
 from ..operations import Operations
+from ..rendezvous import CONTROL_BYTES, with_rendezvous
+from ..sequences import merged
 from ..traces.formats import read_one, read_trace
 from ..traces.mpi import algorithms_of
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile
@@ -47,6 +50,16 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         "mpich",
         description="algorithms of collective operations: mpich or, for some, others, such as {all-reduce: ring}",
     )
+    streams: Literal["separate", "merged"] = Field(
+        "separate",
+        description="separate: streams of a rank compute at the same time; merged: a rank does one thing after "
+        "another, which SST and CODES need",
+    )
+    rendezvous_bytes: Size | None = Field(
+        None,
+        alias="rendezvous",
+        description="size above which messages wait for a question to their receiver and its answer; left out: none do",
+    )
     listed_ranks: SkipJsonSchema[Whole] = 0
     operation_count: SkipJsonSchema[Whole] = 0
     sizes: SkipJsonSchema[tuple[tuple[Whole, Whole], ...]] = ()
@@ -72,9 +85,11 @@ class Trace(TrafficFile, Pattern, kind="trace"):
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size; about one message of a rank is under way at a time."""
+        above = self.rendezvous_bytes
+        control = sum(2 * count for size_bytes, count in self.sizes if above is not None and size_bytes > above)
         return tuple(
             TrafficEstimate(float(count), size_bytes, max(1, count // max(1, ranks)))
-            for size_bytes, count in self.sizes
+            for size_bytes, count in (*self.sizes, *[(CONTROL_BYTES, control)] * (control > 0))
         )
 
     def check_ranks(self, ranks: int) -> None:
@@ -84,11 +99,17 @@ class Trace(TrafficFile, Pattern, kind="trace"):
             raise ConfigError(problem, remedy, ("file",), self.file, "does-not-fit")
 
     def operations(self) -> Operations:
-        operations: Operations = self.listed()
+        operations = self._program()
+        if self.streams == "merged":
+            operations = merged(operations)
         return operations.scaled(self.compute, self.end_of_send == "eager")
 
-    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+    def _program(self) -> Operations:
         listed: Operations = self.listed()
+        return listed if self.rendezvous_bytes is None else with_rendezvous(listed, self.rendezvous_bytes)
+
+    def sends(self, ranks: int, rng: np.random.Generator) -> Sends:
+        listed = self._program()
         sends = listed.sends
         destination = listed.rank[listed.partner[sends]]
         return Sends(np.zeros(len(sends), dtype=np.int32), listed.rank[sends], destination, listed.size_bytes[sends])
