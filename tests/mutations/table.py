@@ -254,6 +254,13 @@ WORKLOADS = (
         "time = self.number(words[1])",
         "time = 2 * self.number(words[1])",
     ),
+    known(
+        "schedule of a pipeline",
+        "workload/training_step.py",
+        "block.forward_ns if forward else block.backward_ns",
+        ("workload", "simulate", *TABLE),
+        new="block.forward_ns",
+    ),
     Mutation(
         "uniform traffic",
         "workload/traffic/uniform.py",

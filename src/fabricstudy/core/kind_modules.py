@@ -51,7 +51,7 @@ MODULES: dict[str, dict[str, str]] = {
         "domain-all-to-all",
         "furthest-pairing", "hop-pairs", "idle", "matrix", "messages", "pairs", "patches",
         "pencil-fft", "permutation", "ping-pong", "placed-patches", "reduce-scatter", "refined-blocks", "ring",
-        "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph", "trace",
+        "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph", "trace", "training",
         "uniform-random", "unstructured-mesh",
     ),
     "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules(

@@ -24,15 +24,17 @@ _PREFIXES = {
     "mega M": "1e6",
     "giga G": "1e9",
     "tera T": "1e12",
+    "peta P": "1e15",
     "kibi Ki": "1024",
     "mebi Mi": "1048576",
     "gibi Gi": "1073741824",
     "tebi Ti": "1099511627776",
 }
-# In seconds and bits.
+# In seconds, bits and floating-point operations.
 _UNITS = {
     "time": {"second seconds s": 1, "minute minutes min mins": 60, "hour hours h": 3600, "day days d": 86400},
     "information": {"bit bits b": 1, "byte bytes B": 8},
+    "work": {"FLOP flop": 1},
 }
 _SCALES = {
     prefix + unit: (dimension, Decimal(multiple) * size)
@@ -170,7 +172,11 @@ SIZES = QuantityRange("1 B", "4194304 TiB", "byte")
 MEMORIES = QuantityRange("1 MB", "4194304 TiB", "byte")
 """From that of an idle process."""
 
+COMPUTE_RATES = QuantityRange("1 MFLOP/s", "1000 PFLOP/s", "FLOP/second")
+"""From a microcontroller to a thousand times an accelerator of 2026."""
+
 Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
+ComputeRate = _quantity(float, COMPUTE_RATES, "400 TFLOP/s", gt=0)
 Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
 Computation = _quantity(float, COMPUTATIONS, "20 us", gt=0)
 Duration = _quantity(float, DURATIONS, "10 min", gt=0)

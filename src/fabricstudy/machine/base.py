@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from math import inf, log
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,14 @@ LATENCY_DESCRIPTION = "latency of a cable; one value or one per class"
 """Description of the key."""
 
 NodesPerRouter = Annotated[Whole, Field(ge=1, le=10_000, description="nodes per router (p)")]
+
+
+class ScaleUp(NamedTuple):
+    """Domains of accelerators with fast links: consecutive nodes of each, and what an accelerator sends at."""
+
+    accelerators: int
+    inside_Bps: float
+    outside_Bps: float
 
 
 class Topology(Kind, family="machine"):
@@ -142,6 +150,11 @@ class Topology(Kind, family="machine"):
     def cables(self) -> int:
         """Number of cables between routers."""
         raise NotImplementedError
+
+    @property
+    def scale_up(self) -> ScaleUp | None:
+        """The scale-up domains; None without any."""
+        return None
 
     @property
     def group_nodes(self) -> int:

@@ -27,7 +27,7 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Model, Whole
 from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, Topology, default_latency
+from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, ScaleUp, Topology, default_latency
 from .graph import LinkClass, Machine
 
 HOP_WEIGHTS = (3, 4, 1)
@@ -115,6 +115,10 @@ class RailsConfig(Topology, kind="rails"):
     def rail_count(self) -> int:
         """Number of rails."""
         return self.accelerators if self.rails is None else self.rails
+
+    @property
+    def scale_up(self) -> ScaleUp:
+        return ScaleUp(self.accelerators, self.bandwidth.scale_up_Bps, self.bandwidth.rail_Bps)
 
     @property
     def members(self) -> int:

@@ -55,6 +55,7 @@ def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
     def column(values: Array, of_added: Array) -> Array:
         return np.concatenate([values, of_added])[order]
 
+    mark = operations.mark
     kinds = np.repeat(np.array([SEND, RECEIVE, RECEIVE, SEND], dtype=operations.kind.dtype), count)
     asked_first = replace(
         operations,
@@ -67,6 +68,7 @@ def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
         dependent=number[dependent],
         needs=number[needs],
         when=when,
+        mark=None if mark is None else column(mark, mark[added]),
     )
     if found := circle(asked_first):
         ranks = ", ".join(map(str, sorted({int(asked_first.rank[operation]) for operation in found})[:10]))

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import Pattern, Sends
+from fabricstudy.workload.pattern.collective import two_trees
 
 RANKS = [2, 3, 4, 5, 6, 7, 8, 11, 16, 24, 31, 32]
 
@@ -81,6 +83,61 @@ def test_all_reduce(ranks: int) -> None:
             # The least that any all-reduce can send a rank (Patarasuk and Yuan 2009).
             sent = np.bincount(sends.source, sends.size_bytes)
             assert np.all(sent * ranks == 2 * size * (ranks - 1))
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+@pytest.mark.parametrize("size", [1000, 300_001, 2_000_000])
+def test_all_reduce_on_two_trees(ranks: int, size: int) -> None:
+    sends = sends_of(pattern_of("all-reduce", f"{size} B", algorithm="double-tree"), ranks)
+    assert knows(sends, ranks).all()
+    assert total_bytes(sends) == 2 * size * (ranks - 1)
+    trees = two_trees(ranks)
+    for parent, depth in trees:
+        assert np.bincount(parent[parent >= 0], minlength=ranks).max() <= 2
+        assert int(depth.max()) <= log2(ranks) and np.all(depth[parent >= 0] == depth[parent[parent >= 0]] + 1)
+    both = set(trees[0][0].tolist()) & set(trees[1][0].tolist()) - {-1}
+    assert both == ({0} if ranks % 2 else set())
+    deepest, segments = max(int(depth.max()) for _, depth in trees), max(1, min(16, size // 2**18))
+    assert sends.phase.max() + 1 == segments + 2 * deepest - 1
+    # What a rank sends up, it has received from its children in earlier steps, segment by segment.
+    sent = np.bincount(sends.source, sends.size_bytes, ranks)
+    assert sent.max() <= 2 * size + 4 * segments
+
+
+@pytest.mark.parametrize(("ranks", "inside"), [(4, 2), (12, 4), (12, 3), (24, 8)])
+def test_all_reduce_in_groups(ranks: int, inside: int) -> None:
+    size, groups = 840 * ranks, ranks // inside
+    sends = sends_of(pattern_of("all-reduce", f"{size} B", algorithm="hierarchical", inside=inside), ranks)
+    assert knows(sends, ranks).all()
+    assert sends.phase.max() + 1 == 2 * (inside - 1) + 2 * (groups - 1)
+    across = sends.source // inside != sends.destination // inside
+    assert sends.size_bytes is not None
+    # Within each group as much as a ring of it, across as much as a ring of the groups.
+    assert sends.size_bytes[~across].sum() == groups * 2 * (inside - 1) * size
+    assert sends.size_bytes[across].sum() == 2 * (groups - 1) * size
+
+
+def test_direct_all_reduce() -> None:
+    for ranks in RANKS:
+        size = 840 * ranks
+        sends = sends_of(pattern_of("all-reduce", f"{size} B", algorithm="direct"), ranks)
+        assert (total_bytes(sends), sends.phase.max() + 1) == (2 * size * (ranks - 1), 2)
+        assert knows(sends, ranks).all()
+
+
+@pytest.mark.parametrize(
+    ("keys", "code"),
+    [
+        ({"algorithm": "hierarchical"}, "conflicting-keys"),
+        ({"algorithm": "ring", "inside": 2}, "conflicting-keys"),
+        ({"algorithm": "hierarchical", "inside": 4}, "does-not-fit"),
+        ({"algorithm": "hierarchical", "inside": 6}, "does-not-fit"),
+    ],
+)
+def test_groups_that_do_not_fit(keys: dict[str, Any], code: str) -> None:
+    with pytest.raises((ConfigError, ValidationError)) as caught:
+        pattern_of("all-reduce", "1 kB", **keys).check_ranks(6)
+    assert code in str(getattr(caught.value, "code", "")) or "inside" in str(caught.value)
 
 
 @pytest.mark.parametrize("ranks", RANKS)

@@ -28,8 +28,10 @@ ELSEWHERE = {
     "messages",
     "refined-blocks",
     "trace",
+    "training",
 }
-"""Those that need a grid, objects or a file; see test_wicon, test_object_patterns, test_*_file, test_operations."""
+"""Those that need a grid, objects, a file or a model; see test_wicon, test_object_patterns, test_*_file,
+test_operations, test_training."""
 KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
 PER_RANK: dict[str, Callable[[int, dict[str, Any]], int]] = {

@@ -190,6 +190,10 @@ class Pattern(Kind, family="pattern"):
         """Return the number of messages by size."""
         raise NotImplementedError
 
+    def estimates(self, ranks: int, bandwidth_Bps: float) -> dict[str, Any]:
+        """Return what `fabricstudy plan` prints of the pattern, for ranks that leave their nodes at this bandwidth."""
+        return {}
+
     def check_ranks(self, ranks: int) -> None:
         """Raise ConfigError, with the path below the pattern, for an unsupported number of ranks, 2 or more."""
 

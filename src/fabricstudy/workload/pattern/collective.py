@@ -11,6 +11,8 @@ Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, pra
 Computation 19(13), 2007, doi:10.1002/cpe.1206.
 Hensgen, Finkel, Manber: Two algorithms for barrier synchronization. Int. J. Parallel Programming 17(1), 1988,
 doi:10.1007/BF01379320.
+Sanders, Speck, Träff: Two-tree algorithms for full bandwidth broadcast, reduction and scan. Parallel Computing 35(12),
+2009, doi:10.1016/j.parco.2009.09.001; as in NCCL since 2.4 (src/graph/trees.cc).
 """
 
 from collections import Counter
@@ -24,6 +26,9 @@ from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
 
 from .base import MessagePattern, Sends, TrafficEstimate, repeat, without_empty
+
+SEGMENT_BYTES, MAX_SEGMENTS = 2**17, 16
+"""Least size and largest number of the segments of a tree."""
 
 Step = tuple[Ints, Ints, Ints]
 """Sources, destinations and bytes of the messages of one phase, int64 [messages]."""
@@ -121,6 +126,86 @@ def tree_down(ends: Ints, whole_bytes: int = 0) -> list[Step]:
     return steps
 
 
+def direct(ranks: int, total_bytes: int) -> list[Step]:
+    """Send each block directly to its rank, all at once: a reduce-scatter; reversed, an all-gather."""
+    source = np.repeat(np.arange(ranks), ranks - 1)
+    destination = (source + np.tile(np.arange(1, ranks), ranks)) % ranks
+    return [exchange(source, destination, np.diff(ends_of_blocks(total_bytes, ranks))[destination])]
+
+
+def two_trees(ranks: int) -> list[tuple[Ints, Ints]]:
+    """Return parent, -1 for a root, and depth of each rank in two binary trees.
+
+    The second tree is the first with ranks mirrored, or shifted by one if their number is odd. Only rank 0 of an odd
+    number of ranks has children in both.
+    """
+    rank, parent = np.arange(ranks), np.full(ranks, -1, dtype=np.int64)
+    low = rank[1:] & -rank[1:]
+    above = (rank[1:] ^ low) | (low << 1)
+    parent[1:] = np.where(above < ranks, above, rank[1:] ^ low)
+    number = (rank + 1) % ranks if ranks % 2 else ranks - 1 - rank
+    second = np.full(ranks, -1, dtype=np.int64)
+    second[number] = np.where(parent < 0, -1, number[parent])
+    trees = []
+    for up in (parent, second):
+        depth, at = np.zeros(ranks, dtype=np.int64), rank
+        while (at := np.where(at < 0, -1, up[at])).max() >= 0:
+            depth += at >= 0
+        trees.append((up, depth))
+    return trees
+
+
+def tree_segments(total_bytes: int) -> int:
+    """Return the number of segments of each half of a vector in `double_tree`."""
+    return min(MAX_SEGMENTS, max(1, total_bytes // 2 // SEGMENT_BYTES))
+
+
+def double_tree(ranks: int, total_bytes: int) -> list[Step]:
+    """Reduce each half of a vector up a tree of its own, in segments that follow each other, then send it down."""
+    segments = tree_segments(total_bytes)
+    size = np.diff(ends_of_blocks(total_bytes, 2 * segments)).reshape(2, segments)
+    trees = two_trees(ranks)
+    deepest = max(int(depth.max()) for _, depth in trees)
+    steps = []
+    for step in range(segments + 2 * deepest - 1):
+        parts = []
+        for half, (parent, depth) in enumerate(trees):
+            child = np.flatnonzero(parent >= 0)
+            up, below = parent[child], depth[child]
+            # A segment leaves the deepest ranks first; it is sent down as soon as the root has all of it.
+            for start, source, destination in ((deepest - below, child, up), (deepest + below - 1, up, child)):
+                segment = step - start
+                sent = (segment >= 0) & (segment < segments)
+                parts.append((source[sent], destination[sent], size[half][segment[sent]]))
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        steps.append(exchange(*columns))
+    return steps
+
+
+def hierarchical(ranks: int, inside: int, total_bytes: int) -> list[Step]:
+    """Reduce-scatter by rings within groups of `inside` consecutive ranks, all-reduce across them, all-gather within.
+
+    Rank i of each group works for block i of the vector across the groups.
+    """
+    groups, blocks = ranks // inside, np.diff(ends_of_blocks(total_bytes, inside))
+    first = np.repeat(np.arange(groups) * inside, inside)
+
+    def within(steps: Rounds) -> list[Step]:
+        return [
+            (first + np.tile(source, groups), first + np.tile(destination, groups), np.tile(size, groups))
+            for source, destination, size in steps
+        ]
+
+    of_member = [[*ring(groups, int(size), -1), *ring(groups, int(size), 0)] for size in blocks]
+    across: list[Step] = []
+    for steps in zip(*of_member, strict=True):
+        source, destination = (
+            np.concatenate([step[end] * inside + member for member, step in enumerate(steps)]) for end in (0, 1)
+        )
+        across.append((source, destination, np.concatenate([step[2] for step in steps])))
+    return [*within(ring(inside, total_bytes, -1)), *across, *within(ring(inside, total_bytes, 0))]
+
+
 def scattered(blocks: Ints, algorithm: str) -> list[Step]:
     """Send each rank its block from rank 0: "linear" (directly, all at once) or down a binomial tree."""
     if algorithm == "linear":
@@ -129,6 +214,20 @@ def scattered(blocks: Ints, algorithm: str) -> list[Step]:
 
 
 CollectivePart = list[Step] | Rounds
+
+
+def count_messages(parts: Iterable[CollectivePart]) -> tuple[Counter[int], Counter[int]]:
+    """Return the number of messages of each size, and of the steps that send it; empty ones are not sent."""
+    messages: Counter[int] = Counter()
+    phases: Counter[int] = Counter()
+    for part in parts:
+        times, steps = (part.count, [part.step(0)]) if isinstance(part, Rounds) else (1, part)
+        for _, _, size_bytes in steps if times else []:
+            counted = np.unique(size_bytes[size_bytes > 0], return_counts=True)
+            for size, count in zip(*map(np.ndarray.tolist, counted), strict=True):
+                messages[size] += count * times
+                phases[size] += times
+    return messages, phases
 
 
 class Collective(MessagePattern):
@@ -161,15 +260,7 @@ class Collective(MessagePattern):
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by size, each size spread over the steps that send it; empty ones are not sent."""
-        messages: Counter[int] = Counter()
-        phases: Counter[int] = Counter()
-        for part in self.parts(ranks):
-            times, steps = (part.count, [part.step(0)]) if isinstance(part, Rounds) else (1, part)
-            for _, _, size_bytes in steps if times else []:
-                counted = np.unique(size_bytes[size_bytes > 0], return_counts=True)
-                for size, count in zip(*map(np.ndarray.tolist, counted), strict=True):
-                    messages[size] += count * times
-                    phases[size] += times
+        messages, phases = count_messages(self.parts(ranks))
         return tuple(
             TrafficEstimate(float(messages[size]) * self.iterations, size, phases[size]) for size in sorted(messages)
         )

@@ -1,0 +1,173 @@
+"""Construction of operations: computation, messages and collectives in groups of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fabricstudy.core.arrays import Array, Floats, Integers, Ints
+
+from .operations import CALC, ENDED, RECEIVE, SEND, Operations
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCollective:
+    """Operations of one collective in several groups of ranks, all at once; their numbers begin at 0.
+
+    A rank performs the steps of the collective one after the other: the sends and receives of a step begin when those
+    of its previous step have ended. A last calc of no duration for each rank ends when its part of the collective has.
+    """
+
+    rank: Ints
+    kind: Integers
+    size_bytes: Ints
+    partner: Ints
+    dependent: Ints
+    needs: Ints
+    first: Ints
+    """Operations of the first step of each rank, which need what precedes the collective."""
+    last: Ints
+    """The last calc of each rank."""
+
+
+def in_groups(groups: Ints, steps: Iterable[tuple[Ints, Ints, Ints]]) -> GroupCollective:
+    """Return a collective in each row of `groups` (ranks, int64 [groups, members]).
+
+    `steps` are sources, destinations and bytes of the messages of each step, by position in the group.
+    """
+    members, count = groups.shape[1], 0
+    member: list[Array] = []
+    kind: list[Array] = []
+    size_bytes: list[Array] = []
+    partner: list[Array] = []
+    waits: list[tuple[int, int]] = []
+    first: list[int] = []
+    previous: list[list[int]] = [[] for _ in range(members)]
+    for source, destination, size in steps:
+        sent = size > 0
+        ends = np.concatenate([source[sent], destination[sent]])
+        messages = len(ends) // 2
+        number = count + np.arange(2 * messages)
+        current: dict[int, list[int]] = {}
+        for operation, at in zip(number.tolist(), ends.tolist(), strict=True):
+            current.setdefault(at, []).append(operation)
+            waits.extend((operation, needed) for needed in previous[at])
+            if not previous[at]:
+                first.append(operation)
+        for at, operations in current.items():
+            previous[at] = operations
+        member.append(ends)
+        kind.append(np.repeat([SEND, RECEIVE], messages))
+        size_bytes.append(np.tile(size[sent], 2))
+        partner.append(np.roll(number, messages))
+        count += 2 * messages
+    last = count + np.arange(members)
+    for at, operations in enumerate(previous):
+        waits.extend((count + at, needed) for needed in operations)
+        if not operations:
+            first.append(count + at)
+    member.append(np.arange(members))
+    kind.append(np.full(members, CALC))
+    size_bytes.append(np.zeros(members, dtype=np.int64))
+    partner.append(np.full(members, -1))
+    count += members
+    offset = np.arange(len(groups))[:, None] * count
+    one_partner = np.concatenate(partner)
+    ends_of_waits = np.array(waits, dtype=np.int64).reshape(-1, 2)
+
+    def everywhere(numbers: Array) -> Ints:
+        return np.where(numbers < 0, -1, numbers + offset).ravel()
+
+    return GroupCollective(
+        groups[:, np.concatenate(member)].ravel(),
+        np.tile(np.concatenate(kind).astype(np.int8), len(groups)),
+        np.tile(np.concatenate(size_bytes), len(groups)),
+        everywhere(one_partner),
+        everywhere(ends_of_waits[:, 0]),
+        everywhere(ends_of_waits[:, 1]),
+        everywhere(np.array(first, dtype=np.int64)),
+        everywhere(last),
+    )
+
+
+class Program:
+    """Operations in the making. Arrays of ranks go in, and the numbers of the new operations come out."""
+
+    def __init__(self, ranks: int, mark_names: tuple[str, ...]) -> None:
+        self.ranks, self.mark_names, self.count = ranks, mark_names, 0
+        self._columns: list[tuple[Array, ...]] = []
+        self._dependencies: list[tuple[Array, Array]] = []
+
+    def _add(
+        self,
+        rank: Ints,
+        stream: int,
+        kind: Array | int,
+        duration_ns: float,
+        size: Array | int,
+        partner: Array,
+        mark: int,
+    ) -> Ints:
+        full = (np.broadcast_to(np.asarray(value), rank.shape) for value in (stream, kind, duration_ns, size))
+        self._columns.append((rank, *full, partner, np.broadcast_to(np.asarray(mark), rank.shape)))
+        number = np.arange(self.count, self.count + len(rank))
+        self.count += len(rank)
+        return number
+
+    def wait(self, operations: Ints, needs: Ints) -> None:
+        """Let operations start when what they need has ended; -1 needs nothing."""
+        real = needs >= 0
+        self._dependencies.append((operations[real], needs[real]))
+
+    def compute(self, rank: Ints, stream: int, duration_ns: float, mark: str) -> Ints:
+        """Add a calc for each rank."""
+        nobody = np.full(len(rank), -1, dtype=np.int64)
+        return self._add(rank, stream, CALC, duration_ns, 0, nobody, self.mark_names.index(mark))
+
+    def send(self, source: Ints, destination: Ints, stream: int, size_bytes: int, mark: str) -> tuple[Ints, Ints]:
+        """Add a message of each source to its destination; return the sends and the receives."""
+        messages = len(source)
+        number = self.count + np.arange(2 * messages)
+        kind = np.repeat([SEND, RECEIVE], messages)
+        ends = np.concatenate([source, destination])
+        added = self._add(ends, stream, kind, 0.0, size_bytes, np.roll(number, messages), self.mark_names.index(mark))
+        return added[:messages], added[messages:]
+
+    def collective(self, part: GroupCollective, stream: int, mark: str, after: Ints) -> Ints:
+        """Add a collective, which each rank begins when ``after[rank]`` has ended; return `after` with its ends."""
+        start = self.count
+        partner = np.where(part.partner < 0, -1, part.partner + start)
+        self._add(part.rank, stream, part.kind, 0.0, part.size_bytes, partner, self.mark_names.index(mark))
+        self._dependencies.append((part.dependent + start, part.needs + start))
+        self.wait(part.first + start, after[part.rank[part.first]])
+        ended = after.copy()
+        ended[part.rank[part.last]] = part.last + start
+        return ended
+
+    def operations(self) -> Operations:
+        """Return all operations, sorted by rank."""
+        rank, stream, kind, duration_ns, size, partner, mark = (
+            np.concatenate(column) for column in zip(*self._columns, strict=True)
+        )
+        order = np.argsort(rank, kind="stable")
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        dependent, needs = (number[np.concatenate(ends)] for ends in zip(*self._dependencies, strict=True))
+        by_operation = np.lexsort((needs, dependent))
+        durations: Floats = duration_ns[order].astype(np.float64)
+        return Operations(
+            self.ranks,
+            rank[order].astype(np.int32),
+            stream[order].astype(np.int32),
+            kind[order].astype(np.int8),
+            durations,
+            size[order].astype(np.int64),
+            np.where(partner < 0, -1, number[partner])[order],
+            dependent[by_operation],
+            needs[by_operation],
+            np.full(len(dependent), ENDED, dtype=np.int8),
+            mark=mark[order].astype(np.int16),
+            mark_names=self.mark_names,
+        )
