@@ -19,6 +19,7 @@ from fabricstudy.core.checkout import Checkout
 from fabricstudy.core.columns import DONE, LINK_LOAD_TABLE, PARQUET_ONLY
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.report.text import claim_numbers, format_number
+from fabricstudy.study.figures import JobsFigure
 from fabricstudy.table.files import ANALYSIS_PREFIX
 
 from .compare import FLOAT_TOLERANCE, TOLERANCE
@@ -98,6 +99,8 @@ def _figures(run: CompletedStudy) -> list[dict[str, str]]:
     for figure in run.plan.study.report_figures:
         name = figure.table if figure.analysis is None else f"{ANALYSIS_PREFIX}{figure.analysis}"
         name = LINK_LOAD_TABLE if figure.of_links else name
+        if isinstance(figure, JobsFigure) and not figure.draws_jobs:
+            name = "operations"
         table = f"results/{run.name}/tables/{name}.{'parquet' if name in PARQUET_ONLY else 'csv'}"
         files = f"reports/{run.name}/figures/{figure.id}.svg, .pdf"
         figures.append({"id": figure.id, "title": figure.title, "files": files, "table": table})

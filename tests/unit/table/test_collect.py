@@ -16,7 +16,7 @@ import pytest
 import yaml
 from pandera.errors import SchemaErrors
 
-from fabricstudy.core.columns import LINK_LOAD_TABLE, PARQUET_ONLY, SCHEDULE_TABLES, TABLES
+from fabricstudy.core.columns import PARQUET_ONLY, SCHEDULE_TABLES, TABLES
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.study.file import load_study
@@ -55,7 +55,7 @@ STUDY: dict[str, Any] = {
 }  # fmt: skip
 
 
-WRITTEN = [name for name in TABLES if name not in (*SCHEDULE_TABLES, LINK_LOAD_TABLE)]
+WRITTEN = [name for name in TABLES if name not in (*SCHEDULE_TABLES, *PARQUET_ONLY)]
 """Tables of a study without schedules."""
 
 
