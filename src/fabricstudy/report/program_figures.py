@@ -49,7 +49,12 @@ def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
     for axes, (label, rows) in zip(grid, panels.items(), strict=True):
         title = f"{figure.columns}: {label_text(label)}" if figure.columns else ""
         axes.set_title(title)
-        descriptions.append(f"{title} {_draw_panel(axes, figure, rows, colours)}".strip())
+        descriptions.append(f"{title} {_draw_panel(axes, rows, colours)}".strip())
+    last_us = float(drawn["end_ns"].max()) / 1e3
+    window = (figure.from_s or 0.0) * 1e6, last_us if figure.to_s is None else min(figure.to_s * 1e6, last_us)
+    if window[0] >= window[1]:
+        raise NothingToDraw(f"the time window is empty, since the program ends after {last_us:.4g} us")
+    grid[-1].set_xlim(*window)
     grid[-1].set_xlabel("time (us)")
     handles = [Patch(facecolor=colour, label=mark) for mark, colour in colours.items()]
     handles.append(Patch(facecolor=IDLE, label="idle"))
@@ -59,12 +64,9 @@ def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
     return Drawing(canvas, f"Gantt chart of ranks. {'; '.join(descriptions)}", basis, 1)
 
 
-def _draw_panel(axes: Axes, figure: JobsFigure, rows: pd.DataFrame, colours: dict[str, tuple[float, ...]]) -> str:
+def _draw_panel(axes: Axes, rows: pd.DataFrame, colours: dict[str, tuple[float, ...]]) -> str:
     """Draw the ranks of a point; return the alternative text."""
     last_us = float(rows["end_ns"].max()) / 1e3
-    window = (figure.from_s or 0.0) * 1e6, last_us if figure.to_s is None else min(figure.to_s * 1e6, last_us)
-    if window[0] >= window[1]:
-        raise NothingToDraw(f"the time window is empty, since the program ends after {last_us:.4g} us")
     lane = rows.groupby(["job", "rank"], sort=True).ngroup().to_numpy()
     start_us, end_us = (rows[name].to_numpy(dtype=np.float64) / 1e3 for name in ("start_ns", "end_ns"))
     count, bars = int(lane.max()) + 1, 0
@@ -79,7 +81,6 @@ def _draw_panel(axes: Axes, figure: JobsFigure, rows: pd.DataFrame, colours: dic
                 bars += len(spans)
                 image, place = bars > MAX_VECTOR_BARS, (number + low, height)
                 axes.broken_barh(spans.tolist(), place, facecolor=colour, linewidth=0, rasterized=image)
-    axes.set_xlim(*window)
     axes.set_ylim(count, -0.1)
     axes.set_ylabel("rank")
     axes.grid(visible=False)
