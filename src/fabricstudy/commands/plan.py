@@ -96,7 +96,8 @@ def outside_ns(step: Mapping[str, Any], domains: ScaleUp | None) -> float:
     """Return what all-reduces take longer if groups of tensor cross scale-up domains, whose ranks are consecutive."""
     if domains is None or domains.accelerators % step["tensor_span"] == 0:
         return 0.0
-    return step["tensor_bytes"] * (1 / domains.outside_Bps - 1 / domains.inside_Bps) * NS_PER_S
+    tensor_bytes: float = step["tensor_bytes"]
+    return tensor_bytes * (1 / domains.outside_Bps - 1 / domains.inside_Bps) * NS_PER_S
 
 
 def _cost(point: PlannedPoint) -> float:

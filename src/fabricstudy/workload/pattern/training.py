@@ -63,7 +63,8 @@ class Parallel(Model):
     @property
     def tensor_span(self) -> int:
         """Consecutive ranks among which a group of tensor lies."""
-        return self.tensor * prod(getattr(self, name) for name in self.order[: self.order.index("tensor")])
+        inner: list[int] = [getattr(self, name) for name in self.order[: self.order.index("tensor")]]
+        return self.tensor * prod(inner)
 
     def grid(self) -> Ints:
         """Return the ranks by stage, data, expert and tensor, int64 [pipeline, data, expert, tensor]."""

@@ -15,7 +15,7 @@ from fabricstudy.core.input_files import InputFileError, numbered_lines, read_by
 from ..matching import Listing
 from ..operations import RECEIVE, SEND
 from .mpi import EXPANDED, ROOTED, Algorithms, Calls, Program
-from .rank_files import rank_files as files
+from .rank_files import rank_files
 
 _IGNORED = frozenset(
     {"Comm_rank", "Comm_size", "Get_count", "Iprobe", "Probe", "Test", "Testall", "Wtime", "Initialized"}
@@ -27,7 +27,7 @@ NOBODY = -2
 
 def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     """Read the trace of all ranks, given the file of rank 0; raises InputFileError, with file and line."""
-    paths = files(first)
+    paths = rank_files(first)
     program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, line {line}", algorithms)
     for rank, path in enumerate(paths):
         calls, end_us = Calls(program, rank), -1.0

@@ -162,7 +162,7 @@ class Program:
         return Listing(
             self.ranks, rank.astype(np.int32), stream, kind.astype(np.int8),
             np.frombuffer(self._times, dtype=np.float64), size, peer, tag, dependent, needs, when.astype(np.int8),
-            lambda operation: self._where(int(rank[operation]), int(line[operation])), True,
+            lambda operation: self._where(int(rank[operation]), int(line[operation])), receives_at_most=True,
         )  # fmt: skip
 
 

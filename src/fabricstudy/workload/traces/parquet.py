@@ -80,7 +80,20 @@ def read(data: bytes) -> Listing:
     peer = np.where(kind == CALC, -1, rank[partner]).astype(np.int64)
     number = int(ranks) if ranks is not None and ranks.isdigit() else int(rank.max(initial=0)) + 1
     return Listing(
-        number, rank, stream, kind, ns, size_bytes, peer, tag, dependent, needs, when, _row, mark, mark_names
+        number,
+        rank,
+        stream,
+        kind,
+        ns,
+        size_bytes,
+        peer,
+        tag,
+        dependent,
+        needs,
+        when,
+        _row,
+        mark=mark,
+        mark_names=mark_names,
     )
 
 
