@@ -60,7 +60,7 @@ def test_a_job_of_a_point_is_written_as_goal(tmp_path: Path, capsys: pytest.Capt
 def test_collective_operations_of_a_trace_have_the_chosen_algorithms(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ring = str(Path(__file__).parents[1] / "data/traces/dumpi/testtrace.meta")
+    ring = str(Path(__file__).parents[2] / "configs/traces/dumpi/testtrace.meta")
     assert call(capsys, ring)["messages"] == 4 + 8 + 8
     # A binomial tree up and down has 3 edges.
     facts = call(capsys, ring, "--collectives", "all-reduce=tree")

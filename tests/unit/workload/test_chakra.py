@@ -17,7 +17,7 @@ from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import ENDED, Operations
 from fabricstudy.workload.traces import chakra
 
-EXAMPLES = Path(__file__).parents[2] / "data/traces/chakra"
+EXAMPLES = Path(__file__).parents[3] / "configs/traces/chakra"
 RING = (("all-reduce", "ring"),)
 
 

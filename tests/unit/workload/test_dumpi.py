@@ -22,7 +22,7 @@ from fabricstudy.workload.operations import CALC, RECEIVE, Operations
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.traces import dumpi
 
-RING = Path(__file__).parents[2] / "data/traces/dumpi/testtrace.meta"
+RING = Path(__file__).parents[3] / "configs/traces/dumpi/testtrace.meta"
 WORLD, INT, DOUBLE, NULL = 2, 9, 14, 1
 
 
