@@ -1,7 +1,7 @@
 """Run the benches named, or the short ones.
 
 ``python -m benches [pipeline] [structure] [partitions] [simulate] [front_end] [engines] [offered] [phit] [mapping]
-[schedule] [scale] [large] [busy]``.
+[schedule] [operations] [scale] [large] [busy]``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ BENCHES = (
     "phit",
     "mapping",
     "schedule",
+    "operations",
 )
 
 
