@@ -84,8 +84,8 @@ def main() -> None:
         phases_s = least_cpu_s(this, job)
         operations_s = least_cpu_s(this, replace(job, operations=operations_of(job)))
         print(
-            f"{pattern:<12}{len(job.messages):>9,} messages: phases {phases_s:6.2f} s, operations {operations_s:6.2f} s "
-            f"CPU, {operations_s / phases_s:.2f} times",
+            f"{pattern:<12}{len(job.messages):>8,} messages: phases {phases_s:.2f} s, operations {operations_s:.2f} "
+            f"s CPU, {operations_s / phases_s:.2f} times",
             flush=True,
         )
     this = point("all-to-all", {"message": "2 kB", "iterations": WAVES}, RANKS)
