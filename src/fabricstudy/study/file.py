@@ -17,7 +17,6 @@ from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import Model, at_path
 from fabricstudy.machine.base import Topology
-from fabricstudy.workload.traces.formats import files_beside
 
 from .messages import explain_errors
 from .model import Study
@@ -95,6 +94,9 @@ def referenced_files(value: Any, folder: Path) -> Iterator[tuple[str, Path]]:
     elif isinstance(value, str) and value:
         with suppress(OSError):  # longer than any name
             if (folder / value).is_file():
+                # Imports the checks of traces, with numba.
+                from fabricstudy.workload.traces.formats import files_beside
+
                 yield value, folder / value
                 for beside in files_beside(folder / value):
                     yield os.path.relpath(beside, folder), beside

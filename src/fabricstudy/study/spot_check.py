@@ -90,8 +90,9 @@ def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]
     by_cost = sorted(twins, key=lambda name: (cost[name], name))
 
     def is_supported(name: str) -> bool:
-        point = points[name].point
-        return engine_named(point.engine.kind).unsupported(point, point.machine.build()) is None
+        machine = points[name].point.machine.build()
+        both = (points[name].point, twins[name].point)
+        return all(engine_named(point.engine.kind).unsupported(point, machine) is None for point in both)
 
     possible = islice(filter(is_supported, by_cost), CHEAP * wanted)
     lots = sorted(possible, key=lambda name: hashlib.sha256(name.encode()).hexdigest())

@@ -25,6 +25,7 @@ kilo- = 1e3 = k-
 mega- = 1e6 = M-
 giga- = 1e9 = G-
 tera- = 1e12 = T-
+peta- = 1e15 = P-
 kibi- = 1024 = Ki-
 mebi- = 1048576 = Mi-
 gibi- = 1073741824 = Gi-

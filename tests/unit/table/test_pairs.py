@@ -28,7 +28,7 @@ SHIPPED = sorted(CONFIGS.glob("*.yaml"))
 WITH_SCHEDULES = {"bgq-capacity", "torus-or-mesh-scheduling"}
 # The same experiments in other sizes or on other engines, which only take longer.
 LIKE_OTHERS = {"dragonfly-arrangements-paper", "dragonfly-arrangements-small", "quick"}
-ONE_EXPERIMENT = {"next-machine"}
+ONE_EXPERIMENT = {"next-machine", "training-fabric"}
 
 NETS = {
     "slow": {"machine.bandwidth": "1 GB/s", "routing": "minimal"},
@@ -141,7 +141,8 @@ def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiment
         found += len(reduced.claims) + len(reduced.figures)
         same = [_parts(claim, parts[claim.id]) for claim in study.claims if claim.id in parts]
         assert _measured(judge(reduced.claims, tables)) == _measured(judge(same, everything))
-        for figure in reduced.figures:
+        # A Gantt chart has no numbers.
+        for figure in (figure for figure in reduced.figures if figure.numbers()):
             few, many = (observe(of, figure, figure.numbers()[0]) for of in (tables, everything))
             assert set(few.keys) == set(many.keys)
             assert few.frame["(value)"].tolist() == many.frame["(value)"].tolist()

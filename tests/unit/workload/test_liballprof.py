@@ -11,7 +11,6 @@ from fabricstudy.core.input_files import InputFileError
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
 from fabricstudy.workload.traces import liballprof
-from fabricstudy.workload.traces.rank_files import rank_files
 
 SENDER = [
     "# a comment", "MPI_Init:0:0:100", "MPI_Comm_rank:103:0,0,2:7:104", "MPI_Isend:150:64:10:11,8,8:1:5:0,0,2:4096:152",
@@ -77,7 +76,7 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, line: str, whe
 def test_the_file_of_rank_0_is_named(tmp_path: Path) -> None:
     (tmp_path / "run-10.txt").write_text("")
     with pytest.raises(InputFileError):
-        rank_files(tmp_path / "run-10.txt")
+        liballprof.files(tmp_path / "run-10.txt")
     for rank in range(11):
         (tmp_path / f"run-{rank:02d}.txt").write_text("")
-    assert len(rank_files(tmp_path / "run-00.txt")) == 11
+    assert len(liballprof.files(tmp_path / "run-00.txt")) == 11

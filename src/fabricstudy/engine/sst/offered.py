@@ -205,7 +205,7 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         message_ns=message_ns(point, machine),
         node_created=created * window.batches,
         # SST counts arrivals at destinations; those of a source follow from what it sent.
-        node_arrived=np.rint(shares * arrived.sum()).astype(np.int64),
+        node_arrived=divided(int(arrived.sum()), shares),
         measured=arrived,
         latency_sum_ns=mean_ns * arrived,
         network_sum_ns=sums.sum(axis=0) + tail_ns(point, machine) * arrived,
@@ -215,6 +215,17 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         lost=behind if 2 * behind > window.batches else 0,
         link_bytes=read_links(folder / STATISTICS, point, machine).link_bytes,
     )
+
+
+def divided(total: int, shares: Floats) -> Ints:
+    """Return whole numbers with this sum, each within one of its share.
+
+    Examples
+    --------
+    >>> divided(7, np.full(4, 0.25)).tolist()
+    [2, 2, 1, 2]
+    """
+    return np.diff(np.rint(np.cumsum(shares) * total), prepend=0).astype(np.int64)
 
 
 def _of_nodes(path: Path, machine: Machine, window: OfferedWindow) -> tuple[Ints, Floats, Floats]:

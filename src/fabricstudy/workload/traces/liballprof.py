@@ -20,6 +20,7 @@ from .rank_files import rank_files
 _IGNORED = frozenset(
     {"Comm_rank", "Comm_size", "Get_count", "Iprobe", "Probe", "Test", "Testall", "Wtime", "Initialized"}
 )
+files = rank_files
 REQUEST_BYTES = 8
 NOBODY = -2
 """MPI_PROC_NULL of MPICH is -1, which liballprof writes for any source; of Open MPI it is -2."""
@@ -27,7 +28,7 @@ NOBODY = -2
 
 def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     """Read the trace of all ranks, given the file of rank 0; raises InputFileError, with file and line."""
-    paths = rank_files(first)
+    paths = files(first)
     program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, line {line}", algorithms)
     for rank, path in enumerate(paths):
         calls, end_us = Calls(program, rank), -1.0

@@ -63,17 +63,19 @@ def algorithms_of(written: object) -> Algorithms:
         return ()
     if not isinstance(written, Mapping):
         remedy = "write mpich, or algorithms such as {all-reduce: ring}"
-        raise ConfigError("not a choice of algorithms", remedy, ("collectives",), written)
+        raise ConfigError("not a choice of algorithms", remedy, ("collectives",), written, "invalid-value")
     known = sorted({kind for kind, default in _PATTERNS.values() if default})
     for kind, algorithm in written.items():
         path = ("collectives", str(kind))
         if kind not in known:
-            raise ConfigError("no collective operation with a choice", suggestion(str(kind), known), path, kind)
+            remedy = suggestion(str(kind), known)
+            raise ConfigError("no collective operation with a choice", remedy, path, kind, "unknown-value")
         member = Pattern.FAMILY.find(kind)
         assert member is not None
         names = get_args(member.model_fields["algorithm"].annotation)
         if algorithm not in names:
-            raise ConfigError("unknown algorithm", suggestion(str(algorithm), names), path, algorithm)
+            remedy = suggestion(str(algorithm), names)
+            raise ConfigError("unknown algorithm", remedy, path, algorithm, "unknown-value")
     return tuple(sorted(written.items()))
 
 
