@@ -74,7 +74,7 @@ def test_collective_operations_of_a_trace_have_the_chosen_algorithms(
 @pytest.mark.parametrize(("arguments", "code"), [
     ([], "usage"), (["a.goal", "--of", "quick", "p0"], "usage"), (["a.goal", "--write", "b.txt"], "unsupported-format"),
     (["none.goal"], "invalid-trace"), (["bad.goal"], "invalid-trace"), (["a.txt"], "invalid-trace"),
-    (["a.goal", "--collectives", "all-reduce=rings"], "invalid-value"),
+    (["a.goal", "--collectives", "all-reduce=rings"], "unknown-value"),
     (["a.goal", "--write", "a.goal"], "invalid-value"), (["--of", "study.yaml", "p0"], "unknown-name"),
     (["none-0.txt", "--format", "liballprof"], "invalid-trace"),
 ])  # fmt: skip
