@@ -32,7 +32,11 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
         add_list(&mut text, "rank_waiting_cycles", cycles);
     }
     if let Some(cycles) = &*session.operation_cycles.borrow() {
-        add_list(&mut text, "operation_cycles", &cycles.iter().flat_map(|&(start, end)| [start, end]).collect::<Vec<_>>());
+        add_list(
+            &mut text,
+            "operation_cycles",
+            &cycles.iter().flat_map(|&(start, end)| [start, end]).collect::<Vec<_>>(),
+        );
     }
     let packets: Vec<u64> = measured.total_packet_per_hop_count.iter().map(|&count| count as u64).collect();
     add_list(&mut text, "packets_by_hops", &packets);
