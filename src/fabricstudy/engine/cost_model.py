@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from math import ceil
+from math import ceil, log2
 from typing import NamedTuple
 
 from fabricstudy.core.model import Model
@@ -89,6 +89,23 @@ def network_traffic(point: Point, unit_bytes: float) -> NetworkTraffic:
             in_routers += passed
             crowded_in_routers += passed * min(max(0.0, (part.at_once - 1) / CROWD), 1.0)
     return NetworkTraffic(units, in_routers, crowded_in_routers)
+
+
+SMALL_PORTS = 64
+"""Ports of all routers of a machine whose state fits into the processor's first cache."""
+
+
+def port_doublings(point: Point) -> float:
+    """Return how often the ports of all routers double, from `SMALL_PORTS`; at least 1."""
+    return max(1.0, log2((2 * point.machine.cables + point.machine.nodes) / SMALL_PORTS))
+
+
+def offered_factor(point: Point, per_doubling: float) -> float:
+    """Return the time of a packet of offered traffic over that on small machines, whose packets wait in the caches.
+
+    `per_doubling` was measured on dragonflies of 72 nodes, where the factor is 1, and 1,056.
+    """
+    return 1.0 + per_doubling * max(0.0, port_doublings(point) - 2.0)
 
 
 def messages_of(point: Point) -> float:

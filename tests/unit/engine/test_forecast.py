@@ -14,6 +14,7 @@ from fabricstudy.engine.codes.adapter import Codes
 from fabricstudy.engine.cost_model import CROWD, load_cost_model, messages_of, network_traffic, weighted_sum
 from fabricstudy.engine.job_traffic import NEAR, SEARCH_RUNS, traffic_by_job
 from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
 
@@ -248,3 +249,25 @@ def test_searches_expect_a_saturation_load_within_a_factor_of_two(
         loads.append(messages_of(Point.model_validate(this)))
     expected = loads[0] / SEARCH_RUNS / loads[1]
     assert found / 2 <= expected <= 2 * found
+
+
+@pytest.mark.parametrize(
+    ("engine", "routing", "load", "measured_s"),
+    [
+        # Of a busy computer, on which a point takes up to 1.5 times as long as on an idle one.
+        ("caminos", "minimal", 0.25, 5.0), ("caminos", "ugal", 0.7, 29.0),
+        ("codes", "minimal", 0.25, 32.2), ("codes", "ugal", 0.7, 100.9),
+        ("sst", "minimal", 0.25, 8.8), ("sst", "ugal", 0.7, 35.8),
+    ],
+)  # fmt: skip
+def test_offered_traffic_on_a_large_network_takes_as_long_as_predicted(
+    engine: str, routing: str, load: float, measured_s: float
+) -> None:
+    machine = {"kind": "dragonfly", "groups": 33, "routers_per_group": 8, "nodes_per_router": 4, "bandwidth": "25 GB/s"}
+    offered = {
+        "traffic": "uniform", "load": load, "message": "256 B", "warmup": 500, "measured": 500, "arrivals": "periodic",
+    }  # fmt: skip
+    network = {"packet": "256 B", "buffer": "16 kB"}
+    this = {"machine": machine, "routing": routing, "engine": engine, "offered": offered, "network": network, "seed": 1}
+    point = Point.model_validate(this)
+    assert 0.5 < engine_named(engine).predict_cpu_s(point) * 1.25 / measured_s < 2

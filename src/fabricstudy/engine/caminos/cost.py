@@ -1,19 +1,14 @@
 """Cost of CAMINOS."""
 
-from math import log2
-
-from ..cost_model import WorkCounts, messages_of, network_traffic
+from ..cost_model import WorkCounts, messages_of, network_traffic, offered_factor, port_doublings
 from ..point import Point
 from .clock import phit_bytes
 
 WAITING_PHITS = 8
 """Phits that wait at a cable under heavy load, both ends together, approximately; far less than its buffers."""
 
-SMALL_PORTS = 64
-"""Ports of all routers of a machine whose state fits into the processor's first cache.
-
-Each doubling adds about the same to the time of a phit: 0.2 us per router on machines of 600 ports, 0.5 us on 4000.
-"""
+OFFERED_DOUBLING = 0.18
+"""How much each doubling of ports adds to the time of a packet of offered traffic, in addition."""
 
 CACHED_PORTS, PORTS = 7_000, 47_000
 """Ports of all routers at which the state of a network fits into the processor's last cache, and hardly fits.
@@ -32,7 +27,8 @@ def work(point: Point) -> WorkCounts:
     phits = network_traffic(point, phit_bytes(point))
     packets = network_traffic(point, point.network.packet_bytes)
     ports = 2 * machine.cables + machine.nodes
-    doublings = max(1.0, log2(ports / SMALL_PORTS))
+    # Each doubling adds about the same to the time of a phit: 0.2 us per router with 600 ports, 0.5 us with 4000.
+    doublings = port_doublings(point) * (1.0 if point.offered is None else offered_factor(point, OFFERED_DOUBLING))
     uncached = min(max(0.0, (ports - CACHED_PORTS) / (PORTS - CACHED_PORTS)), 1.0)
     counts = {"run": 1.0, "message": messages_of(point), "cable": float(machine.cables)}
     return WorkCounts(

@@ -21,7 +21,7 @@ from fabricstudy.workload.messages import Messages
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import EngineFailure, Unsupported
-from ..cost_model import WorkCounts, network_traffic
+from ..cost_model import WorkCounts, network_traffic, offered_factor
 from ..point import Point
 from ..steady_state import MIN_BATCHES, SteadyRun
 from .files import CONFIGURATION, TracedJob, configuration
@@ -32,6 +32,9 @@ from .packet import MIN_EVENTS_PER_OBJECT
 SYNTHETIC_PROGRAM = "model-net-synthetic-dragonfly-all"
 
 RUNS = MIN_BATCHES
+
+DOUBLING = 0.3
+"""How much each doubling of ports adds to the time of a packet in a router."""
 
 UNIFORM, NEXT_GROUP, NEXT_NODE = 1, 3, 4
 """Traffics of the program."""
@@ -111,7 +114,7 @@ def offered_work(point: Point) -> WorkCounts:
     offered, nodes = point.offered, float(point.machine.nodes)
     assert offered is not None
     longer = (RUNS * offered.warmup + offered.measured) / (offered.warmup + offered.measured)
-    in_routers = network_traffic(point, point.network.packet_bytes).in_routers
+    in_routers = network_traffic(point, point.network.packet_bytes).in_routers * offered_factor(point, DOUBLING)
     return WorkCounts(
         cpu={"run": RUNS, "node": RUNS * nodes, "packet in a router": longer * in_routers},
         memory={"run": 1.0, f"node: {dragonfly.MODEL.name}": nodes, "rank": nodes},

@@ -19,7 +19,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..contract import EngineFailure, Unsupported
-from ..cost_model import WorkCounts, network_traffic
+from ..cost_model import WorkCounts, network_traffic, offered_factor
 from ..point import Point
 from ..program_engine import check_sources
 from ..steady_state import SteadyRun
@@ -36,6 +36,9 @@ IDLE_LOAD = 1e-6
 
 MERLIN_SHARE = 0.35
 """Processor time of a packet in a router without Firefly's and Ember's part, over that with it."""
+
+DOUBLING = 0.9
+"""How much each doubling of ports adds to the time of a packet in a router."""
 
 _ROW = re.compile(r"^ *\d+\.\d+ +([0-9.eE+-]+) *([a-zA-Z]+)(\*?) *$", re.MULTILINE)
 
@@ -118,7 +121,7 @@ def tail_ns(point: Point, machine: Machine) -> float:
 def offered_work(point: Point) -> WorkCounts:
     """Count packets in routers, and parts of the machine."""
     machine = point.machine
-    in_routers = network_traffic(point, point.network.packet_bytes).in_routers
+    in_routers = network_traffic(point, point.network.packet_bytes).in_routers * offered_factor(point, DOUBLING)
     return WorkCounts(
         cpu={"run": 1.0, "cable": float(machine.cables), "packet in a router": MERLIN_SHARE * in_routers},
         memory={"run": 1.0, "router, node or rank": float(machine.nodes + machine.routers)},
