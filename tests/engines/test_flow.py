@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.bundled import MACHINE, RESULT
-from fabricstudy.engine.caminos.files import OPERATIONS
+from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.flow.files import SETTINGS, window_bytes

@@ -290,3 +290,10 @@ def test_lengths_of_a_run(load: float) -> None:
     assert sst.warmup_batches * (sst.batch_ps + 1) >= 200 * 1000 * message_ns * 0.999
     assert codes.begin_ns >= 200 * message_ns
     assert codes.end_ns - codes.begin_ns == pytest.approx(codes.messages * message_ns / load)
+
+
+@pytest.mark.parametrize("engine", [SST])
+def test_accepted_load_is_the_mean_of_its_batches(engine: str, tmp_path: Path) -> None:
+    """All nodes receive about as many messages; if each number were rounded, so would be their sum."""
+    row = row_of(point_of(engine, DRAGONFLY, "minimal", ADVERSARY, 0.5, measured=100, batches=10), tmp_path)
+    assert row["accepted_load"] == pytest.approx((row["accepted_low"] + row["accepted_high"]) / 2)

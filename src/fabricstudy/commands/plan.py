@@ -93,7 +93,10 @@ def _steps(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
 
 
 def outside_ns(step: Mapping[str, Any], domains: ScaleUp | None) -> float:
-    """Return what all-reduces take longer if groups of tensor cross scale-up domains, whose ranks are consecutive."""
+    """Return the additional time of all-reduces if tensor-parallel groups cross scale-up domains.
+
+    The ranks of a domain are consecutive.
+    """
     if domains is None or domains.accelerators % step["tensor_span"] == 0:
         return 0.0
     tensor_bytes: float = step["tensor_bytes"]
@@ -154,7 +157,8 @@ def _show_steps(steps: list[dict[str, Any]]) -> None:
             f"the step takes {step['bound_ns'] / 1e6:,.4g} ms or more"
         )
         if step["outside_ns"] > 0:
-            problem = (
-                "warning   groups of tensor cross scale-up domains, whose links are faster than those between them"
+            print(
+                "warning   tensor-parallel groups cross scale-up domains, whose links are faster than those between "
+                f"them: a step takes about {step['outside_ns'] / 1e6:,.4g} ms more; set parallel.tensor to a divisor "
+                "of machine.accelerators"
             )
-            print(f"{problem}: about {step['outside_ns'] / 1e6:,.4g} ms more; choose a divisor of the accelerators")

@@ -24,7 +24,7 @@ from .common import check_output_path, load_named_machine, planned_point
 WRITTEN = (".goal", ".parquet")
 
 FORMATS = ("liballprof", "dumpi")
-"""Formats of traces whose files have suffixes of other ones, too."""
+"""Formats that --format selects where the suffix does not tell the format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -68,6 +68,16 @@ def test_what_flow_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
     assert len(flows) == len(packets) == 2
 
 
+def test_what_caminos_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
+    """Bandwidths too different for a cycle of CAMINOS."""
+    links = {"slow": "1 GB/s", "fast": "1237 GB/s"}
+    sweep = {"node_links": {"of": "machine.bandwidth.host", "values": links}}
+    machine = {"kind": "torus", "shape": [4, 4], "bandwidth": {"links": "1 GB/s", "host": "1 GB/s"}}
+    study = plan(study_of(engine="flow", machine=machine, routing="dimension-order", sweep=sweep))
+    flows, packets = checked(study)
+    assert len(study.points) == 3 and len(flows) == len(packets) == 1
+
+
 def test_no_shipped_study_rests_on_flow_alone() -> None:
     for file in (file for file in CONFIGS.glob("*.yaml") if "flow" in file.read_text()):
         of = plan(load_study(file))

@@ -11,17 +11,11 @@ import pytest
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.matching import matched
-from fabricstudy.workload.operations import Operations
 from fabricstudy.workload.traces import otf2 as reader
 
+from .test_dumpi import messages_of
+
 BROADCAST = Path(__file__).parents[2] / "data/traces/otf2/traces.otf2"
-
-
-def messages_of(operations: Operations) -> list[tuple[int, int, int]]:
-    sends = operations.sends
-    receiver = operations.rank[operations.partner[sends]]
-    columns = (operations.rank[sends], receiver, operations.size_bytes[sends])
-    return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def test_an_archive_of_sst_is_one_broadcast() -> None:

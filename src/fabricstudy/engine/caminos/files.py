@@ -16,14 +16,14 @@ from fabricstudy.workload.operations import MAX_STREAMS, SEND
 from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.traffic.base import Destinations
 
-from ..bundled import MACHINE, MESSAGES
+from ..bundled import MACHINE, MESSAGES, OPERATIONS
 from ..detours import via
 from ..point import Point
 from ..settings import Network
 from .channels import arbitration, channels, listed, policies, routes
 from .clock import Clock, clock, cycles_of, operation_cycles, phits_of
 
-CONFIGURATION, OFFERED, OPERATIONS = "caminos.cfg", "offered.destinations", "jobs.operations"
+CONFIGURATION, OFFERED = "caminos.cfg", "offered.destinations"
 
 MAX_DRAIN = 20
 """Windows after the measured one in which measured messages may arrive."""

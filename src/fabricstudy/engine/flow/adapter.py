@@ -6,9 +6,8 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
-from ..bundled import MACHINE, RESULT, BundledEngine
+from ..bundled import MACHINE, OPERATIONS, RESULT, BundledEngine
 from ..caminos.channels import listed
-from ..caminos.files import OPERATIONS
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point

@@ -11,13 +11,13 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.listed import PathList
 from fabricstudy.workload.messages import PlacedJob
 
-from ..bundled import MACHINE
+from ..bundled import MACHINE, OPERATIONS
 
 # The files of the front end for CAMINOS, with bytes instead of phits, and picoseconds instead of cycles.
 from ..caminos.channels import channels as caminos_channels
 from ..caminos.channels import hop_classes, listed
 from ..caminos.clock import Clock
-from ..caminos.files import OPERATIONS, write_machine, write_operations
+from ..caminos.files import write_machine, write_operations
 from ..detours import via
 from ..point import Point
 from ..settings import EngineSettings
