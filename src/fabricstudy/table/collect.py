@@ -29,12 +29,19 @@ from .schemas import labels, validated_table
 BASELINE_ID = "(baseline)"
 """Column of the point that is the baseline run of a job."""
 
-_COMPUTED = frozenset({
-    "job_name", "baseline_ns", "over_bound", "over_phase_bound", "slowdown", "rate_Bps", "hops_mean", "imbalance",
-    "message_mean_slowdown", "message_p99_slowdown", "load_used_bytes", "communication_ns",
-    "hop_bytes_over_bound", "background", "over_critical_path",
-})  # fmt: skip
-"""Columns of jobs and links that are in no record."""
+_COMPUTED = {
+    "points": (),
+    "jobs": (
+        "job_name", "background", "communication_ns", "baseline_ns", "slowdown", "over_bound", "over_phase_bound",
+        "over_critical_path", "message_mean_slowdown", "message_p99_slowdown", "rate_Bps", "hops_mean",
+        "hop_bytes_over_bound",
+    ),
+    "marks": ("job_name",),
+    "operations": (),
+    "links": ("load_used_bytes", "imbalance"),
+    "latency": (),
+}  # fmt: skip
+"""Tables with rows from records, and their columns that are in no record."""
 
 _OF_BASELINE = {
     "baseline_ns": "runtime_ns",
@@ -63,20 +70,14 @@ def collect(
     axes = list(plan.axes)
     keys = _keys(plan)
     in_records = {
-        table: tuple(
-            name
-            for name in names_of(table)
-            if name not in keys and (table in ("latency", "marks", "operations") or name not in _COMPUTED)
-        )
-        for table in ("points", "jobs", "marks", "operations", "links", "latency")
+        table: [name for name in names_of(table) if name not in keys and name not in computed]
+        for table, computed in _COMPUTED.items()
     }
-    of_points = PointRecords(records, plan.points, **in_records)
+    of_points = PointRecords(records, plan.points, in_records)
     frames = {
         "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, of_points),
-        "marks": _rows_of(plan, keys, "marks", of_points),
-        "operations": _rows_of(plan, keys, "operations", of_points),
-        "latency": _rows_of(plan, keys, "latency", of_points),
+        **{table: _rows_of(plan, keys, table, of_points) for table in ("marks", "operations", "latency")},
         "links": _links(_rows_of(plan, keys, "links", of_points)),
         "machines": _machines(plan, keys, structures),
     }
@@ -133,21 +134,21 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
     rows: list[int] = []
     of_plan = ColumnBuilder(_OF_PLAN)
     for index, row in enumerate(plan.rows):
-        for record_row in records.rows_of(records.jobs, row.point_id):
+        for record_row in records.rows_of("jobs", row.point_id):
             planned_rows.append(index)
             rows.append(record_row)
-            job = records.jobs["job"][record_row]
+            job = records["jobs"]["job"][record_row]
             baseline_id = row.baseline_ids[job] if job < len(row.baseline_ids) else None
             # In a baseline run earlier jobs are idle and later ones are omitted, so its number is the same.
-            baseline = (r for r in records.rows_of(records.jobs, baseline_id) if records.jobs["job"][r] == job)
+            baseline = (r for r in records.rows_of("jobs", baseline_id) if records["jobs"]["job"][r] == job)
             baseline_row = next(baseline, None)
             times = (
-                None if baseline_row is None else records.jobs[name][baseline_row] for name in _OF_BASELINE.values()
+                None if baseline_row is None else records["jobs"][name][baseline_row] for name in _OF_BASELINE.values()
             )
             background = plan.points[row.point_id].point.jobs[job].background
             facts = (background, row.job_names[job], baseline_id, *times)
             of_plan.add(dict(zip(_OF_PLAN, facts, strict=True)))
-    frames = [records.jobs.frame(rows), of_plan.frame(range(len(rows)))]
+    frames = [records["jobs"].frame(rows), of_plan.frame(range(len(rows)))]
     jobs = _joined("jobs", keys, planned_rows, pd.concat(frames, axis=1))
     # A record has the compute time of a job only if it computes; of background jobs it is unknown.
     compute_ns = jobs["compute_ns"].fillna(0.0).where(~jobs["background"].astype(bool))
@@ -173,15 +174,14 @@ def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:
 
 def _rows_of(plan: Plan, keys: pd.DataFrame, table: str, records: PointRecords) -> pd.DataFrame:
     """Return the rows of the points of a plan in a table with any number of rows per point."""
-    facts: ColumnBuilder = getattr(records, table)
     planned_rows: list[int] = []
     rows: list[int] = []
     for index, row in enumerate(plan.rows):
-        of_point = records.rows_of(facts, row.point_id)
+        of_point = records.rows_of(table, row.point_id)
         planned_rows += [index] * len(of_point)
         rows += of_point
-    joined = _joined(table, keys, planned_rows, facts.frame(rows))
-    if table == "marks":
+    joined = _joined(table, keys, planned_rows, records[table].frame(rows))
+    if "job_name" in names_of(table):
         names = zip(planned_rows, joined["job"], strict=True)
         return joined.assign(job_name=labels([plan.rows[index].job_names[int(job)] for index, job in names]))
     return joined

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ import pandas as pd
 
 from fabricstudy.core.columns import DONE, TABLES
 from fabricstudy.core.store import Record
-
-_Names = Iterable[str]
 
 _SUFFIXES = {"simulated": "", "routes": "_routes"}
 SHARES = tuple(f"{name}{suffix}" for suffix in _SUFFIXES.values() for name in ("mls", "tls", "links_shared"))
@@ -57,56 +55,60 @@ class ColumnBuilder:
 
 
 class PointRecords:
-    """Facts of the points of a plan, and of the jobs, link classes and latencies of those that are done.
+    """Facts of the points of a plan, and the rows of other tables that are in the records of those that are done.
 
-    Of several records of a point, the last complete one is used, or the last one if none is complete. `points`,
-    `jobs` and so on are the names of the facts to keep.
+    Of several records of a point, the last complete one is used, or the last one if none is complete. `columns` are
+    the names of the facts to keep, by table, `points` among them.
     """
 
     def __init__(
-        self, records: Iterable[Record], point_ids: Iterable[str], points: _Names, jobs: _Names, links: _Names,
-        latency: _Names = (), marks: _Names = (), operations: _Names = (),
-    ) -> None:  # fmt: skip
-        self.points, self.jobs = ColumnBuilder(points), ColumnBuilder((*jobs, *SHARES))
-        self.links, self.latency, self.marks = ColumnBuilder(links), ColumnBuilder(latency), ColumnBuilder(marks)
-        self.operations = ColumnBuilder(operations)
-        self._row = dict.fromkeys(point_ids, 0)
-        self._starts = {
-            table: array("q", [0]) for table in (self.jobs, self.marks, self.operations, self.links, self.latency)
+        self, records: Iterable[Record], point_ids: Iterable[str], columns: Mapping[str, Iterable[str]]
+    ) -> None:
+        self._tables = {
+            table: ColumnBuilder((*names, *SHARES) if table == "jobs" else names) for table, names in columns.items()
         }
+        self._row = dict.fromkeys(point_ids, 0)
+        self._starts = {table: array("q", [0]) for table in self._tables}
         self._add({"status": "missing", "reason": "no record"})
+        points = self._tables["points"]
         for record in records:
             row = self._row.get(record["point_id"])
-            if row is None or (row and record["status"] != DONE and self.points["status"][row] == DONE):
+            if row is None or (row and record["status"] != DONE and points["status"][row] == DONE):
                 continue
-            self._row[record["point_id"]] = self.points.rows
+            self._row[record["point_id"]] = points.rows
             self._add(record)
 
+    def __getitem__(self, table: str) -> ColumnBuilder:
+        return self._tables[table]
+
     def _add(self, record: Record) -> None:
-        self.points.add(record)
-        if record["status"] == DONE:
-            for job in record.get("jobs", ()):
-                self.jobs.add({**job, **_shares(record, job["job"])})
-                for mark in job.get("marks", ()):
-                    self.marks.add({"job": job["job"], **mark})
-            recorded = record.get("operations") or {}
-            for values in zip(*recorded.values(), strict=True):
-                self.operations.add(dict(zip(recorded, values, strict=True)))
-            for links in record.get("links") or ():
-                self.links.add(links)
-            if "latency" in record:
-                self.latency.add(record["latency"])
-        for table, starts in self._starts.items():
-            starts.append(table.rows)
+        rows = {"points": (record,), **(_rows_in(record) if record["status"] == DONE else {})}
+        for table, builder in self._tables.items():
+            for row in rows.get(table, ()):
+                builder.add(row)
+            self._starts[table].append(builder.rows)
 
     def facts(self, point_ids: Iterable[str]) -> pd.DataFrame:
         """Return a row for each of these points; those without a record have the status ``missing``."""
-        return self.points.frame([self._row[point_id] for point_id in point_ids])
+        return self._tables["points"].frame([self._row[point_id] for point_id in point_ids])
 
-    def rows_of(self, table: ColumnBuilder, point_id: str | None) -> range:
-        """Return the rows of a point in `jobs`, `marks`, `operations`, `links` or `latency`; none unless it is done."""
+    def rows_of(self, table: str, point_id: str | None) -> range:
+        """Return the rows of a point in a table other than `points`; none unless it is done."""
         row, starts = self._row.get(point_id or "", 0), self._starts[table]
         return range(starts[row], starts[row + 1])
+
+
+def _rows_in(record: Record) -> dict[str, Iterable[Record]]:
+    """Return the rows that the record of a done point has in the tables of its jobs and links."""
+    jobs = record.get("jobs", ())
+    operations = record.get("operations") or {}
+    return {
+        "jobs": ({**job, **_shares(record, job["job"])} for job in jobs),
+        "marks": ({"job": job["job"], **mark} for job in jobs for mark in job.get("marks", ())),
+        "operations": (dict(zip(operations, row, strict=True)) for row in zip(*operations.values(), strict=True)),
+        "links": record.get("links") or (),
+        "latency": (record["latency"],) if "latency" in record else (),
+    }
 
 
 def _shares(record: Record, job: int) -> dict[str, float]:
