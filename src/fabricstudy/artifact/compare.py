@@ -18,7 +18,7 @@ from rich.table import Table
 from fabricstudy.analysis.base import Analysis, keys_of
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import TABLES
-from fabricstudy.table.files import ANALYSIS_PREFIX, read_tables
+from fabricstudy.table.files import ANALYSIS_PREFIX, read_table
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
@@ -40,7 +40,8 @@ class TableComparison:
     """One table, old against new: the number of common rows, and the names of the others.
 
     `values` has one row a compared value, with columns ``row``, ``column``, ``old``, ``new``, ``difference`` (relative;
-    infinite where there is none), ``allowed`` and ``agrees``.
+    infinite where there is none), ``allowed`` and ``agrees``. `only_old` and `only_new` are columns that the version of
+    the other run does not have; they are not compared.
     """
 
     name: str
@@ -48,6 +49,8 @@ class TableComparison:
     values: pd.DataFrame
     missing: tuple[str, ...]
     extra: tuple[str, ...]
+    only_old: tuple[str, ...] = ()
+    only_new: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -68,7 +71,8 @@ class TableComparison:
             "agrees": self.agrees, "rows": self.rows, "values": len(self.values), "equal": equal,
             "within": len(self.values) - equal - len(differing),
             "largest": _finite(self.values["difference"].max()) if len(self.values) else 0.0,
-            "missing": list(self.missing), "extra": list(self.extra), "differing": differing.to_dict("records"),
+            "missing": list(self.missing), "extra": list(self.extra), "only_old": list(self.only_old),
+            "only_new": list(self.only_new), "differing": differing.to_dict("records"),
         }  # fmt: skip
 
 
@@ -113,25 +117,29 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
     `old` and `new` are folders of tables, or contain exactly one study: an unpacked artifact, or where Snakemake ran.
     Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
-    fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out.
+    fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out, and so are columns
+    that one of two versions of the project does not have; a table that one of them does not have has no rows there.
 
     Raises ArtifactError if there are no tables or several, the files of an artifact were changed, or the tables have
     different axes.
     """
     old, new = _tables_in(old), _tables_in(new)
-    before, after = read_tables(old), read_tables(new)
-    allowed = partial(_allowed, old=_versions(before.points), new=_versions(after.points), tolerance=tolerance)
-    frames, new_frames = before.frames(), after.frames()
-    if set(frames) != set(new_frames):
-        names = ", ".join(sorted(set(frames) ^ set(new_frames)))
+    before, after = ({path.stem: read_table(path) for path in sorted(side.glob("*.parquet"))} for side in (old, new))
+    if unknown := (before.keys() ^ after.keys()) - TABLES.keys():
+        names = ", ".join(sorted(unknown))
         raise ArtifactError(f"only one of the two runs has the tables {names}; compare two runs of one study")
-    tables = {name: _compare_table(name, frame, new_frames[name], allowed) for name, frame in frames.items()}
-    versions = [side.points.dropna(subset="version").groupby("engine")["version"].unique() for side in (before, after)]
+    for side, other in ((before, after), (after, before)):
+        side.update({name: frame.iloc[:0] for name, frame in other.items() if name not in side})
+    points = before["points"], after["points"]
+    allowed = partial(_allowed, old=_versions(points[0]), new=_versions(points[1]), tolerance=tolerance)
+    order = sorted(before, key=[*TABLES, *before].index)
+    tables = {name: _compare_table(name, before[name], after[name], allowed) for name in order}
+    versions = [side.dropna(subset="version").groupby("engine")["version"].unique() for side in points]
     engines = {
         str(engine): tuple(", ".join(sorted(known.get(engine, ()))) or "none" for known in versions)
-        for engine in sorted({*before.points["engine"], *after.points["engine"]})
+        for engine in sorted({*points[0]["engine"], *points[1]["engine"]})
     }
-    sides = [side.claims.drop_duplicates("claim").set_index("claim")["claim_verdict"] for side in (before, after)]
+    sides = [side["claims"].drop_duplicates("claim").set_index("claim")["claim_verdict"] for side in (before, after)]
     verdicts = pd.concat(sides, axis=1, keys=["old", "new"]).astype(object)
     verdicts = verdicts.where(verdicts.notna(), None).rename_axis("claim").reset_index()
     return Comparison(old, new, tolerance, engines, tables, verdicts)
@@ -169,19 +177,22 @@ def _allowed(
 def _compare_table(
     name: str, old: pd.DataFrame, new: pd.DataFrame, allowed: Callable[[str, pd.DataFrame], Floats]
 ) -> TableComparison:
-    if set(old.columns) != set(new.columns):
-        names = ", ".join(sorted(set(old.columns) ^ set(new.columns)))
+    only_old, only_new = (tuple(str(a) for a in one if a not in other) for one, other in ((old, new), (new, old)))
+    if unknown := {*only_old, *only_new} - {column.name for column in TABLES.get(name, ())}:
+        names = ", ".join(sorted(unknown))
         raise ArtifactError(f"table {name}: only one run has the columns {names}; compare two runs of one study")
     first = old.columns[0]
     keys = [*([first, *axes_of(old)] if first in _PARTS else []), *_keys(name, old)]
     old, new = old.set_index(_row_names(old, keys)), new.set_index(_row_names(new, keys))
     common = old.index[old.index.isin(new.index)]
     left_out = {column.name for column in TABLES.get(name, ()) if not column.compared}
-    columns = [column for column in old.columns if column not in left_out and column not in keys]
+    left_out.update(keys, only_old)
+    columns = [column for column in old.columns if column not in left_out]
     limit = allowed(name, old.loc[common])
     parts = [_compare_column(column, old.loc[common, column], new.loc[common, column], limit) for column in columns]
     missing, extra = (tuple(a.index[~a.index.isin(b.index)]) for a, b in ((old, new), (new, old)))
-    return TableComparison(name, len(common), pd.concat(parts, ignore_index=True), missing, extra)
+    values = pd.concat(parts, ignore_index=True)
+    return TableComparison(name, len(common), values, missing, extra, only_old, only_new)
 
 
 def _keys(name: str, frame: pd.DataFrame) -> tuple[str, ...]:
@@ -265,6 +276,11 @@ def print_comparison(comparison: Plain, console: Console) -> None:
     for name, table in comparison["tables"].items():
         _list(console, f"{name}: rows only in the old run", table["missing"])
         _list(console, f"{name}: rows only in the new run", table["extra"])
+        for side in ("old", "new"):
+            if columns := table[f"only_{side}"]:
+                console.print(
+                    f"{name}: not compared, since only in the {side} run: {', '.join(columns)}", soft_wrap=True
+                )
     values = [{**value, "table": name} for name, table in comparison["tables"].items() for value in table["differing"]]
     values.sort(key=lambda value: math.inf if value["difference"] is None else value["difference"], reverse=True)
     differing = [f"{value['table']}.{value['column']} at {value['row']}: {_change(value)}" for value in values]

@@ -124,6 +124,21 @@ def test_missing_and_extra_rows_are_named(ran: Ran, again: Ran) -> None:
     assert len(found.extra) == 1 and not found.missing
 
 
+def test_columns_and_tables_of_a_later_version_are_told(ran: Ran, again: Ran) -> None:
+    again.change("jobs", lambda jobs: jobs.drop(columns="waiting_ns"))
+    (again.tables / "marks.parquet").unlink()
+    found = compare(again.base, ran.base)
+    assert found.agrees and found.tables["marks"].rows == 0
+    assert (found.tables["jobs"].only_old, found.tables["jobs"].only_new) == ((), ("waiting_ns",))
+    assert compare(ran.base, again.base).tables["jobs"].only_old == ("waiting_ns",)
+
+
+def test_rows_of_a_table_that_the_other_run_does_not_have_are_missing(ran: Ran, again: Ran) -> None:
+    (again.tables / "machines.parquet").unlink()
+    assert len(compare(ran.base, again.base).tables["machines"].missing) == 2
+    assert len(compare(again.base, ran.base).tables["machines"].extra) == 2
+
+
 def test_a_row_that_stands_twice_is_extra(ran: Ran, again: Ran) -> None:
     again.change("jobs", lambda jobs: pd.concat([jobs, jobs[:1]], ignore_index=True))
     (extra,) = compare(ran.base, again.base).tables["jobs"].extra
