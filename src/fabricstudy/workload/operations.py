@@ -77,3 +77,23 @@ class Operations:
     def scaled(self, factor: float, eager: bool) -> Operations:
         """Return the operations with all calcs scaled, and with this end of sends."""
         return replace(self, duration_ns=self.duration_ns * factor, eager=eager)
+
+    def in_order(self, order: Ints) -> Operations:
+        """Return the operations in another order, by their present numbers, and their dependencies sorted."""
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        dependent, needs = number[self.dependent], number[self.needs]
+        by_operation = np.lexsort((needs, dependent))
+        return replace(
+            self,
+            rank=self.rank[order],
+            stream=self.stream[order],
+            kind=self.kind[order],
+            duration_ns=self.duration_ns[order],
+            size_bytes=self.size_bytes[order],
+            partner=np.where(self.partner < 0, -1, number[self.partner])[order],
+            dependent=dependent[by_operation],
+            needs=needs[by_operation],
+            when=self.when[by_operation],
+            mark=None if self.mark is None else self.mark[order],
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabricstudy.core.arrays import Array, Floats, Integers, Ints
+from fabricstudy.core.arrays import Array, Integers, Ints
 
 from .operations import CALC, ENDED, RECEIVE, SEND, Operations
 
@@ -151,23 +151,19 @@ class Program:
         rank, stream, kind, duration_ns, size, partner, mark = (
             np.concatenate(column) for column in zip(*self._columns, strict=True)
         )
-        order = np.argsort(rank, kind="stable")
-        number = np.empty(len(order), dtype=np.int64)
-        number[order] = np.arange(len(order))
-        dependent, needs = (number[np.concatenate(ends)] for ends in zip(*self._dependencies, strict=True))
-        by_operation = np.lexsort((needs, dependent))
-        durations: Floats = duration_ns[order].astype(np.float64)
-        return Operations(
+        dependent, needs = (np.concatenate(ends) for ends in zip(*self._dependencies, strict=True))
+        operations = Operations(
             self.ranks,
-            rank[order].astype(np.int32),
-            stream[order].astype(np.int32),
-            kind[order].astype(np.int8),
-            durations,
-            size[order].astype(np.int64),
-            np.where(partner < 0, -1, number[partner])[order],
-            dependent[by_operation],
-            needs[by_operation],
+            rank.astype(np.int32),
+            stream.astype(np.int32),
+            kind.astype(np.int8),
+            duration_ns.astype(np.float64),
+            size.astype(np.int64),
+            partner,
+            dependent,
+            needs,
             np.full(len(dependent), ENDED, dtype=np.int8),
-            mark=mark[order].astype(np.int16),
+            mark=mark.astype(np.int16),
             mark_names=self.mark_names,
         )
+        return operations.in_order(np.argsort(rank, kind="stable"))

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from fabricstudy.core.arrays import Array
-
 from .critical_path import circle
 from .messages import WorkloadError
 from .operations import ENDED, RECEIVE, SEND, STARTED, Operations
@@ -45,31 +43,25 @@ def with_rendezvous(operations: Operations, above_bytes: int) -> Operations:
         )
     ]  # fmt: skip
     dependent, needs, when = (np.concatenate(columns) for columns in zip(*rows, strict=True))
-    partner = np.concatenate([operations.partner, asked, answers, asks, answered])
-    # Sorted by rank; what was added stands before the message.
-    place = np.concatenate([np.arange(first), added])
-    order = np.lexsort((np.concatenate([np.full(first, 4 * count), np.arange(4 * count)]), place))
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = np.arange(len(order))
-
-    def column(values: Array, of_added: Array) -> Array:
-        return np.concatenate([values, of_added])[order]
-
     mark = operations.mark
     kinds = np.repeat(np.array([SEND, RECEIVE, RECEIVE, SEND], dtype=operations.kind.dtype), count)
     asked_first = replace(
         operations,
-        rank=column(operations.rank, operations.rank[added]),
-        stream=column(operations.stream, operations.stream[added]),
-        kind=column(operations.kind, kinds),
-        duration_ns=column(operations.duration_ns, np.zeros(4 * count)),
-        size_bytes=column(operations.size_bytes, np.full(4 * count, CONTROL_BYTES)),
-        partner=np.where(partner < 0, -1, number[partner])[order],
-        dependent=number[dependent],
-        needs=number[needs],
+        rank=np.concatenate([operations.rank, operations.rank[added]]),
+        stream=np.concatenate([operations.stream, operations.stream[added]]),
+        kind=np.concatenate([operations.kind, kinds]),
+        duration_ns=np.concatenate([operations.duration_ns, np.zeros(4 * count)]),
+        size_bytes=np.concatenate([operations.size_bytes, np.full(4 * count, CONTROL_BYTES)]),
+        partner=np.concatenate([operations.partner, asked, answers, asks, answered]),
+        dependent=dependent,
+        needs=needs,
         when=when,
-        mark=None if mark is None else column(mark, mark[added]),
+        mark=None if mark is None else np.concatenate([mark, mark[added]]),
     )
+    # Sorted by rank; what was added stands before the message.
+    place = np.concatenate([np.arange(first), added])
+    sequence = np.concatenate([np.full(first, 4 * count), np.arange(4 * count)])
+    asked_first = asked_first.in_order(np.lexsort((sequence, place)))
     if found := circle(asked_first):
         ranks = ", ".join(map(str, sorted({int(asked_first.rank[operation]) for operation in found})[:10]))
         raise WorkloadError(f"with rendezvous: {above_bytes} B ranks {ranks} wait for each other; set a larger size")

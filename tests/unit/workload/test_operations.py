@@ -24,7 +24,7 @@ from fabricstudy.structure.bound import phase_bound_ns
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.job import computing
 from fabricstudy.workload.matching import matched
-from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.messages import Computing, Messages, WorkloadError
 from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.base import Pattern, in_send_order
 from fabricstudy.workload.phases import from_phases
@@ -162,6 +162,17 @@ def test_phases_as_operations_have_the_phase_bound(kind: str, overlap: float | N
     sent = messages.phase, messages.source, messages.destination, messages.size_bytes
     expected = phase_bound_ns(machine, nodes, sent, 50.0, () if rows is None else rows.columns)
     assert job_critical_path_ns(operations, nodes, machine, 50.0) == pytest.approx(expected)
+
+
+def test_ranks_compute_after_their_last_message_and_without_any() -> None:
+    rows = Computing(np.array([0, 3, 3]), np.array([1, 0, 1]), np.array([5.0, 7.0, 2.0]), np.zeros(3))
+    one = Messages(*(np.array([number], dtype=np.int32) for number in (1, 1, 0)), np.array([8]))
+    none = Messages(one.phase[:0], one.source[:0], one.destination[:0], one.size_bytes[:0])
+    for messages, expected_ns in ((one, 12), (none, 7)):
+        operations = from_phases(messages, rows, 2)
+        assert operations.compute_ns_per_rank().tolist() == [7, 7]
+        instant = np.zeros(len(messages))
+        assert critical_path_ns(operations, instant, instant) == expected_ns
 
 
 PAIR = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
