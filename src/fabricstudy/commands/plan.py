@@ -1,7 +1,7 @@
 """``fabricstudy plan``: check a study and predict its cost."""
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import inf, isfinite
 from typing import Any
 
@@ -9,12 +9,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time
-from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
-from fabricstudy.machine.base import ScaleUp
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Seconds
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -59,7 +57,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
         "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
-        "steps": _steps(points.values()),
+        "estimates": _estimates(points.values()),
     }  # fmt: skip
     if args.list:
         summary["list"] = [
@@ -76,8 +74,8 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     return summary
 
 
-def _steps(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
-    """Return the distinct estimates of the jobs whose patterns have some, by ranks and bound."""
+def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
+    """Return the distinct estimates of the jobs whose patterns have some, each with its number of points."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for point in (planned_point.point for planned_point in planned):
         for job in point.jobs:
@@ -86,21 +84,11 @@ def _steps(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
                 ranks = job.rank_count(point.machine.nodes, cores)
                 # Messages within a node take no time.
                 Bps = inf if job.ranks_on_node(cores) > 1 else point.machine.build().host.bandwidth_Bps
-                step = {"ranks": ranks} | job.pattern.estimates(ranks, Bps)
-                step["outside_ns"] = outside_ns(step, point.machine.scale_up)
-                found[tuple(step.values())] = step
-    return sorted(found.values(), key=lambda step: (step["ranks"], step["bound_ns"]))
-
-
-def outside_ns(step: Mapping[str, Any], domains: ScaleUp | None) -> float:
-    """Return the additional time of all-reduces if tensor-parallel groups cross scale-up domains.
-
-    The ranks of a domain are consecutive.
-    """
-    if domains is None or domains.accelerators % step["tensor_span"] == 0:
-        return 0.0
-    tensor_bytes: float = step["tensor_bytes"]
-    return tensor_bytes * (1 / domains.outside_Bps - 1 / domains.inside_Bps) * NS_PER_S
+                estimates = job.pattern.estimates(ranks, Bps, point.machine.scale_up)
+                text = job.pattern.describe(estimates)
+                row = {"ranks": ranks, **estimates, "text": text, "points": 0}
+                found.setdefault((ranks, *estimates.values()), row)["points"] += 1
+    return list(found.values())
 
 
 def _cost(point: PlannedPoint) -> float:
@@ -142,23 +130,6 @@ def show_plan(summary: dict[str, Any]) -> None:
             print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
-    _show_steps(summary["steps"])
-
-
-def _show_steps(steps: list[dict[str, Any]]) -> None:
-    """Print what a rank sends and computes in each training step."""
-    for step in steps:
-        degrees = " x ".join(f"{name} {step[name]}" for name in ("tensor", "pipeline", "data", "expert"))
-        print(f"step      {step['model'] or 'model'} of {step['parameters'] / 1e9:.4g} billion parameters: {degrees}")
-        sent = (f"{name} {step[f'{name}_bytes'] / 1e9:.3g} GB" for name in ("tensor", "pipeline", "data", "expert"))
-        print(f"          a rank sends {', '.join(sent)}")
-        print(
-            f"          and computes {step['compute_ns'] / 1e6:,.4g} ms; bubble {step['bubble']:.1%}; "
-            f"the step takes {step['bound_ns'] / 1e6:,.4g} ms or more"
-        )
-        if step["outside_ns"] > 0:
-            print(
-                "warning   tensor-parallel groups cross scale-up domains, whose links are faster than those between "
-                f"them: a step takes about {step['outside_ns'] / 1e6:,.4g} ms more; set parallel.tensor to a divisor "
-                "of machine.accelerators"
-            )
+    for estimate in summary["estimates"]:
+        print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")
+        print(*(f"          {line}" for line in estimate["text"]), sep="\n")

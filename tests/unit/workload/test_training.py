@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from fabricstudy.commands.plan import outside_ns
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import ScaleUp
 from fabricstudy.workload.critical_path import circle, critical_path_ns
@@ -81,7 +80,7 @@ def test_operations_are_those_of_narayanan(recompute: bool, passes: int) -> None
     )
     of_layers = passes * 24 * batch * sequence * layers * hidden**2 * (1 + sequence / (6 * hidden))
     of_output = 2 * passes * batch * sequence * hidden * words
-    assert pattern.estimates(1, 1e9)["compute_ns"] == pytest.approx((of_layers + of_output) / 1e15 * 1e9)
+    assert pattern.estimates(1, 1e9, None)["compute_ns"] == pytest.approx((of_layers + of_output) / 1e15 * 1e9)
     # Where sequences are short against h, this is 6 N a token: 8 N with recomputation.
     tokens = batch * sequence
     assert of_layers + of_output == pytest.approx(2 * passes * model.parameters * tokens, rel=0.04)
@@ -133,7 +132,7 @@ def test_time_without_a_network_is_that_of_the_pipeline(schedule: str, stages: i
     stage_ns = pattern.model.layers / stages * 10_000
     expected_ns = (micro_batches + stages - 1) * stage_ns
     assert time_without_network(pattern.operations()) == pytest.approx(expected_ns)
-    summary = pattern.estimates(2 * stages, 1e30)
+    summary = pattern.estimates(2 * stages, 1e30, None)
     assert summary["bound_ns"] == pytest.approx(expected_ns)
     assert summary["bubble"] == pytest.approx((stages - 1) / micro_batches)
     assert summary["compute_ns"] == pytest.approx(micro_batches * stage_ns)
@@ -221,7 +220,7 @@ def test_every_step(
         apart = [name for name, one, other in zip(reversed(order), *ends, strict=True) if one != other]
         differ[operations.mark_names[operations.mark[send]]].update(apart)
     assert all(names <= ({name, "expert"} if name == "data" else {name}) for name, names in differ.items())
-    assert time_without_network(operations) <= pattern.estimates(ranks, 1e30)["bound_ns"] * (1 + 1e-9)
+    assert time_without_network(operations) <= pattern.estimates(ranks, 1e30, None)["bound_ns"] * (1 + 1e-9)
     assert np.count_nonzero(operations.kind == SEND) == pattern.traffic_messages(ranks)
 
 
@@ -272,7 +271,8 @@ def test_groups_of_tensor_that_cross_domains_are_priced() -> None:
         ({"tensor": 4, "data": 2, "order": ["data", "tensor", "expert", "pipeline"]}, False),
         ({"tensor": 4, "data": 4, "order": ["data", "tensor", "expert", "pipeline"]}, True),
     ):  # fmt: skip
-        step = training(parallel=parallel).estimates(training(parallel=parallel).parallel.ranks, 1e12)
-        longer_ns = outside_ns(step, domains)
-        assert longer_ns == pytest.approx(crosses * step["tensor_bytes"] * (1 / 50 - 1 / 450))
-        assert outside_ns(step, None) == 0
+        pattern = training(parallel=parallel)
+        step = pattern.estimates(pattern.parallel.ranks, 1e12, domains)
+        assert step["outside_ns"] == pytest.approx(crosses * step["tensor_bytes"] * (1 / 50 - 1 / 450))
+        assert len(pattern.describe(step)) == 3 + crosses
+        assert pattern.estimates(pattern.parallel.ranks, 1e12, None)["outside_ns"] == 0

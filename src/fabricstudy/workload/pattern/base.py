@@ -4,6 +4,7 @@ Each pattern has its traffic for a number of ranks in closed form, because costs
 exists.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -17,7 +18,7 @@ from fabricstudy.core.input_files import FromFile
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
 from fabricstudy.core.quantities import Size
-from fabricstudy.machine.base import Topology
+from fabricstudy.machine.base import ScaleUp, Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 
@@ -190,9 +191,16 @@ class Pattern(Kind, family="pattern"):
         """Return the number of messages by size."""
         raise NotImplementedError
 
-    def estimates(self, ranks: int, bandwidth_Bps: float) -> dict[str, Any]:
-        """Return what `fabricstudy plan` prints of the pattern, for ranks that leave their nodes at this bandwidth."""
+    def estimates(self, ranks: int, bandwidth_Bps: float, domains: ScaleUp | None) -> dict[str, Any]:
+        """Return what `fabricstudy plan` prints of the pattern, for ranks that leave their nodes at this bandwidth.
+
+        If the machine has scale-up domains, consecutive ranks are in them.
+        """
         return {}
+
+    def describe(self, estimates: Mapping[str, Any]) -> list[str]:
+        """Return the estimates as lines of text."""
+        return []
 
     def check_ranks(self, ranks: int) -> None:
         """Raise ConfigError, with the path below the pattern, for an unsupported number of ranks, 2 or more."""

@@ -10,6 +10,7 @@ Lepikhin et al.: GShard. ICLR 2021, arXiv:2006.16668: experts.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -21,6 +22,7 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, check_all, model_check
 from fabricstudy.core.quantities import NS_PER_S, Computation, ComputeRate, Size
+from fabricstudy.machine.base import ScaleUp
 
 from ..operations import Operations
 from ..training_step import training_step
@@ -357,11 +359,12 @@ class Training(Pattern, kind="training"):
             for size in sorted(messages)
         )
 
-    def estimates(self, ranks: int, bandwidth_Bps: float) -> dict[str, Any]:
+    def estimates(self, ranks: int, bandwidth_Bps: float, domains: ScaleUp | None) -> dict[str, Any]:
         """Return parameters, bytes, computation, bubble and a lower bound of a step.
 
         No stage begins before the previous ones have computed a micro-batch forward, nor ends before they have computed
         one backward; a rank also waits for the activations that it sends in its groups of tensor and expert.
+        `outside_ns` is the additional time of all-reduces if tensor-parallel groups cross scale-up domains.
         """
         sent_bytes = {
             name: sum(size * count for size, count in sizes.items()) / ranks for name, sizes in self.sent().items()
@@ -371,16 +374,37 @@ class Training(Pattern, kind="training"):
             for stage in range(self.parallel.pipeline)
         ]
         waiting_ns = (sent_bytes["tensor"] + sent_bytes["expert"]) / self.micro_batches / bandwidth_Bps * NS_PER_S
+        outside_s = 0.0
+        if domains is not None and self.parallel.tensor > 1 and domains.accelerators % self.parallel.tensor_span:
+            outside_s = sent_bytes["tensor"] * (1 / domains.outside_Bps - 1 / domains.inside_Bps)
         return {
             "model": self.model.name or "",
             **{name: getattr(self.parallel, name) for name in DIMENSIONS},
-            "tensor_span": self.parallel.tensor_span if self.parallel.tensor > 1 else 1,
             "parameters": self.model.parameters,
             **{f"{name}_bytes": size for name, size in sent_bytes.items()},
             "compute_ns": self.micro_batches * sum(stage_ns) / len(stage_ns),
             "bubble": self._pipeline_ns(stage_ns) / (self.micro_batches * max(stage_ns)) - 1,
             "bound_ns": self._pipeline_ns([time_ns + waiting_ns for time_ns in stage_ns]),
+            "outside_ns": outside_s * NS_PER_S,
         }
+
+    def describe(self, estimates: Mapping[str, Any]) -> list[str]:
+        model = f"{estimates['model'] or 'model'} of {estimates['parameters'] / 1e9:.4g} billion parameters"
+        degrees = " x ".join(f"{name} {estimates[name]}" for name in DIMENSIONS)
+        sent = ", ".join(f"{name} {estimates[f'{name}_bytes'] / 1e9:.3g} GB" for name in DIMENSIONS)
+        lines = [
+            f"{model}: {degrees}",
+            f"a rank sends {sent}",
+            f"and computes {estimates['compute_ns'] / 1e6:,.4g} ms; bubble {estimates['bubble']:.1%}; "
+            f"the step takes {estimates['bound_ns'] / 1e6:,.4g} ms or more",
+        ]
+        if estimates["outside_ns"] > 0:
+            lines.append(
+                "warning: tensor-parallel groups cross scale-up domains, whose links are faster than those between "
+                f"them: a step takes about {estimates['outside_ns'] / 1e6:,.4g} ms more; set parallel.tensor to a "
+                "divisor of machine.accelerators"
+            )
+        return lines
 
     def _pipeline_ns(self, stage_ns: list[float]) -> float:
         return max(self.micro_batches * time_ns + sum(stage_ns[:stage]) for stage, time_ns in enumerate(stage_ns))
