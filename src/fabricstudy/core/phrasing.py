@@ -47,6 +47,27 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+_PREFIXED = {
+    "nanosecond": ("ns", "us", "ms", "s"), "byte": ("B", "kB", "MB", "GB", "TB"),
+    "byte/second": ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"),
+}  # fmt: skip
+
+
+def quantity(value: float, unit: str) -> str:
+    """Return a number of nanoseconds, bytes or bytes per second with the prefix that fits; of other units the number.
+
+    Examples
+    --------
+    >>> quantity(64_000, "byte"), quantity(2.5e10, "byte/second"), quantity(1500, "nanosecond")
+    ('64 kB', '25 GB/s', '1.5 us')
+    """
+    units = _PREFIXED.get(unit)
+    if units is None:
+        return f"{value:.6g}"
+    power = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
+    return f"{value / 1000**power:.6g} {units[power]}"
+
+
 def join_words(parts: Sequence[Any]) -> str:
     """Join with commas and an "and".
 

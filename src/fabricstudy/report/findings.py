@@ -33,7 +33,7 @@ from .figure_style import column_text
 from .text import TextTable, number
 
 _WORK, _ALL = "(work)", "(all)"
-_MOST_AXES, _MOST_CLAIMS = 3, 3
+_MOST_AXES, _MOST_CLAIMS, _MOST_BEST = 3, 3, 4
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ class Effect:
 
     `median` and `largest` are the largest over the smallest value among the labels: median and maximum over the
     comparisons, one for each combination of the other axes' labels; `where` has these labels at the maximum.
-    `times_best` counts the comparisons in which a label is best or tied with the best. With `by_rate`, labels are
-    ranked by time per byte, since their points send different numbers of bytes, as those of `left_out` others do.
+    `times_best` counts the comparisons in which a label is best or tied with the best, and `times_alone` those in which
+    no other is tied with it. With `by_rate`, labels are ranked by time per byte, since their points send different
+    numbers of bytes, as those of `left_out` others do.
     """
 
     axis: str
@@ -82,18 +83,9 @@ class Effect:
     where: str
     comparisons: int
     times_best: dict[str, int]
+    times_alone: dict[str, int]
     by_rate: bool = False
     left_out: int = 0
-
-    @property
-    def best_in(self) -> int:
-        """Return the number of comparisons in which the label that is best most often is best."""
-        return max(self.times_best.values())
-
-    @property
-    def best(self) -> tuple[str, ...]:
-        """Return all labels that are best most often."""
-        return tuple(label for label, times in self.times_best.items() if times == self.best_in)
 
 
 @dataclass(frozen=True)
@@ -139,27 +131,14 @@ class Effects:
         """Return effects and run-to-run variation as a table."""
         rows = []
         for effect in self.axes:
-            best = "; ".join(f"{label}: {times}" for label, times in effect.times_best.items())
+            counts = (effect.times_alone, effect.times_best)
+            best = ["; ".join(f"{label}: {times}" for label, times in of_labels.items()) for of_labels in counts]
             numbers = (number(effect.median, 3), number(effect.largest, 3), str(effect.comparisons))
-            rows.append([effect.axis, *numbers, effect.where, best])
+            rows.append([effect.axis, *numbers, effect.where, *best])
         if rows and self.noise:
-            rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), "", "", ""])
-        head = ["axis", "factor, median", "max", "comparisons", "max at", "best or tied in"]
+            rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), *[""] * 4])
+        head = ["axis", "factor, median", "max", "comparisons", "max at", "best alone in", "best or tied in"]
         return TextTable(head, rows, frozenset((1, 2, 3)))
-
-
-_CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
-_GIVEN = {"jobs", "pattern", "trace", "engine"}
-
-
-def design_axes(study: Study) -> set[str]:
-    """Return the axes of machine, routing, placement and scheduling, not of workload or simulator."""
-    sections_of: dict[str, set[str]] = {}
-    for name, axis in study.all_axes():
-        paths = [path.split(".") for change in axis.changes for path in change]
-        sections = {path[2] if path[0] == "jobs" and len(path) > 2 else path[0] for path in paths}
-        sections_of.setdefault(name, set()).update(sections)
-    return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
 
 
 def size_axes(study: Study) -> dict[str, tuple[str, str]]:
@@ -302,10 +281,12 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     labels = dict(zip(equal, ratio.index[int(ratio.argmax())], strict=True))
     varied = [name for name in equal[2:] if rows[name].nunique() > 1 and labels[name] != label_text(None)]
     where = ", ".join(f"{name} {labels[name]}" for name in varied)
-    counts = _ties(values, least, most).sum()
-    times = {str(label): int(counts[label]) for label in dict.fromkeys(rows[axis]) if label in counts}
+    best = _ties(values, least, most)
+    counts = (best.sum(), best[best.sum(axis=1) == 1].sum())
+    labelled = [label for label in dict.fromkeys(rows[axis]) if label in best]
+    times, alone = ({str(label): int(count[label]) for label in labelled} for count in counts)
     middle, largest = float(ratio.median()), float(ratio.max())
-    return Effect(axis, middle, largest, where, len(values), times, by_rate, planned - len(values))
+    return Effect(axis, middle, largest, where, len(values), times, alone, by_rate, planned - len(values))
 
 
 def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:
@@ -417,16 +398,27 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
 
 
 def _best(effect: Effect) -> str:
-    """Return a text with the best label and those tied with it."""
-    if len(effect.best) == len(effect.times_best) and effect.best_in == effect.comparisons:
+    """Return a text with the comparisons in which labels are best alone or tied with the best, the best label first."""
+    best, alone = effect.times_best, effect.times_alone
+    if min(best.values()) == effect.comparisons:
         text = "No label is better than another beyond run-to-run variation"
     else:
-        tie = ", tied within run-to-run variation," * (len(effect.best) > 1)
-        among = f"{effect.best_in} of {count_noun(effect.comparisons, 'comparison')}{' each' * (len(effect.best) > 1)}"
-        text = f"Best{tie or ' or tied:'} {effect.axis} {join_words(effect.best)} in {among}"
+        labels = sorted((label for label in best if best[label]), key=lambda label: (-best[label], -alone[label]))
+        counts = [
+            f"{label} {' and '.join(_counts(alone[label], best[label] - alone[label]))}"
+            for label in labels[:_MOST_BEST]
+        ]
+        counts += [f"{len(labels) - _MOST_BEST} more labels"] * (len(labels) > _MOST_BEST)
+        nothing = "No label is best alone. " * (not any(alone.values()))
+        text = f"{nothing}Best {effect.axis} in {count_noun(effect.comparisons, 'comparison')}: {'; '.join(counts)}"
     if effect.left_out:
         text += f" ({effect.left_out} more excluded: their points send different numbers of bytes)"
     return text
+
+
+def _counts(alone: int, tied: int) -> list[str]:
+    """Return the counts above 0 in words; a tie is within run-to-run variation."""
+    return [*[f"alone in {alone}"] * (alone > 0), *[f"tied in {tied}"] * (tied > 0)]
 
 
 def _computing_sentence(jobs: pd.DataFrame) -> str:

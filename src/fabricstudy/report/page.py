@@ -27,6 +27,7 @@ from fabricstudy.machine.definitions import read_machine
 from fabricstudy.structure.cost import ALL
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
+from fabricstudy.study.resolution import resolution_warnings, resolutions
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
@@ -36,7 +37,7 @@ from . import study_setup, summaries
 from .explorer import as_choices, explorer
 from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
-from .findings import design_axes, effects, leading, metric_of, sentences, size_axes
+from .findings import effects, leading, metric_of, sentences, size_axes
 from .scatter import fronts
 from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
@@ -63,7 +64,8 @@ def render(
 ) -> str:
     """Return the page's HTML; `source` is the content of the study file, `name` its path as on the command line."""
     study = plan.study
-    changes = effects(tables, design_axes(study), size_axes(study), metric_of(study.report_figures))
+    changes = effects(tables, study.design_axes, size_axes(study), metric_of(study.report_figures))
+    resolution_of = resolutions(plan)
     skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
     lead = leading([picture.figure if picture.svg else None for picture in drawn], changes)
     order = sorted(range(len(drawn)), key=lambda index: index != lead)
@@ -80,7 +82,8 @@ def render(
         source=source.decode("utf-8", "replace"),
         head=study_setup.study_overview(study, plan, tables.points),
         experiments=study_setup.experiments(study, tables.points),
-        parameters=study_setup.parameters(study, plan, tables.points),
+        parameters=study_setup.parameters(study, plan, tables.points, resolution_of),
+        limits=resolution_warnings(plan, resolution_of),
         claims=_claims(tables.claims),
         judged_unchecked=summaries.judged_unchecked(study, tables),
         verdicts_of={

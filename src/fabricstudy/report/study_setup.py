@@ -3,14 +3,17 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
-from fabricstudy.core.phrasing import join_words
+from fabricstudy.core.phrasing import count_noun, join_words, quantity
+from fabricstudy.engine.contract import Resolution
 from fabricstudy.engine.point import Point
+from fabricstudy.machine.fabric.base import HOST
 from fabricstudy.study.dotted_paths import fields_of
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
@@ -24,7 +27,7 @@ SETUP_ORDER = ("offered", "network", "engine", "routing", "machine")
 """Parts of a point with parameters; jobs are in another table."""
 
 _MOST_VALUES, _MOST_JOBS = 5, 4
-_UNITS = {"nanosecond": "ns us ms s", "byte": "B kB MB GB TB", "byte/second": "B/s kB/s MB/s GB/s TB/s"}
+_UNITS = ("nanosecond", "byte", "byte/second")
 
 
 def study_overview(study: Study, planned: Plan, points: pd.DataFrame) -> list[tuple[str, str]]:
@@ -145,10 +148,13 @@ def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
     return TextTable(columns, rows, frozenset(range(3, 8)))
 
 
-def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextTable, TextTable]:
-    """Return every parameter of the simulations with its values and origin: those of machines in the second table.
+def parameters(
+    study: Study, planned: Plan, points: pd.DataFrame, resolution_of: Mapping[str, Resolution] = MappingProxyType({})
+) -> tuple[TextTable, TextTable, TextTable]:
+    """Return every parameter of the simulations with its values and origin: of networks and engines, jobs and machines.
 
-    Values are those of the models of the planned points and of the columns `DERIVED` of the table.
+    Values are those of the models of the planned points, of the columns `DERIVED` of the table, and of the resolution
+    of each point.
     """
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
@@ -166,12 +172,63 @@ def parameters(study: Study, planned: Plan, points: pd.DataFrame) -> tuple[TextT
                 given |= {path} if is_given else set()
     rows = [[path, _values(texts), _origin(study, path, len(texts), path in given)] for path, texts in values.items()]
     for column in (name for name in DERIVED if name in points):
-        for engine, part in points[points[column].notna()].groupby("engine", sort=False):
-            texts = [format_value(column, value) for value in sorted(part[column].unique())]
-            rows.append([f"{column_text(column)} ({engine})", _values(texts), "derived by the engine"])
+        planned_points = points[points[column].notna() & ~points["experiment"].isin(ADDED_EXPERIMENTS)]
+        for engine, part in planned_points.groupby("engine", sort=False):
+            rows.append([f"{column_text(column)} ({engine})", _by_label(part, column), "derived by the engine"])
     head = ("parameter", "value", "origin")
     machine = [row for row in rows if row[0].startswith("machine")]
-    return TextTable(head, [row for row in rows if row not in machine]), TextTable(head, machine)
+    rest = [row for row in rows if row not in machine]
+    machine += [[name, _values(texts), "rounded by the engine"] for name, texts in _latencies(resolution_of).items()]
+    return TextTable(head, rest), TextTable(head, _job_parameters(study, planned)), TextTable(head, machine)
+
+
+def _by_label(points: pd.DataFrame, column: str) -> str:
+    """Return the values of a column, with the labels that have them if one axis decides."""
+    texts = {value: format_value(column, value) for value in sorted(points[column].unique())}
+    if len(texts) > 1:
+        for axis in own_axes(points):
+            labelled = points.dropna(subset=axis)
+            by_label = labelled.groupby(axis, sort=False)[column]
+            if len(labelled) == len(points) and by_label.nunique().max() == 1:
+                labels = {value: labelled.loc[labelled[column] == value, axis].unique() for value in texts}
+                named_labels = {value: named([label_text(label) for label in labels[value]]) for value in texts}
+                return _values(f"{text} ({axis} {named_labels[value]})" for value, text in texts.items())
+        counts = points.drop_duplicates("point_id")[column].value_counts()
+        return _values(f"{text} ({count_noun(int(counts[value]), 'point')})" for value, text in texts.items())
+    return _values(texts.values())
+
+
+def _latencies(resolution_of: Mapping[str, Resolution]) -> dict[str, dict[str, None]]:
+    """Return the latencies of links and routers as set and as simulated, by class of links."""
+    texts: dict[str, dict[str, None]] = {}
+    for latency in (one for resolution in resolution_of.values() for one in resolution.latencies):
+        set_text, simulated = (quantity(value, "nanosecond") for value in latency[1:])
+        name = f"latency of {latency.link_class} links with {'half ' * (latency.link_class == HOST)}a router"
+        texts.setdefault(name, {})[f"{set_text}, simulated {simulated}"] = None
+    return texts
+
+
+def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
+    """Return the parameters of jobs: of each place in the list of jobs, or of all of many."""
+    points = {row.point_id: None for row in planned.rows if row.experiment not in ADDED_EXPERIMENTS}
+    values: dict[str, dict[str, None]] = {}
+    given: set[str] = set()
+    for point in (planned.points[name].point for name in points):
+        for place, job in enumerate(point.jobs):
+            ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
+            where = "*" if len(point.jobs) > _MOST_JOBS else str(place)
+            leaves = {("name",): (job.name, "name" in job.model_fields_set)}
+            leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job, set())}
+            resolved = job.pattern.resolved(ranks).items()
+            leaves |= {("pattern", key): (_value_text(key, value), False) for key, value in resolved}
+            for keys, (text, is_given) in leaves.items():
+                path = ".".join(["jobs", where, *keys])
+                values.setdefault(path, {})[text] = None
+                given |= {path} if is_given else set()
+    parts = list(dict.fromkeys(path.split(".")[2] for path in values))
+    ordered = sorted(values, key=lambda path: (path.split(".")[1], parts.index(path.split(".")[2])))
+    shown = ((path, values[path]) for path in ordered if list(values[path]) != ["not set"])
+    return [[path, _values(texts), _origin(study, path, len(texts), path in given)] for path, texts in shown]
 
 
 def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
@@ -183,10 +240,15 @@ def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Itera
         value = getattr(model, name)
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
-            yield from ((below, text, name in differing) for below, text, _ in _leaves(value, stated, path))
+            below = _leaves(value, stated, path)
+            yield from ((leaf, text, name in differing and is_given) for leaf, text, is_given in below)
         elif NoPhysics not in field.metadata:
-            texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
-            yield path, truncate_label(", ".join(texts)), name in differing
+            yield path, _value_text(name, value), name in differing
+
+
+def _value_text(name: str, value: Any) -> str:
+    texts = [format_value(name, part) for part in (value if isinstance(value, tuple) else (value,))]
+    return truncate_label(", ".join(texts) or "none")
 
 
 def _values(texts: Iterable[str]) -> str:
@@ -199,7 +261,7 @@ def _origin(study: Study, path: str, count: int, is_given: bool) -> str:
     keys = re.sub(r" \(.*?\)", "", path).split(".")
 
     def sets(change: str) -> bool:
-        return all(a == b for a, b in zip(change.split("."), keys, strict=False))
+        return all(a == b or "*" in (a, b) for a, b in zip(change.split("."), keys, strict=False))
 
     sweeps = (experiment.sweep.items() for experiment in study.all_experiments.values())
     axes = [name for name, axis in chain(*sweeps) if any(map(sets, chain(*axis.changes)))]
@@ -222,10 +284,9 @@ def format_value(name: str, value: Any) -> str:
         return ", ".join(f"{key} {format_value(name, part)}" for key, part in value.items())
     if value is None:
         return "not set"
-    units = _UNITS.get(column_unit(name) or "", "").split()
-    if isinstance(value, int) and not isinstance(value, bool) and not units:
+    unit = column_unit(name)
+    if isinstance(value, int) and not isinstance(value, bool) and unit not in _UNITS:
         return f"{value:,}"
-    if not units or isinstance(value, str):
+    if unit not in _UNITS or isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else label_text(value)
-    power = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
-    return f"{value / 1000**power:.6g} {units[power]}"
+    return quantity(value, unit)

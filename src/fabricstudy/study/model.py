@@ -38,6 +38,10 @@ _OF_A_POINT = ("machine", "routing", "engine")
 """Keys that every point needs, beside jobs or offered."""
 
 
+_CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
+_GIVEN = {"jobs", "pattern", "trace", "engine"}
+
+
 class Study(Sweep):
     """One complete point, what varies, and what the report shows.
 
@@ -171,14 +175,28 @@ class Study(Sweep):
             yield from part.sweep.items()
 
     @property
-    def meanings(self) -> dict[str, str]:
-        """The paths that an axis sets, such as `machine.bandwidth`, for each axis whose name is not in its path."""
+    def axis_paths(self) -> dict[str, list[str]]:
+        """The paths that each axis sets, such as `machine.bandwidth`."""
         paths_of: dict[str, list[str]] = {}
         for name, axis in self.all_axes():
             paths_of.setdefault(name, []).extend(path for change in axis.changes for path in change)
+        return paths_of
+
+    @property
+    def design_axes(self) -> set[str]:
+        """The axes of machine, routing, placement and scheduling, not of workload or simulator."""
+        sections_of = {}
+        for name, paths in self.axis_paths.items():
+            keys = [path.split(".") for path in paths]
+            sections_of[name] = {key[2] if key[0] == "jobs" and len(key) > 2 else key[0] for key in keys}
+        return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """The paths that an axis sets, for each axis whose name is not in its path."""
         return {
             name: join_words(list(dict.fromkeys(paths)))
-            for name, paths in paths_of.items()
+            for name, paths in self.axis_paths.items()
             if len(set(paths)) <= MAX_LISTED_PATHS and not any(name in path.split(".") for path in paths)
         }
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from fabricstudy.report.findings import design_axes, effects, leading, metric_of, sentences, size_axes
+from fabricstudy.report.findings import effects, leading, metric_of, sentences, size_axes
 from fabricstudy.report.summaries import verdict_rows as grid
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import validate_study
@@ -22,7 +23,7 @@ Make = Callable[..., Case]
 
 def told(case: Case, **changed: Any) -> str:
     tables = replace(case.tables, **changed)
-    return " ".join(sentences(tables, effects(tables, design_axes(case.study))))
+    return " ".join(sentences(tables, effects(tables, case.study.design_axes)))
 
 
 def timed(tables: Tables, time_ns: Callable[[pd.Series], float]) -> Tables:
@@ -37,11 +38,11 @@ def test_factors_are_medians_of_otherwise_equal_points(make: Make) -> None:
         return 1e6 * factor * (1.1 if row["seed"] == 3 else 1.0)
 
     case = make()
-    found = effects(timed(case.tables, time_ns), design_axes(case.study))
+    found = effects(timed(case.tables, time_ns), case.study.design_axes)
     assert found is not None and [one.axis for one in found.axes] == ["routing", "alpha"]
     routing = found.axes[0]
     assert (routing.median, routing.largest) == pytest.approx((2.5, 3)) and routing.comparisons == 4
-    assert (routing.best, routing.best_in) == (("minimal",), 4) and routing.where.startswith("alpha 2, message ")
+    assert routing.times_alone == {"minimal": 4, "valiant": 0} and routing.where.startswith("alpha 2, message ")
     assert found.noise == pytest.approx((1.1, 1.1))
 
 
@@ -51,11 +52,11 @@ def test_a_tie_is_told_as_one(make: Make) -> None:
     faster = {("valiant", 0.5), ("minimal", 2.0)}
     found = effects(
         timed(case.tables, lambda row: 1e6 if (row["routing"], row["alpha"]) in faster else 2e6),
-        design_axes(case.study),
+        case.study.design_axes,
     )
     assert found is not None
     (routing,) = (one for one in found.axes if one.axis == "routing")
-    assert (routing.best, routing.best_in, routing.comparisons) == (("minimal", "valiant"), 2, 4)
+    assert routing.times_alone == routing.times_best == {"minimal": 2, "valiant": 2} and routing.comparisons == 4
 
 
 def test_labels_within_run_to_run_variation_tie_and_all_are_named(make: Make) -> None:
@@ -70,8 +71,23 @@ def test_labels_within_run_to_run_variation_tie_and_all_are_named(make: Make) ->
     found = effects(timed(case.tables, time_ns), {"routing"})
     assert found is not None
     assert found.axes[0].times_best == {"minimal": 1, "ugal": 0, "valiant": 1}
-    assert found.axes[0].best == ("minimal", "valiant")
-    assert "minimal and valiant" in " ".join(sentences(case.tables, found))
+    assert set(found.axes[0].times_alone.values()) == {0}
+    assert "No label is best alone. Best routing in 1 comparison: " in " ".join(sentences(case.tables, found))
+
+
+def test_comparisons_won_alone_are_counted_apart_from_ties(make: Make) -> None:
+    """Minimal is faster in one of four comparisons, and equal in the others."""
+    case = make()
+    slower = ("valiant", 2.0, HOSTILE)
+    found = effects(
+        timed(case.tables, lambda row: 1e6 + 1e6 * ((row["routing"], row["alpha"], row["message"]) == slower)),
+        {"routing"},
+    )
+    assert found is not None
+    assert found.axes[0].times_alone == {"minimal": 1, "valiant": 0}
+    assert found.axes[0].times_best == {"minimal": 4, "valiant": 3}
+    assert "minimal alone in 1 and tied in 3; valiant tied in 3" in " ".join(sentences(case.tables, found))
+    assert found.grid.rows[0][-2:] == ["minimal: 1; valiant: 0", "minimal: 4; valiant: 3"]
 
 
 @pytest.mark.parametrize(("others", "ties"), [(1.0000, True), (1.0005, True), (1.002, False)])
@@ -90,7 +106,7 @@ def test_points_that_send_other_amounts_are_compared_by_their_time_per_byte(make
     assert found is not None and not found.unranked
     by_rate = {one.axis: (one.by_rate, one.median) for one in found.axes}
     assert by_rate == {"message": (True, pytest.approx(10)), "routing": (False, 1.0), "alpha": (False, 1.0)}
-    assert next(one for one in found.axes if one.axis == "message").best == (HOSTILE,)
+    assert next(one for one in found.axes if one.axis == "message").times_alone == {HOSTILE: 2 * 2, "large": 0}
     silent = replace(tables, jobs=jobs.assign(bytes=jobs["bytes"].where(jobs["message"] == HOSTILE, 0)))
     unranked = effects(silent, {"message"})
     assert unranked is not None and not unranked.axes
@@ -138,7 +154,7 @@ def test_labels_are_ranked_by_the_number_of_the_first_figure(make: Make, figure:
     jobs = pd.concat(parts, ignore_index=True)
     jobs["rate_Bps"] = jobs["bytes"] / jobs["runtime_ns"]
     found = effects(replace(case.tables, jobs=jobs), {"routing"}, metric=metric)
-    assert found is not None and found.axes[0].best == (best,)
+    assert found is not None and max(found.axes[0].times_alone.items(), key=itemgetter(1))[0] == best
     if metric.selection.reduce_jobs == "geometric-mean":
         assert found.axes[0].median == pytest.approx(3 / 2)
 
@@ -153,12 +169,12 @@ def test_what_is_given_is_not_ranked() -> None:
         "both": {"set": {"a": {"jobs.0.pattern.message": "2 kB", "jobs.0.allocation": "random"}}},
         "engine": ["caminos"],
     }
-    assert design_axes(validate_study({**STUDY, "sweep": sweep, "figures": [], "claims": []})) == {"routing", "mapping"}
+    assert validate_study({**STUDY, "sweep": sweep, "figures": [], "claims": []}).design_axes == {"routing", "mapping"}
 
 
 def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
     case = make(figures=[], sweep={"engine": ["caminos", "sst"], "routing": STUDY["sweep"]["routing"]})
-    found = effects(case.tables, design_axes(case.study))
+    found = effects(case.tables, case.study.design_axes)
     assert found is not None and [one.axis for one in found.axes] == ["routing"]
     assert "the same verdict on 1 of 1 number behind the claims." in told(case)
     assert "by caminos and sst" in told(case)
@@ -250,7 +266,7 @@ def test_the_first_figure_shows_the_largest_effect(make: Make, figures: list[str
     drawn = [{"id": f"f{number}", "kind": "bar", "title": name, **kinds[name]} for number, name in enumerate(figures)]
     case = make(figures=drawn)
     tables = timed(case.tables, lambda row: 2.0 if row["routing"] == "valiant" else 1.0)
-    assert leading(case.study.figures, effects(tables, design_axes(case.study))) == first
+    assert leading(case.study.figures, effects(tables, case.study.design_axes)) == first
 
 
 def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make: Make) -> None:
@@ -283,7 +299,7 @@ def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) ->
     (figure,) = left_out.report_figures
     assert isinstance(figure, Figure) and (figure.kind, figure.x, figure.y_log) == ("line", "message", True)
     tables = timed(case.tables, lambda row: {"1 kB": 1e6, "4 kB": 5e6, "16 kB": 1e7}[row["message"]])
-    found = effects(tables, design_axes(case.study), size_axes(case.study))
+    found = effects(tables, case.study.design_axes, size_axes(case.study))
     assert found is not None and found.axes == []
     (growth,) = found.growths
     assert (growth.least, growth.most, growth.factors, growth.comparisons) == ("1 kB", "16 kB", (10, 10, 10), 1)
@@ -293,7 +309,7 @@ def test_a_study_of_sizes_alone_tells_what_grows_and_draws_a_line(make: Make) ->
 def test_a_choice_of_sizes_is_not_told_twice(make: Make) -> None:
     case = make()
     assert set(size_axes(case.study)) == {"alpha", "message"}
-    found = effects(case.tables, design_axes(case.study), size_axes(case.study))
+    found = effects(case.tables, case.study.design_axes, size_axes(case.study))
     assert found is not None and "alpha" in {one.axis for one in found.axes}
     assert [one.axis for one in found.growths] == ["message"]
 
@@ -302,5 +318,5 @@ def test_an_axis_that_is_called_otherwise_is_told_with_what_it_sets(make: Make) 
     case = make()
     assert case.study.meanings == {"alpha": "machine.bandwidth.global"}
     tables = timed(case.tables, lambda row: row["alpha"])
-    found = effects(tables, design_axes(case.study))
+    found = effects(tables, case.study.design_axes)
     assert "alpha (machine.bandwidth.global) changes" in " ".join(sentences(tables, found, case.study.meanings))

@@ -191,6 +191,10 @@ class Pattern(Kind, family="pattern"):
         """Return the number of messages by size."""
         raise NotImplementedError
 
+    def resolved(self, ranks: int) -> dict[str, Any]:
+        """Return the values of keys that are left out and follow from the number of ranks."""
+        return {}
+
     def estimates(self, ranks: int, bandwidth_Bps: float, domains: ScaleUp | None) -> dict[str, Any]:
         """Return what `fabricstudy plan` prints of the pattern, for ranks that leave their nodes at this bandwidth.
 

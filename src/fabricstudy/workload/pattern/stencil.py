@@ -1,7 +1,7 @@
 """Patterns on a Cartesian grid of ranks: their base, and messages to the neighbours."""
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -32,6 +32,9 @@ class RankGrid(MessagePattern):
     def grid(self, ranks: int) -> tuple[int, ...]:
         """Return the ranks in each dimension."""
         return self.shape or balanced_shape(ranks, self.dimensions)
+
+    def resolved(self, ranks: int) -> dict[str, Any]:
+        return {"shape": self.grid(ranks)} if self.shape is None else {}
 
     def places(self, ranks: int) -> Integers:
         """Return the coordinates in the grid, integers [ranks, dimensions]."""
