@@ -87,6 +87,7 @@ def test_at_first_it_shows_what_the_first_figure_shows(fresh: Page) -> None:
         "runtime (us) of table jobs against alpha, coloured by routing, only experiment first, pattern all-to-all. "
         "6 values from 18 rows, medians over seed; whiskers: min to max."
     )
+    assert fresh.browser.find_element(By.ID, "explorer-about").text.startswith("runtime_ns: time from the start")
     assert fresh.script(SYMBOLS) == 6
     assert {"0.5", "1", "4"} <= set(fresh.script(LABELS))  # on x, as the study writes them
 

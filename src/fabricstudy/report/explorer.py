@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from fabricstudy.core.columns import ADDED_EXPERIMENTS, DONE, KEYS, METRICS, NAMES, column_unit
+from fabricstudy.core.columns import ADDED_EXPERIMENTS, DONE, KEYS, METRICS, NAMES, TABLES, column_unit
 from fabricstudy.core.files import atomic_text
 from fabricstudy.study.figures import AnyFigure, Figure
 from fabricstudy.table.files import Tables
@@ -33,7 +33,7 @@ class Explorer(NamedTuple):
     """Data and scripts of the explorer of a page, and the tables that it reduces to medians or leaves out."""
 
     data: str
-    """JSON: ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, unit, values}]}}``."""
+    """JSON: ``{table: {rows, axes: [{name, numeric, labels, codes}], metrics: [{name, about, unit, values}]}}``."""
     libraries: str
     code: str
     reduced: list[str]
@@ -136,12 +136,13 @@ def _medians(source: _Source) -> _Source:
 
 
 def _table(source: _Source) -> str:
+    about = {column.name: column.about for column in TABLES[source.name]}
     metrics = []
     for name in source.metrics:
         values = source.rows[name].astype(float).to_numpy(dtype=float, na_value=np.nan).tolist()
         # Five digits, and null for missing values.
         short = [_whole(float(f"{value:.5g}")) if math.isfinite(value) else None for value in values]
-        metrics.append({"name": name, "unit": column_unit(name), "values": short})
+        metrics.append({"name": name, "about": about[name], "unit": column_unit(name), "values": short})
     axes = [_axis(key, source.rows[key]) for key in source.keys]
     facts = {"rows": len(source.rows), "axes": axes, "metrics": metrics}
     text = f"{json.dumps(source.name)}:{json.dumps(facts, separators=(',', ':'))}"

@@ -34,7 +34,7 @@ _COMPUTED = {
     "jobs": (
         "job_name", "background", "communication_ns", "baseline_ns", "slowdown", "over_bound", "over_phase_bound",
         "over_critical_path", "message_mean_slowdown", "message_p99_slowdown", "rate_Bps", "hops_mean",
-        "hop_bytes_over_bound",
+        "hops_routed", "hop_bytes_over_bound",
     ),
     "marks": ("job_name",),
     "operations": (),
@@ -81,6 +81,7 @@ def collect(
         "links": _links(_rows_of(plan, keys, "links", of_points)),
         "machines": _machines(plan, keys, structures),
     }
+    frames["jobs"] = frames["jobs"].assign(hops_routed=_hops_routed(frames["jobs"], frames["links"]))
     frames[LINK_LOAD_TABLE] = link_load_rows(plan, keys, links)
     del of_points
     frames["interference"] = _interference(frames["jobs"], ["experiment", *axes, "engine", "job"])
@@ -166,6 +167,16 @@ def _jobs(plan: Plan, keys: pd.DataFrame, records: PointRecords) -> pd.DataFrame
         hops_mean=_ratio(jobs["hop_bytes"], jobs["bytes"]),
         hop_bytes_over_bound=_ratio(jobs["hop_bytes"], jobs["hop_bytes_bound"]),
     )
+
+
+def _hops_routed(jobs: pd.DataFrame, links: pd.DataFrame) -> pd.Series[Any]:
+    """Return the bytes on the links between routers over the bytes sent, of jobs that are alone in their points."""
+    busy = jobs[jobs["bytes"] > 0].drop_duplicates(["point_id", "job"])
+    of_points = busy["background"].astype(bool).groupby(busy["point_id"])
+    alone = (of_points.size() == 1) & ~of_points.any()
+    of_links = links.drop_duplicates(["point_id", "class"])
+    loads = (of_links["load_mean_bytes"] * of_links["links"]).groupby(of_links["point_id"]).sum()
+    return _ratio(jobs["point_id"].map(loads.where(alone.reindex(loads.index, fill_value=False))), jobs["bytes"])
 
 
 def _ratio(of: pd.Series[Any], against: pd.Series[Any]) -> pd.Series[Any]:

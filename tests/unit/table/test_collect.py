@@ -119,7 +119,17 @@ def test_numbers_of_a_job(tmp_path: Path) -> None:
     assert job["slowdown"] == 1.5
     assert job["over_bound"] == pytest.approx(3e6 / 0.8e6)
     assert job["rate_Bps"] == pytest.approx(7.2e6 / 3e-3)
-    assert job["hops_mean"] == 2.0
+    assert job["hops_mean"] == 2.0 and pd.isna(job["hops_routed"])  # links do not tell which of two jobs used them
+
+
+def test_hops_are_those_of_the_links_where_a_job_is_alone(tmp_path: Path) -> None:
+    of = planned(tmp_path, jobs=STUDY["jobs"][:1])
+    jobs = collect(of, records(of).values(), structures(of)).jobs
+    assert (jobs["hops_mean"] == 2.0).all()
+    assert (jobs["hops_routed"] == 108 * 5e5 / 7.2e6).all()
+    repeated = [*STUDY["jobs"][:1], {**STUDY["jobs"][1], "background": True}]
+    of = planned(tmp_path, jobs=repeated)
+    assert collect(of, records(of).values(), structures(of)).jobs["hops_routed"].isna().all()
 
 
 def test_what_a_job_computes_is_told_apart_from_the_rest_of_its_time(tmp_path: Path) -> None:

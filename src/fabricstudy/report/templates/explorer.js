@@ -6,6 +6,7 @@
   const form = document.getElementById("explorer-form");
   const picture = document.getElementById("explorer-picture");
   const words = document.getElementById("explorer-words");
+  const about = document.getElementById("explorer-about");
   const numbers = document.getElementById("explorer-numbers");
   const filters = document.getElementById("explorer-filters");
   const ALL = "all";
@@ -280,6 +281,7 @@
     const groups = summarise(chosen);
     const text = groups.length ? describe(chosen, groups) : "No rows match.";
     words.textContent = text;
+    about.textContent = `${chosen.metric.name}: ${chosen.metric.about}.`;
     writeNumbers(chosen, groups);
     if (!groups.length) { picture.replaceChildren(); return; }
     const stage = document.createElement("div");
