@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fabricstudy.study.file import load_study
@@ -30,6 +31,31 @@ def test_every_study_is_in_the_table_and_beside_its_file() -> None:
     beside = (ROOT / "configs/README.md").read_text()
     for file in (ROOT / "configs").glob("*.yaml"):
         assert f"| `{file.stem}` |" in STUDIES and f"`{file.stem}`" in beside
+
+
+RESULTS = ROOT / "results/quick/tables/jobs.parquet"
+
+
+@pytest.mark.skipif(not RESULTS.is_file(), reason="the study quick has not run in this folder")
+def test_the_numbers_of_quick_are_those_of_a_run() -> None:
+    jobs = pd.read_parquet(RESULTS).query("experiment == 'main'").assign(alpha=lambda rows: rows["alpha"].astype(float))
+    times = jobs.set_index(["pattern", "alpha", "arrangement", "routing", "seed"])["runtime_ns"]
+    minimal = times.xs("bisection").xs("minimal", level="routing")
+    over_absolute = minimal.xs("circulant", level="arrangement") / minimal.xs("absolute", level="arrangement") - 1
+    of_routing = times.groupby(level=[0, 1, 2, 3]).median().unstack("routing")
+    over_minimal = (of_routing["valiant"] / of_routing["minimal"] - 1).loc[
+        lambda rows: rows.index.isin((0.5, 1), level=1)
+    ]
+    told = {
+        "less time with the": -over_absolute.loc[4],
+        "more at ratio 2": over_absolute.loc[2],
+        "less time than minimal": -over_minimal.loc["stencil"],
+        "more (medians": over_minimal.loc["stencil (mapped by exchange)"],
+    }
+    words = " ".join(README.split())
+    for text, values in told.items():
+        low, high = (round(100 * end) for end in (values.min(), values.max()))
+        assert f"{low} to {high} % {text}" in words
 
 
 def test_it_can_be_read_in_two_minutes_and_its_pictures_are_there_and_small() -> None:
