@@ -140,6 +140,13 @@ def test_a_table_is_written_as_csv_and_latex(data: Any) -> None:
     assert Path("jobs.csv").read_text() == "job_name,runtime_ns\na_b,1.5\n"
     data("export", "small.yaml", "--table", "jobs", "--columns", "job_name", "--out", "jobs.tex")
     assert r"a\_b" in Path("jobs.tex").read_text() and "runtime" not in Path("jobs.tex").read_text()
+    numbers = {"runtime_ns": [21741.2345, None], "slowdown": [1.23456789, 2], "seed": [123456, 2]}
+    pd.DataFrame(numbers).convert_dtypes().to_parquet(tables / "jobs.parquet")
+    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.tex")
+    assert [line.split() for line in Path("jobs.tex").read_text().splitlines() if "&" in line][1:] == [
+        ["21740", "&", "1.235", "&", "123456", r"\\"],
+        ["\N{EN DASH}", "&", "2", "&", "2", r"\\"],
+    ]
     assert data("export", "small.yaml", "--table", "job", "--out", "a.csv", code=1) == "unknown-name"
     assert data("export", "small.yaml", "--table", "jobs", "--columns", "x", "--out", "a.csv", code=1) == "unknown-name"
     assert data("export", "small.yaml", "--out", "a.pdf", code=1) == "unsupported-format"

@@ -58,8 +58,16 @@ def _write_table(args: argparse.Namespace, out: Path) -> int:
         raise FabricstudyError(problem, "unknown-name")
     frame = frame[args.columns] if args.columns else frame
     with atomic_text(out) as file:
-        file.write(frame.to_csv(index=False) if out.suffix == ".csv" else frame.to_latex(index=False, escape=True))
+        file.write(frame.to_csv(index=False) if out.suffix == ".csv" else _latex(frame))
     return len(frame)
+
+
+def _latex(frame: Any) -> str:
+    """Return a table as LaTeX, with as many digits of a number as in the report."""
+    from fabricstudy.report.text import number
+
+    fractions = frame.select_dtypes("floating").columns
+    return str(frame.assign(**{name: frame[name].map(number) for name in fractions}).to_latex(index=False, escape=True))
 
 
 def _edges(machine: Machine) -> Iterator[tuple[str, str, str, int, str, str]]:
