@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from math import inf
@@ -110,7 +110,7 @@ def _lost_latencies(plan: Plan, axis: str, of_points: Mapping[str, Resolution]) 
         f"{count_noun(len(groups), 'comparison')} differences are wrong by more than {DIFFERENCE_ERROR:.0%}. "
         f"Between {first} and {second} the latency of {most.link_class} links (with a router) differs by "
         f"{quantity(most.set_ns, 'nanosecond')}, in the simulation by {quantity(most.simulated_ns, 'nanosecond')}. "
-        f"{_remedy(unit, [most.resolution])}."
+        f"{_remedy(unit, [one for group in groups for one in group.values()])}."
     )
 
 
@@ -167,7 +167,7 @@ def _rounded_latencies(plan: Plan, of_points: Mapping[str, Resolution]) -> str:
     return (
         f"Latencies are rounded to cycles, in {len(rounded)} of {count_noun(len(of_points), 'point')} by more than "
         f"{MESSAGE_ERROR:.0%} of the time of a job's longest message on an idle network; at most {error[worst]:.0%}, "
-        f"in {worst} (links with a router: {', '.join(links)}). {_remedy(unit, [resolution])}."
+        f"in {worst} (links with a router: {', '.join(links)}). {_remedy(unit, of_points.values())}."
     )
 
 
@@ -189,16 +189,15 @@ def _rounded_share(point: Point, resolution: Resolution) -> float:
     return abs(error_ns) / _message_ns(point, resolution)
 
 
-def _finer(resolution: Resolution, cycle_ns: float) -> float:
+def _finer(resolution: Resolution, cycle_ns: float) -> int:
     """Return the unit with this cycle, to two digits, rounded down."""
     unit = int(resolution.unit_bytes * cycle_ns / resolution.cycle_ns)
     step: int = 10 ** max(0, len(str(unit)) - 2)
     return unit // step * step
 
 
-def _remedy(wanted_bytes: float, compared: Sequence[Resolution]) -> str:
-    """Return how to get a unit of at most so many bytes in all these points."""
-    unit = int(wanted_bytes)
-    if max(one.finest_bytes for one in compared) > unit:
-        return "No phit resolves this: compare larger latencies, or use an engine that rounds none, such as sst"
+def _remedy(unit: int, compared: Iterable[Resolution]) -> str:
+    """Return how to get this unit in all these points."""
+    if unit < max(one.finest_bytes for one in compared):
+        return "No phit resolves this: use larger latencies or messages, or an engine that rounds none, such as sst"
     return f"Set engine.phit to {quantity(unit, 'byte')} (smaller is slower)"

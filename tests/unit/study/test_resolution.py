@@ -53,9 +53,11 @@ def test_simulated_latencies_are_the_delays_of_the_input(study_of: StudyOf) -> N
         assert cycles == [delay - divisor for delay, divisor in zip(units.delays, units.divisors, strict=True)]
 
 
-def test_no_phit_resolves_a_nanosecond_beside_a_millisecond(study_of: StudyOf) -> None:
-    (sentence,) = found(plan(study_of(**axis("machine.latency.global", "1 ns", "2 ns", "1 ms"))))[1]
-    assert "No phit" in sentence
+@pytest.mark.parametrize(("longest", "resolved"), [("20 us", True), ("1 ms", False)])
+def test_delays_of_a_thousand_cycles_limit_the_phit(study_of: StudyOf, longest: str, resolved: bool) -> None:
+    """A phit of 39 B has cycles of 39 ns."""
+    (sentence,) = found(plan(study_of(**axis("machine.latency.global", "1 ns", "400 ns", longest))))[1]
+    assert ("No phit" not in sentence) == ("engine.phit to 39 B" in sentence) == resolved
 
 
 def test_latencies_that_are_much_of_a_message_are_told(study_of: StudyOf) -> None:
