@@ -291,15 +291,19 @@ class Candidates(Analysis, kind="candidates"):
 
 
 def label_of(kind: str, written: dict[str, Any]) -> str:
-    """Return a machine in words.
+    """Return a machine in a few words, without values that are the default; n/r are nodes per router, and so on.
 
     Examples
     --------
-    >>> label_of("torus", {"shape": [4, 4, 8], "nodes_per_router": 16})
-    'torus shape 4x4x8, nodes/router 16'
+    >>> label_of("torus", {"shape": [4, 4, 8], "nodes_per_router": 16, "pair_cables": 1})
+    'torus 4x4x8, n/r 16'
     """
-    words = [
-        f"{key.replace('_per_', '/')} {'x'.join(map(str, value)) if isinstance(value, list) else value}"
-        for key, value in written.items()
-    ]
+    fields = Topology.FAMILY.members[kind].model_fields
+    defaults = {field.alias or name: field.default for name, field in fields.items()}
+    words = []
+    for key, value in written.items():
+        if key not in defaults or defaults[key] != value:
+            name = "/".join(part[0] for part in key.split("_per_")) if "_per_" in key else key
+            text = "x".join(map(str, value)) if isinstance(value, list) else value
+            words.append(text if key == "shape" else f"{name} {text}")
     return f"{kind} {', '.join(words)}"

@@ -15,6 +15,8 @@ from fabricstudy.core.model import Model
 from fabricstudy.machine.fabric import FORMATS
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
+from fabricstudy.study.plan import plan
+from fabricstudy.study.resolution import resolutions
 from fabricstudy.workflow.pipeline import find_study
 
 from .common import (
@@ -31,12 +33,16 @@ WORDS = (
     "below 1 count as 1), and better in one. Taper: injection bandwidth of half of the nodes over the bisection "
     "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing."
 )
+SHORT = "n/r: nodes per router, r/g: routers per group, l/g: links per pair of groups."
+MS_FROM_NS = 1e7
+"""Longest bound from which a study has figures in milliseconds."""
+
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
 _KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_most", "bandwidth", "families")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"{WORDS} Time: {_HOW_LONG}."
+    parser.epilog = f"{WORDS} {SHORT} Time: {_HOW_LONG}."
     parser.add_argument("--nodes", type=int, required=True, help="fewest nodes")
     parser.add_argument("--max-nodes", type=int, help="most nodes (default: 5 %% more)")
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
@@ -101,11 +107,19 @@ def _write_study(args: argparse.Namespace, analysis: Candidates, jobs: list[Any]
         machines[_label(source)], listed = _as_written(source, folder)
         extensions += listed
     prices = _prices(args.prices, folder) if args.prices else "besta-2014"
-    study = _study(analysis, jobs, machines, prices)
+    bounds_ns = [row["bound_ns"] for row, _ in candidates if row["front"] or row["given"]]
+    study = _study(analysis, jobs, machines, prices, "us" if max(bounds_ns) < MS_FROM_NS else "ms")
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
-    with atomic_text(args.write) as text:
+    _dump(study, args.write)
+    units = {one.unit_bytes for one in resolutions(plan(load_study(args.write))).values()}
+    if len(units) > 1:  # Machines and routings are compared at the smallest of their default units.
+        _dump(study | {"engine": {"kind": "caminos", "phit": f"{min(units)} B"}}, args.write)
+
+
+def _dump(study: dict[str, Any], file: Path) -> None:
+    with atomic_text(file) as text:
         yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
 
 
@@ -142,12 +156,18 @@ def _prices(source: str, folder: Path) -> str | dict[str, str]:
     return source if source in Prices.FAMILY.kinds else {"kind": "file", "file": os.path.relpath(source, folder)}
 
 
-def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any) -> dict[str, Any]:
-    """Return a study that simulates the machines of the front with the jobs of the bounds, on equally many nodes."""
+def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any, unit: str) -> dict[str, Any]:
+    """Return a study that simulates the machines of the front with the jobs of the bounds, on equally many nodes.
+
+    Its figures have times in `unit`.
+    """
     sized = [
         {key: value for key, value in written.items() if key != "share"} | {"nodes": job.node_count(analysis.nodes)}
         for written, job in zip(jobs, analysis.jobs, strict=True)
     ]
+    tariff = analysis.prices.tariff()
+    title = "Runtime" if len(jobs) == 1 else "Geometric mean of the runtimes of the jobs"
+    time = {"y": "runtime_ns", "unit": unit, "reduce_jobs": "geometric-mean", "y_label": title.lower()}
     cost = {"kind": "cost", "machines": front, "prices": prices, "radix": analysis.radix}
     return {
         "study": "next-machine-candidates",
@@ -162,15 +182,15 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
             "routing": {"of": "routing", "values": ["minimal", "ugal"]},
         },
         "analyses": {"cost": cost | {"routers_per_rack": analysis.routers_per_rack}},
+        "seeds": 3,
         "figures": [
             {
-                "id": "time", "kind": "bar", "title": "Geometric mean of the runtimes of the jobs", "x": "machine",
-                "y": "runtime_ns", "unit": "us", "reduce_jobs": "geometric-mean", "hue": "routing",
+                "id": "price-and-time", "kind": "scatter", "title": "Price of a machine and time of the jobs",
+                "hue": "machine", "style": "routing", "front": True, "x": "price_per_node", "x_analysis": "cost",
+                "x_where": {"part": "all"}, "x_label": f"price per node ({tariff.currency} of {tariff.year})",
+                "caption": SHORT, **time,
             },
-            {
-                "id": "price", "kind": "bar", "title": "Price per node", "analysis": "cost", "x": "machine",
-                "y": "price_per_node", "where": {"part": "all"},
-            },
+            {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **time},
         ],
     }  # fmt: skip
 
@@ -197,7 +217,7 @@ def show_candidates(result: dict[str, Any]) -> None:
     which = "all, those on the front with *" if "all" in result else "the front"
     console.print(
         f"\n{result['candidates']:,} candidates ({counted}); the table has {which}, sorted by bound. Prices in "
-        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS}"
+        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS} {SHORT}"
     )
     if result["written"]:
         console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}")

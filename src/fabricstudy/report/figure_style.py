@@ -327,6 +327,8 @@ def add_legend(canvas: Canvas, handles: Sequence[Any], columns: int = 0) -> None
     longest = max(len(handle.get_label()) for handle in handles)
     fitting = max(1, int(canvas.get_figwidth() / (0.65 + 0.075 * longest)))
     columns = columns or -(-len(handles) // -(-len(handles) // fitting))
+    # A long legend shall not take the height of the panels.
+    canvas.set_figheight(canvas.get_figheight() + 0.2 * max(0, -(-len(handles) // columns) - 3))
     canvas.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False)
 
 
@@ -397,4 +399,4 @@ def grouping_text(figure: Figure | ScatterFigure, style: str) -> list[str]:
 
 def truncate_label(label: str) -> str:
     """Truncate a long label; the alternative text has all of it."""
-    return label if len(label) <= 32 else f"{label[:31]}…"
+    return label if len(label) <= 40 else f"{label[:39]}…"

@@ -132,9 +132,12 @@ class Effects:
         rows = []
         for effect in self.axes:
             counts = (effect.times_alone, effect.times_best)
-            best = ["; ".join(f"{label}: {times}" for label, times in of_labels.items()) for of_labels in counts]
+            best = [
+                "; ".join(f"{label}: {of_labels[label]}" for label in of_labels if of_labels[label])
+                for of_labels in counts
+            ]
             numbers = (number(effect.median, 3), number(effect.largest, 3), str(effect.comparisons))
-            rows.append([effect.axis, *numbers, effect.where, *best])
+            rows.append([effect.axis, *numbers, effect.where, *(text or "none" for text in best)])
         if rows and self.noise:
             rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), *[""] * 4])
         head = ["axis", "factor, median", "max", "comparisons", "max at", "best alone in", "best or tied in"]

@@ -195,7 +195,7 @@ def _prices(tables: Tables) -> _Prices:
         if len(frame) and frame["kind"].iloc[0] == "cost":
             whole = frame[frame["part"] == ALL]
             of_label = dict(zip(whole["machine"].map(label_text), whole["price_per_node"], strict=True))
-            return _Prices(of_label, f"price per node ({whole['currency'].iloc[0]} of {whole['year'].iloc[0]})")
+            return _Prices(of_label, f"price per node ({whole['currency'].iloc[0]} of {whole['year'].iloc[0]:.0f})")
     return _Prices({}, "")
 
 

@@ -167,7 +167,8 @@ def _best(part: pd.DataFrame) -> str:
     front = part[part["front"]].sort_values("x", kind="stable")
     best = []
     for name, marks in front.groupby(figure_style.joint_labels(front, ("hue", "style")).str.strip(", "), sort=False):
-        first = f"{name} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
+        shown = f"\u201c{name}\u201d" if ", " in name else name
+        first = f"{shown} ({number(marks['x'].iloc[0], 4)}, {number(marks['y'].iloc[0], 3)})".lstrip()
         best.append(first if len(marks) == 1 else f"{len(marks)} marked {name}".removesuffix(" marked "))
     return f"{join_words(best)}, of {len(part)}"
 

@@ -203,7 +203,8 @@ def _latencies(resolution_of: Mapping[str, Resolution]) -> dict[str, dict[str, N
     texts: dict[str, dict[str, None]] = {}
     for latency in (one for resolution in resolution_of.values() for one in resolution.latencies):
         set_text, simulated = (quantity(value, "nanosecond") for value in latency[1:])
-        name = f"latency of {latency.link_class} links with {'half ' * (latency.link_class == HOST)}a router"
+        router = "half of a router" if latency.link_class == HOST else "a router"
+        name = f"latency of link class {latency.link_class} with {router}"
         texts.setdefault(name, {})[f"{set_text}, simulated {simulated}"] = None
     return texts
 

@@ -130,7 +130,7 @@ def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.
     assert found["routing (valiant).via"] == ("router", "default")
     assert found["engine"] == ("caminos", "set") and found["phit (caminos)"][0] == "250 B (12 points); 1 kB (12 points)"
     assert not any("virtual" in name or "inherited" in name for name in found)
-    assert found["latency of global links with a router"][0] == "140 ns, simulated 125 ns; 140 ns, simulated 0 ns"
+    assert found["latency of link class global with a router"][0] == "140 ns, simulated 125 ns; 140 ns, simulated 0 ns"
     assert found["jobs.0.pattern"] == ("ring", "set") and found["jobs.0.pattern.iterations"] == ("1", "default")
     assert found["jobs.0.pattern.message"] == ("1 kB; 1 MB", "varied: message")
     assert found["jobs.0.allocation"] == ("cluster", "default") and found["jobs.0.mapping"] == ("linear", "default")

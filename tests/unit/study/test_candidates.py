@@ -119,7 +119,12 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
     study = load_study(file)
     assert set(study.sweep["machine"].values) == {row["machine"] for row in told["front"]}
     assert main(["plan", str(file), "--results", str(tmp_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["points"] == 2 * len(told["front"])
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["points"] == 2 * 3 * len(told["front"])  # routings, seeds
+    # Routings have different default phits, so the study sets one.
+    assert study.engine.phit_bytes and not [text for text in planned["resolution"] if text.startswith("Axis")]
+    assert (study.report_figures[0].id, study.report_figures[0].unit) == ("price-and-time", "us")
+    assert max(map(len, study.sweep["machine"].values)) <= 40
     assert main(line.split()) != 0  # the file is there
 
 
