@@ -53,7 +53,7 @@ _PREFIXED = {
 }  # fmt: skip
 
 
-def quantity(value: float, unit: str) -> str:
+def quantity(value: float, unit: str, digits: int = 6) -> str:
     """Return a number of nanoseconds, bytes or bytes per second with the prefix that fits; of other units the number.
 
     Examples
@@ -63,9 +63,9 @@ def quantity(value: float, unit: str) -> str:
     """
     units = _PREFIXED.get(unit)
     if units is None:
-        return f"{value:.6g}"
+        return f"{value:.{digits}g}"
     power = min(len(units) - 1, max(0, (len(f"{value:.0f}") - 1) // 3))
-    return f"{value / 1000**power:.6g} {units[power]}"
+    return f"{value / 1000**power:.{digits}g} {units[power]}"
 
 
 def join_words(parts: Sequence[Any]) -> str:

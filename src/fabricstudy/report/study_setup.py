@@ -202,7 +202,7 @@ def _latencies(resolution_of: Mapping[str, Resolution]) -> dict[str, dict[str, N
     """Return the latencies of links and routers as set and as simulated, by class of links."""
     texts: dict[str, dict[str, None]] = {}
     for latency in (one for resolution in resolution_of.values() for one in resolution.latencies):
-        set_text, simulated = (quantity(value, "nanosecond") for value in latency[1:])
+        set_text, simulated = (quantity(value, "nanosecond", 4) for value in latency[1:])
         router = "half of a router" if latency.link_class == HOST else "a router"
         name = f"latency of link class {latency.link_class} with {router}"
         texts.setdefault(name, {})[f"{set_text}, simulated {simulated}"] = None
@@ -211,13 +211,15 @@ def _latencies(resolution_of: Mapping[str, Resolution]) -> dict[str, dict[str, N
 
 def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
     """Return the parameters of jobs: of each place in the list of jobs, or of all of many."""
-    points = {row.point_id: None for row in planned.rows if row.experiment not in ADDED_EXPERIMENTS}
+    names = dict.fromkeys(row.point_id for row in planned.rows if row.experiment not in ADDED_EXPERIMENTS)
+    points = [planned.points[name].point for name in names]
+    many = any(len(point.jobs) > _MOST_JOBS for point in points)
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
-    for point in (planned.points[name].point for name in points):
+    for point in points:
         for place, job in enumerate(point.jobs):
             ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-            where = "*" if len(point.jobs) > _MOST_JOBS else str(place)
+            where = "*" if many else str(place)
             leaves = {("name",): (job.name, "name" in job.model_fields_set)}
             leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job, set())}
             resolved = job.pattern.resolved(ranks).items()

@@ -106,10 +106,10 @@ def _lost_latencies(plan: Plan, axis: str, of_points: Mapping[str, Resolution]) 
     first, second = most.labels
     return (
         f"Axis {axis} varies latencies that the simulations round to cycles of "
-        f"{quantity(most.resolution.cycle_ns, 'nanosecond')}: in {len(lost)} of "
+        f"{quantity(most.resolution.cycle_ns, 'nanosecond', 4)}: in {len(lost)} of "
         f"{count_noun(len(groups), 'comparison')} differences are wrong by more than {DIFFERENCE_ERROR:.0%}. "
         f"Between {first} and {second} the latency of {most.link_class} links (with a router) differs by "
-        f"{quantity(most.set_ns, 'nanosecond')}, in the simulation by {quantity(most.simulated_ns, 'nanosecond')}. "
+        f"{quantity(most.set_ns, 'nanosecond')}, in the simulation by {quantity(most.simulated_ns, 'nanosecond', 4)}. "
         f"{_remedy(unit, [one for group in groups for one in group.values()])}."
     )
 
@@ -158,7 +158,7 @@ def _rounded_latencies(plan: Plan, of_points: Mapping[str, Resolution]) -> str:
     worst = max(rounded, key=error.__getitem__)
     resolution = of_points[worst]
     links = [
-        f"{one.link_class} {quantity(one.set_ns, 'nanosecond')} as {quantity(one.simulated_ns, 'nanosecond')}"
+        f"{one.link_class} {quantity(one.set_ns, 'nanosecond')} as {quantity(one.simulated_ns, 'nanosecond', 4)}"
         for one in resolution.latencies
     ]
     # Each latency is rounded by up to half a cycle.

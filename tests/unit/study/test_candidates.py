@@ -11,12 +11,14 @@ import pytest
 
 from fabricstudy.analysis.candidates import Candidates, PairBytes
 from fabricstudy.cli import main
+from fabricstudy.engine.caminos import CaminosSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.requirements import MachineRequirements
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.prices import Prices
 from fabricstudy.structure.summary import hop_figures
+from fabricstudy.study.figures import ScatterFigure
 from fabricstudy.study.file import load_study, validate_study
 
 
@@ -122,8 +124,10 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
     planned = json.loads(capsys.readouterr().out)
     assert planned["points"] == 2 * 3 * len(told["front"])  # routings, seeds
     # Routings have different default phits, so the study sets one.
-    assert study.engine.phit_bytes and not [text for text in planned["resolution"] if text.startswith("Axis")]
-    assert (study.report_figures[0].id, study.report_figures[0].unit) == ("price-and-time", "us")
+    assert isinstance(study.engine, CaminosSettings) and study.engine.phit_bytes
+    assert not [text for text in planned["resolution"] if text.startswith("Axis")]
+    figure = study.report_figures[0]
+    assert isinstance(figure, ScatterFigure) and figure.front and (figure.x, figure.unit) == ("price_per_node", "us")
     assert max(map(len, study.sweep["machine"].values)) <= 40
     assert main(line.split()) != 0  # the file is there
 
