@@ -220,7 +220,7 @@ def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
         for place, job in enumerate(point.jobs):
             ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
             where = "*" if many else str(place)
-            leaves = {("name",): (job.name, "name" in job.model_fields_set)}
+            leaves: dict[tuple[str, ...], tuple[str, bool]] = {("name",): (job.name, "name" in job.model_fields_set)}
             leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job, set())}
             resolved = job.pattern.resolved(ranks).items()
             leaves |= {("pattern", key): (_value_text(key, value), False) for key, value in resolved}
