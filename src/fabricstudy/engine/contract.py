@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -40,28 +40,6 @@ class EngineFailure(Exception):
 
 class Unsupported(Exception):
     """An engine cannot simulate the point; the message is the reason in the tables."""
-
-
-class RoundedLatency(NamedTuple):
-    """Latency of a link and of the router before it, as set by the study and as simulated; links to nodes have half."""
-
-    link_class: str
-    set_ns: float
-    simulated_ns: float
-
-
-class Resolution(NamedTuple):
-    """Resolution of an engine that moves data in units, which ``engine.phit`` sets, and rounds latencies to cycles."""
-
-    unit_bytes: int
-    cycle_ns: float
-    """Time by which latencies are rounded, in proportion to the unit."""
-    finest_bytes: int
-    """Smallest unit with which the engine can simulate these latencies."""
-    ns_per_byte: float
-    """Time of a byte on the slowest class of links."""
-    latencies: tuple[RoundedLatency, ...]
-    """By class of links; those to nodes are last."""
 
 
 class Engine(Protocol):
@@ -107,10 +85,6 @@ class Engine(Protocol):
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
         """Return what the engine derives from a point, by column of the table `points`."""
         return {}
-
-    def resolution(self, point: Point, machine: Machine) -> Resolution | None:
-        """Return the resolution of a point; None of an engine that rounds nothing, or cannot simulate the point."""
-        return None
 
     def scale(self, point: Point, machine: Machine) -> dict[str, float]:
         """Return the numbers, not in the program's input, by which `read` converts its output to times and bytes."""

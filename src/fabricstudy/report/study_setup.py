@@ -11,7 +11,7 @@ import pandas as pd
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
 from fabricstudy.core.phrasing import count_noun, join_words, quantity
-from fabricstudy.engine.contract import Resolution
+from fabricstudy.engine.caminos.resolution import Resolution
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.fabric.base import HOST
 from fabricstudy.study.dotted_paths import fields_of

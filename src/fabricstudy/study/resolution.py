@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS
 from fabricstudy.core.phrasing import count_noun, quantity
-from fabricstudy.engine.contract import Engine, Resolution, RoundedLatency
+from fabricstudy.engine.caminos import CaminosSettings
+from fabricstudy.engine.caminos.resolution import Resolution, RoundedLatency, resolution_of
 from fabricstudy.engine.job_traffic import traffic_by_job
 from fabricstudy.engine.point import Point
-from fabricstudy.engine.registry import engine_named
 
 from .figures import Label
 from .model import Study
@@ -31,20 +31,19 @@ _MOST_LABELS = 6
 
 
 def resolutions(plan: Plan) -> dict[str, Resolution]:
-    """Return the resolution of each point of the experiments whose engine has one."""
+    """Return the resolution of each point of the experiments on CAMINOS, the engine that rounds."""
     build = lru_cache(maxsize=4)(lambda machine_id: plan.machines[machine_id].build())
     found: dict[tuple[object, ...], Resolution | None] = {}
     of_points = {}
     for name in dict.fromkeys(row.point_id for row in _rows(plan)):
         point, machine_id = plan.points[name].point, plan.points[name].machine_id
-        engine = engine_named(point.engine.kind)
-        if type(engine).resolution is Engine.resolution:
+        if not isinstance(point.engine, CaminosSettings):
             continue
         key = (machine_id, point.network, point.engine, point.routing, point.jobs, point.offered)
         if key not in found:
-            found[key] = engine.resolution(point, build(machine_id))
-        if (resolution := found[key]) is not None:
-            of_points[name] = resolution
+            found[key] = resolution_of(point, build(machine_id))
+        if (of_point := found[key]) is not None:
+            of_points[name] = of_point
     return of_points
 
 
@@ -133,8 +132,8 @@ def _unequal_units(plan: Plan, axis: str, of_points: Mapping[str, Resolution]) -
         return ""
     units: dict[Label, set[int]] = {}
     for group in unequal:
-        for label, resolution in group.items():
-            units.setdefault(label, set()).add(resolution.unit_bytes)
+        for label, of_point in group.items():
+            units.setdefault(label, set()).add(of_point.unit_bytes)
     shown = [f"{label}: {' to '.join(_ends(of_label))}" for label, of_label in list(units.items())[:_MOST_LABELS]]
     shown += [f"{len(units) - _MOST_LABELS} more"] * (len(units) > _MOST_LABELS)
     compared = [resolution for group in unequal for resolution in group.values()]

@@ -9,7 +9,7 @@ import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.engine.caminos.clock import clock
-from fabricstudy.engine.contract import Resolution
+from fabricstudy.engine.caminos.resolution import Resolution
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan

@@ -8,13 +8,13 @@ from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import RESULT, BundledEngine
-from ..contract import Resolution, Unsupported
+from ..contract import Unsupported
 from ..point import Point
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
 from .channels import channels, channels_of
-from .clock import CaminosSettings, clock, resolution
+from .clock import CaminosSettings, clock
 from .cost import work
 from .files import CONFIGURATION, write_files, write_offered
 from .result import read_offered_result, read_result
@@ -54,12 +54,6 @@ class Caminos(BundledEngine):
 
     def derived(self, point: Point, machine: Machine) -> dict[str, int]:
         return {"phit_bytes": clock(point, machine).phit_bytes, "virtual_channels": channels(point, machine)}
-
-    def resolution(self, point: Point, machine: Machine) -> Resolution | None:
-        try:
-            return resolution(point, machine)
-        except Unsupported:
-            return None
 
     def scale(self, point: Point, machine: Machine) -> dict[str, float]:
         units = clock(point, machine)

@@ -13,7 +13,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import Computing
 from fabricstudy.workload.operations import Operations
 
-from ..contract import Resolution, RoundedLatency, Unsupported
+from ..contract import Unsupported
 from ..job_traffic import traffic_classes
 from ..point import Point
 from ..settings import EngineSettings
@@ -148,43 +148,19 @@ def _clock(point: Point, machine: Machine, phit: int) -> Clock:
     divisors = bandwidth_divisors([link.bandwidth_Bps for link in classes])
     # The longest cycle over all classes: then no simulated link is faster than the true one.
     cycle_ns = max(phit / link.bandwidth_Bps * 1e9 / divisor for link, divisor in zip(classes, divisors, strict=True))
+    router_ns = point.network.router_latency_ns
     return Clock(
         phit_bytes=phit,
         cycle_ns=cycle_ns,
         divisors=divisors,
+        # A packet over h cables passes h + 1 routers: both links to nodes have half of a router's latency.
         delays=tuple(
-            divisor + round(latency_ns / cycle_ns)
-            for latency_ns, divisor in zip(_latencies_ns(point, machine), divisors, strict=True)
+            divisor + round((link.latency_ns + router_ns * (0.5 if link is machine.host else 1.0)) / cycle_ns)
+            for link, divisor in zip(classes, divisors, strict=True)
         ),
         crossbar_divisor=min(divisors),
         packet_phits=max(1, point.network.packet_bytes // phit),
         buffer_phits=point.network.buffer_bytes // phit,
-    )
-
-
-def _latencies_ns(point: Point, machine: Machine) -> list[float]:
-    """Return the latency of a link and of the router before it, for each class and then for the links to nodes."""
-    router_ns = point.network.router_latency_ns
-    # A packet over h cables passes h + 1 routers: both links to nodes have half of a router's latency.
-    return [*(link.latency_ns + router_ns for link in machine.classes), machine.host.latency_ns + router_ns * 0.5]
-
-
-def resolution(point: Point, machine: Machine) -> Resolution:
-    """Return the resolution of a point; raises `Unsupported` as `clock` does."""
-    units, set_ns = clock(point, machine), _latencies_ns(point, machine)
-    cycles = [delay - divisor for delay, divisor in zip(units.delays, units.divisors, strict=True)]
-    names = [link.name for link in (*machine.classes, machine.host)]
-    # Delays at most: the longest latency, rounded up, and two phits of the slowest class.
-    room = MAX_DELAY_CYCLES - 1 - 2 * max(units.divisors)
-    return Resolution(
-        unit_bytes=units.phit_bytes,
-        cycle_ns=units.cycle_ns,
-        finest_bytes=max(1, ceil(units.phit_bytes * max(set_ns) / units.cycle_ns / room)),
-        ns_per_byte=max(units.divisors) * units.cycle_ns / units.phit_bytes,
-        latencies=tuple(
-            RoundedLatency(name, latency_ns, count * units.cycle_ns)
-            for name, latency_ns, count in zip(names, set_ns, cycles, strict=True)
-        ),
     )
 
 
