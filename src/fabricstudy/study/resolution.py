@@ -31,7 +31,7 @@ _MOST_LABELS = 6
 
 
 def resolutions(plan: Plan) -> dict[str, Resolution]:
-    """Return the resolution of each point of the experiments on CAMINOS, the engine that rounds."""
+    """Return the resolution of the points of a seed on CAMINOS, the engine that rounds."""
     build = lru_cache(maxsize=4)(lambda machine_id: plan.machines[machine_id].build())
     found: dict[tuple[object, ...], Resolution | None] = {}
     of_points = {}
@@ -52,7 +52,7 @@ def resolution_warnings(plan: Plan, of_points: Mapping[str, Resolution]) -> list
 
     Parameters
     ----------
-    of_points : resolution of each point
+    of_points : resolution of each point of a seed
     """
     if not of_points:
         return []
@@ -62,7 +62,11 @@ def resolution_warnings(plan: Plan, of_points: Mapping[str, Resolution]) -> list
 
 
 def _rows(plan: Plan) -> Iterator[PointRow]:
-    return (row for row in plan.rows if row.experiment not in ADDED_EXPERIMENTS)
+    """Yield the rows of the first seed of each experiment: phits and latencies are those of all seeds."""
+    seed: dict[str, int] = {}
+    for row in plan.rows:
+        if seed.setdefault(row.experiment, row.seed) == row.seed and row.experiment not in ADDED_EXPERIMENTS:
+            yield row
 
 
 def _latency_axes(study: Study) -> list[str]:
@@ -71,7 +75,7 @@ def _latency_axes(study: Study) -> list[str]:
 
 
 def _comparisons(plan: Plan, axis: str, of_points: Mapping[str, Resolution]) -> Iterator[dict[Label, Resolution]]:
-    """Yield the resolutions by label of each set of points that differ in an axis only, seeds once."""
+    """Yield the resolutions by label of each set of points that differ in an axis only."""
     groups: defaultdict[tuple[object, ...], dict[Label, Resolution]] = defaultdict(dict)
     for row in _rows(plan):
         label = row.labels[axis]
@@ -164,7 +168,7 @@ def _rounded_latencies(plan: Plan, of_points: Mapping[str, Resolution]) -> str:
     cycle_ns = 2 * MESSAGE_ERROR * _message_ns(plan.points[worst].point, resolution) / len(_route(resolution))
     unit = _finer(resolution, cycle_ns)
     return (
-        f"Latencies are rounded to cycles, in {len(rounded)} of {count_noun(len(of_points), 'point')} by more than "
+        f"Latencies are rounded to cycles, in {len(rounded)} of {count_noun(len(of_points), 'point')} a seed by more than "
         f"{MESSAGE_ERROR:.0%} of the time of a job's longest message on an idle network; at most {error[worst]:.0%}, "
         f"in {worst} (links with a router: {', '.join(links)}). {_remedy(unit, of_points.values())}."
     )

@@ -166,7 +166,8 @@ def test_phases_as_operations_have_the_phase_bound(kind: str, overlap: float | N
 
 def test_ranks_compute_after_their_last_message_and_without_any() -> None:
     rows = Computing(np.array([0, 3, 3]), np.array([1, 0, 1]), np.array([5.0, 7.0, 2.0]), np.zeros(3))
-    one = Messages(*(np.array([number], dtype=np.int32) for number in (1, 1, 0)), np.array([8]))
+    phase, source, destination = np.array([[1], [1], [0]], dtype=np.int32)
+    one = Messages(phase, source, destination, np.array([8]))
     none = Messages(one.phase[:0], one.source[:0], one.destination[:0], one.size_bytes[:0])
     for messages, expected_ns in ((one, 12), (none, 7)):
         operations = from_phases(messages, rows, 2)
