@@ -203,7 +203,8 @@ def test_an_infiniband_fabric(tmp_path: Path) -> None:
     assert {link.name: link.bandwidth_Bps * 8e-9 for link in machine.classes} == {"4xEDR": 100.0, "4xDDR": 16.0}
     assert machine.host.bandwidth_Bps * 8e-9 == 100.0
     assert isinstance(machine, NamedMachine)
-    assert machine.nodes_of_router.tolist() == [2, 1] and machine.router_names[0] == "S-00000000000000a1"
+    assert machine.nodes_of_router.tolist() == [2, 1] and machine.router_names == ("top # 1", "low")
+    assert [machine.router_of[name] for name in ("top # 1", "S-00000000000000a1", "S-00000000000000a2")] == [0, 0, 1]
     assert [machine.node_of[name] for name in ("guid b1", "lid 68", "guid b4")] == [0, 1, 2]
     assert [machine.router_of[name] for name in ("guid a1", "lid 21")] == [0, 1]
     for port, kind, head in (("0:3", "4xEDR", 1), ("0:4", "4xDDR", 1), ("1:1", "4xEDR", 0), ("1:2", "4xDDR", 0)):
@@ -213,6 +214,16 @@ def test_an_infiniband_fabric(tmp_path: Path) -> None:
     first = machine_of(tmp_path, "ib.txt", host_ports="first").build()
     assert isinstance(first, NamedMachine)
     assert first.node_names == ("node01", "H-00000000000000b3")
+
+
+def test_switches_of_an_infiniband_fabric_with_equal_descriptions_are_named_by_guid(tmp_path: Path) -> None:
+    (tmp_path / "ib.txt").write_text(DUMP.replace('"low" base', '"MF0;top # 1:MSB7700/U1" base'))
+    machine = machine_of(tmp_path, "ib.txt", host_ports="each").build()
+    assert isinstance(machine, NamedMachine)
+    assert machine.router_names == ("S-00000000000000a1", "S-00000000000000a2")
+    faults = {"cables": [["lid 48", "guid a2", "4xDDR"]]}
+    left = machine_of(tmp_path, "ib.txt", host_ports="each", faults=faults).build()
+    assert [link.name for link in left.classes] == ["4xEDR", "4xDDR"] and left.cables == 1
 
 
 @pytest.mark.parametrize(("speed", "gigabits"), [
