@@ -240,12 +240,15 @@ class Candidates(Analysis, kind="candidates"):
         return Topology.FAMILY.members.values()
 
     def rows(self) -> list[Row]:
-        return [row for row, _ in self.found()]
+        return [row for row, _ in self.found(every_bound=True)]
 
-    def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def found(
+        self, tell: Callable[[str], None] | None = None, every_bound: bool = False
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return the row of each candidate and its keys in a study, sorted by price a node.
 
-        `tell` is called with the progress before each machine. Raises FabricstudyError if there is no candidate.
+        `tell` is called with the progress before each machine. Lower bounds of bisections take most of the time; unless
+        `every_bound`, those off the front are 0. Raises FabricstudyError if there is no candidate.
         """
         traffic, tariff = node_traffic(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
         candidates = []
@@ -253,23 +256,25 @@ class Candidates(Analysis, kind="candidates"):
             if tell is not None:
                 tell(f"{count:,} so far, now {written['kind']}")
             machine = config.build()
-            row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
+            row = self._row(label, machine, bisection_bounds(machine, True, every_bound), traffic, tariff)
             limits = (row["taper"], self.taper), (row["price_per_node"], self.price_at_most)
             if all(most is None or value <= most for value, most in limits):
-                candidates.append((row, written))
+                candidates.append((row, written, config))
         for label, config in self.given_machines.items():
             machine = config.build()
             row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
-            candidates.append((row | {"given": 1}, {}))
+            candidates.append((row | {"given": 1}, {}, config))
         if not candidates:
             problem = "no candidate has so low a taper and price"
             raise FabricstudyError(f"{problem}; raise taper, price_at_most or ports_per_node")
         candidates.sort(key=lambda candidate: (candidate[0]["price_per_node"], candidate[0]["bound_ns"]))
-        costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
+        costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, *_ in candidates])
         # Rounded, since costs may differ by floating-point errors.
-        for (row, _), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
+        for (row, _, config), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
             row["front"] = int(best)
-        return candidates
+            if best and not every_bound and not row["given"]:
+                row["bisection_lower_Bps"] = bisection_bounds(config.build(), quickly=True).lower_Bps
+        return [(row, written) for row, written, _ in candidates]
 
     def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: PairBytes, tariff: Tariff) -> Row:
         far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)

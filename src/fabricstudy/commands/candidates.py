@@ -70,7 +70,7 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     asked["given_machines"] = given
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
-        candidates = analysis.found(show_progress)
+        candidates = analysis.found(show_progress, every_bound=args.all)
     if args.write:
         _write_study(args, analysis, asked["jobs"], candidates)
     tariff = analysis.prices.tariff()
