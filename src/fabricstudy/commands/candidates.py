@@ -34,7 +34,8 @@ WORDS = (
 )
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
 _KEYS = (
-    "nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_least", "price_at_most", "bandwidth", "families",
+    "nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_least", "price_at_most", "bandwidth",
+    "families",
 )  # fmt: skip
 
 
@@ -190,8 +191,9 @@ def show_candidates(result: dict[str, Any]) -> None:
         interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         mark = "* " if row["front"] and len(shown) > len(result["front"]) else ""
         power = "–" if row["power_per_node_W"] is None else f"{row['power_per_node_W']:.1f}"
+        name = mark + " = ".join(filter(None, (row["machine"], row["equal"])))
         table.add_row(
-            mark + " = ".join(filter(None, (row["machine"], row["equal"]))), str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
+            name, str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
             f"{row['mean_hops']:.2f}", interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", power,
             f"{row['bound_ns'] / 1e3:,.1f}", *(f"{row['bound_ns'] / other['bound_ns']:.2f}" for other in given),
         )  # fmt: skip

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = "published machine, like mira; YAML file; study; fabric file, like fabric.topo; or mapping"
     parser.add_argument("machine", metavar="MACHINE", help=source)
     words = (
-        "router, by number or name; cable, by its two routers, like 0,5: one of parallel cables, with its class if they "
-        "are of several, like 0,5,optical; or share of the cables, like '2 %%'; repeat it for several"
+        "router, by number or name; cable, by its two routers, like 0,5: one of parallel cables, with its class if "
+        "they are of several, like 0,5,optical; or share of the cables, like '2 %%'; repeat it for several"
     )
     parser.add_argument("--fail", metavar="CABLE|ROUTER|SHARE", action="append", required=True, help=words)
     parser.add_argument("--of", metavar="CLASS", action="append", default=[], help="link class of the cables that fail")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
@@ -296,7 +297,7 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.json", '{"nodes": [{"id": 0}, {"id": 0}], "edges": []}', "nodes[1]", 0),
     ("f.json", '{"nodes": [{"id": 0}, {}], "edges": []}', "nodes[1]", {}),
     ("f.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 1}]}', "links[0].target", 1),
-    ("f.json", '{"nodes": [{"id": 0, "role": "host"}], "edges": []}', "nodes[0] (role)", "host"),
+    ("f.json", '{"nodes": [{"id": 0, "role": "leaf"}], "edges": []}', "nodes[0] (role)", "leaf"),
     ("f.json", '{"nodes": [{"id": 0, "node": 1}], "edges": []}', "nodes[0]", None),
     ("f.json", '{"nodes": [{"id": 0, "nodes": -1}], "edges": []}', "nodes[0] (nodes)", -1),
     ("f.json", '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1, "class": "host"}]}',
@@ -334,6 +335,40 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.graphml", f'<?xml version="1.0" encoding="UTF-7"?>{graphml("")}', "line 1", "UTF-7"),
     ("f.txt", DUMP, "line 9", "node01"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".gml", ".graphml", ".json"])
+@pytest.mark.parametrize("key", ["type", "kind", "role", None])
+def test_hosts_of_a_graph_are_nodes(
+    tmp_path: Path, suffix: str, key: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Three routers in a ring with one, two and three hosts; without roles those with one cable."""
+    graph = nx.cycle_graph(["r0", "r1", "r2"])
+    hosts = [f"h{number}" for number in range(6)]
+    graph.add_edges_from(zip(hosts, ["r0", "r1", "r1", "r2", "r2", "r2"], strict=True))
+    nx.set_edge_attributes(graph, "10 GB/s", "bandwidth")
+    if key is not None:
+        nx.set_node_attributes(graph, {name: "Host" if name in hosts else "switch" for name in graph}, key)
+    write = {".gml": nx.write_gml, ".graphml": nx.write_graphml, ".json": write_json("edges")}[suffix]
+    write(graph, tmp_path / f"f{suffix}")
+    warn_once.cache_clear()
+    machine = machine_of(tmp_path, f"f{suffix}", **({} if key else {"exclude_hosts": "h5"})).build()
+    assert (machine.routers, machine.cables) == (3, 3)
+    assert machine.nodes_of_router.tolist() == ([1, 2, 3] if key else [1, 2, 2])
+    assert isinstance(machine, NamedMachine) and set(machine.node_names) <= set(hosts)
+    assert len(caplog.records) == (0 if key else 1)
+    if key is None:
+        assert machine_of(tmp_path, f"f{suffix}", nodes_per_router=1, bandwidth="1 GB/s").routers == 9
+
+
+def test_what_topology_conf_does_not_have_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
+    text = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n3\nSwitchName=c Switches=a,b\n"
+    (tmp_path / "topology.conf").write_text(text)
+    for _ in range(2):
+        machine_of(tmp_path, "topology.conf", bandwidth="1 GB/s").build()
+    (told,) = caplog.messages
+    assert "2 pairs of switches" in told
 
 
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)

@@ -1,9 +1,9 @@
 """Output of ``ibnetdiscover`` for an InfiniBand fabric (infiniband-diags, manual page ibnetdiscover(8)).
 
 A switch is a router, named by its description, such as ``leaf-1`` for ``MF0;leaf-1:MSB7700/U1``, if no other switch
-has the same, else by its GUID as in ``S-0008f10500200134``; both find it. Each HCA port that leads to a switch is a port of
-the host at the beginning of the HCA's description (``node018 HCA-1``, ``gpu3 mlx5_2``), else of the HCA itself. Routers
-between subnets, aggregation nodes within switches, and cables from a switch to itself are ignored.
+has the same, else by its GUID as in ``S-0008f10500200134``; both find it. Each HCA port that leads to a switch is a
+port of the host at the beginning of the HCA's description (``node018 HCA-1``, ``gpu3 mlx5_2``), else of the HCA itself.
+Routers between subnets, aggregation nodes within switches, and cables from a switch to itself are ignored.
 
 A link's class is its width and speed, such as ``4xEDR``; its bandwidth is the data rate: lanes times 2, 4, 8
 (SDR, DDR, QDR: 2.5, 5, 10 Gb/s in 8b/10b), 10 (FDR10), 13.64 (FDR), 25 (EDR: all in 64b/66b), 50, 100 and 200 Gb/s
