@@ -63,8 +63,8 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
 
     The suffix of the file selects its format:
 
-    * `.csv`: an edge list with the header from,to and any of class,count,bandwidth,latency; a line of class host joins
-      the node under from to its router
+    * `.csv`: an edge list with the header from,to and any of class,count,bandwidth,latency (with units) or
+      bandwidth_Bps,latency_ns (numbers); a line of class host joins the node under from to its router
     * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; vertices may have role
       (router or node; also as type or kind, such as host) and nodes (their number), edges the attributes of a CSV line;
       without any of them, vertices of one cable are nodes unless nodes_per_router is set

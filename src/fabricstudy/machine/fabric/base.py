@@ -68,8 +68,8 @@ ROLES = {
 }
 """Roles of a vertex by the words for them; `type` and `kind` have others, too, which are those of routers."""
 
-OF_LINK = ("class", "count", "bandwidth", "latency")
-"""Attributes of an edge."""
+OF_LINK = ("class", "count", "bandwidth", "latency", "bandwidth_Bps", "latency_ns")
+"""Attributes of an edge; the last two are numbers, in place of the two before them, which are texts with units."""
 
 
 class EdgeRecord(NamedTuple):
@@ -138,8 +138,8 @@ def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     """Return the attributes and number of cables of an edge; its class defaults to its bandwidth, or "link"."""
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
     _check_misspelt_keys(says, OF_LINK, edge.where)
-    bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
-    latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
+    bandwidth_Bps = _quantity(says, "bandwidth", "bandwidth_Bps", BANDWIDTHS, "100 Gb/s", edge.where)
+    latency_ns = _quantity(says, "latency", "latency_ns", LATENCIES, "40 ns", edge.where)
     count = whole(says.get("count", 1), 1, MAX_PARALLEL_CABLES, f"{edge.where} (count)")
     written = str(says.get("class", says.get("bandwidth", "link"))).strip()
     if name is None and written == HOST:
@@ -156,12 +156,16 @@ def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: st
                 raise InputFileError(f"unknown key '{key}'", f"did you mean '{known}'?", where)
 
 
-def _quantity(says: Mapping[str, Any], key: str, limits: QuantityRange, example: str, where: str) -> float | None:
+def _quantity(
+    says: Mapping[str, Any], key: str, number_key: str, limits: QuantityRange, example: str, where: str
+) -> float | None:
+    key = key if key in says else number_key
     value = says.get(key)
     if value is None:
         return None
     try:
-        magnitude = to_unit(str(value).strip(), limits.unit, example)
+        text = f"{value} {limits.unit}" if key == number_key else str(value).strip()
+        magnitude = to_unit(text, limits.unit, example)
         limits.check(magnitude)
     except ConfigError as error:
         raise InputFileError(error.problem, error.remedy, f"{where} ({key})", value) from None
