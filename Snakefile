@@ -17,7 +17,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 try:
-    from fabricstudy.core.errors import ConfigError
+    from fabricstudy.core.errors import ConfigError, FabricstudyError
 except ImportError:
     raise WorkflowError(
         f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
@@ -33,6 +33,7 @@ from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
     check_cores,
+    check_some_ran,
     check_timestamps,
     settings,
     summary_lines,
@@ -73,6 +74,10 @@ onstart:
 onsuccess:
     for line in summary_lines(STUDIES, STARTED_S):
         print(line, file=sys.stderr)
+    try:
+        check_some_ran(STUDIES)
+    except FabricstudyError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onerror:

@@ -465,5 +465,10 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
     assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
 
 
+@pytest.mark.parametrize("flag", ["--heer", "--her", "--heere"])
+def test_a_misspelt_here_is_not_passed_to_snakemake(capsys: pytest.CaptureFixture[str], flag: str) -> None:
+    assert "'--here'" in said(capsys, "run", "small.yaml", flag, code=2)
+
+
 def test_run_takes_its_study_from_one_place(capsys: pytest.CaptureFixture[str]) -> None:
     assert "study=quick" in said(capsys, "run", "small.yaml", "--config", "study=quick", code=2)

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from difflib import get_close_matches
 
 from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
@@ -17,6 +18,8 @@ _WORDS_OF_SNAKEMAKE = {
 }  # fmt: skip
 """Flags with which Snakemake's own words are shown."""
 _HERE = "--here"
+_LIKENESS = 0.75
+"""Of a misspelling, for which Snakemake would print its whole help; its own options are less alike."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +36,9 @@ def run_study(args: argparse.Namespace) -> None:
             raise FabricstudyError(f"{_HERE}: takes no flags of Snakemake; leave them out, or leave it out", "usage")
         from fabricstudy.workflow.here import run_here
 
-        print("\n".join(run_here(args.study)))
-        return
+        return run_here(args.study)
+    for flag in get_close_matches(_HERE, args.flags, 1, _LIKENESS):
+        raise FabricstudyError(f"{flag}: no such option; did you mean '{_HERE}'?", "usage")
     # Snakemake would report a mistake as one of the workflow.
     studies = [load_study(find_study(name.strip())).study for name in args.study.split(",")]
     flags = list(args.flags)
