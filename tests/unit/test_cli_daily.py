@@ -178,7 +178,7 @@ def completed(shell: str, script: str, line: str) -> list[str]:
     ask = f"COMP_WORDS=({' '.join(words[:-1])} '{words[-1]}'); COMP_CWORD={len(words) - 1}; _fabricstudy\n"
     ask += "printf '%s\\n' \"${COMPREPLY[@]}\""
     if shell == "fish":
-        ask = f"complete -C '{line}' | string split -f1 (printf '\\t')"
+        ask = f"complete -C '{line}' | string replace -r '\\t.*' ''; true"  # 1 if no candidate has a description
     done = subprocess.run([shell, "-c", f"{script}\n{ask}"], capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout.split()
@@ -192,6 +192,14 @@ def test_shells_complete_commands_options_and_names(data: Any, shell: str) -> No
     assert completed(shell, script, "fabricstudy pl") == ["plan"]
     assert completed(shell, script, "fabricstudy plan --li") == ["--list"]
     assert completed(shell, script, "fabricstudy plan qui") == ["quick"]
+    Path("configs").mkdir()
+    Path("configs/own.yaml").touch()
+    assert completed(shell, script, "fabricstudy plan smal") == ["small.yaml"]
+    assert completed(shell, script, "fabricstudy plan configs/o") == ["configs/own.yaml"]
+    Path("results/small/tables").mkdir(parents=True)
+    Path("results/small/tables/analysis-cost.parquet").touch()
+    assert completed(shell, script, "fabricstudy export small.yaml --table job") == ["jobs"]
+    assert completed(shell, script, "fabricstudy export small.yaml --table ana") == ["analysis-cost"]
 
 
 def test_zsh_parses_its_script(data: Any) -> None:
