@@ -116,7 +116,7 @@ def _second_eigenvalue(machine: Machine) -> float:
     """
     if machine.dimensions and machine.nodes_of_router.all():
         capacity_Bps = dimension_capacities_Bps(machine)
-        return min(map(mul, capacity_Bps, map(_second_of_dimension, machine.dimensions)))
+        return float(min(map(mul, capacity_Bps, map(_second_of_dimension, machine.dimensions))))
     from scipy.sparse import csr_array, diags_array
     from scipy.sparse.linalg import spsolve
 
