@@ -25,7 +25,7 @@ except ImportError:
 
 from fabricstudy.core.checkout import checkout
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
-from fabricstudy.core.bundled_files import import_from_clone, prepend_environment_path
+from fabricstudy.core.bundled_files import import_from_clone, set_environment
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.plan_file import PLAN_FILES
 from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
@@ -41,7 +41,7 @@ from fabricstudy.workflow.snakefile import (
 
 STARTED_S = time.time()
 
-prepend_environment_path()
+set_environment()
 if any(one.name == "CONDA" for one in workflow.deployment_settings.deployment_method):
     import_from_clone()
 

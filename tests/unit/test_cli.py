@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -387,6 +388,15 @@ def test_version_and_help_load_no_command(asked: str, first: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.startswith(first)
     assert "'fabricstudy.cli'" in done.stdout and "numpy" not in done.stdout and "pydantic" not in done.stdout
+
+
+def test_blas_has_one_thread_where_the_user_sets_none() -> None:
+    code = "import os; from fabricstudy.cli import main; main(['where']); print(os.environ['OPENBLAS_NUM_THREADS'])"
+    environment = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+    for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment | given, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == expected
 
 
 def _errors(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
