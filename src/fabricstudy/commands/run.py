@@ -3,13 +3,15 @@
 import argparse
 import os
 import sys
+import time
 from difflib import get_close_matches
 
 from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study
+from fabricstudy.workflow.jobs import read_jobs
 from fabricstudy.workflow.pipeline import find_study
-from fabricstudy.workflow.snakefile import report_lines
+from fabricstudy.workflow.snakefile import RESULTS, summary_lines
 
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
 """Flags for the number of concurrent jobs, and for where they run."""
@@ -43,7 +45,9 @@ def run_study(args: argparse.Namespace) -> None:
     studies = [load_study(find_study(name.strip())).study for name in args.study.split(",")]
     flags = list(args.flags)
     if not {flag.partition("=")[0] for flag in flags} & _WORDS_OF_SNAKEMAKE and not args.verbose:
-        flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", "\n".join(report_lines(studies))]
+        known = {name: jobs for name in studies if (jobs := read_jobs(RESULTS / name))}
+        words = "\n".join(summary_lines(known, time.time()))
+        flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", words]
     flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
     command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, flags)]
     os.execv(command[0], command)

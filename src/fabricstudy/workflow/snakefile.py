@@ -241,7 +241,7 @@ def check_some_ran(studies: Mapping[str, StudyJobs]) -> None:
 
 
 def _records(study: str, batch: str) -> Iterator[dict[str, Any]]:
-    with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{batch}.jsonl").open("rb") as lines:
+    with suppress(FileNotFoundError, ValueError), (RESULTS / study / "simulate" / f"{batch}.jsonl").open("rb") as lines:
         yield from map(json.loads, lines)
 
 
