@@ -88,7 +88,7 @@ documents: setup  ## write docs/reference.md, docs/schema/study.json, the manual
 docs: setup  ## build the pages of docs/ into site/; any warning fails
 	mkdocs build --strict
 
-demo: setup  ## build the pages and the reports of DEMO into demo/, a site for any host
+demo: setup  ## build the pages and the reports of DEMO into demo/, a site for any host (an hour of a core; DEMO=quick: minutes)
 	fabricstudy run $(DEMO) --cores $(CORES)
 	FABRICSTUDY_REPORTS=$(DEMO) mkdocs build --strict --site-dir demo
 	@echo "Open demo/index.html in a browser, or put demo/ on any web server, which the search needs."

@@ -17,7 +17,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 try:
-    from fabricstudy.core.errors import ConfigError
+    from fabricstudy.core.errors import ConfigError, FabricstudyError
 except ImportError:
     raise WorkflowError(
         f"fabricstudy is not installed for {sys.executable}; run `make setup` in the clone and its .venv/bin/snakemake"
@@ -25,7 +25,7 @@ except ImportError:
 
 from fabricstudy.core.checkout import checkout
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
-from fabricstudy.core.bundled_files import import_from_clone, prepend_environment_path
+from fabricstudy.core.bundled_files import import_from_clone, set_environment
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.plan_file import PLAN_FILES
 from fabricstudy.workflow.jobs import FILE as JOBS_FILE, load_studies
@@ -33,6 +33,7 @@ from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
     check_cores,
+    check_some_ran,
     check_timestamps,
     settings,
     summary_lines,
@@ -40,7 +41,7 @@ from fabricstudy.workflow.snakefile import (
 
 STARTED_S = time.time()
 
-prepend_environment_path()
+set_environment()
 if any(one.name == "CONDA" for one in workflow.deployment_settings.deployment_method):
     import_from_clone()
 
@@ -73,6 +74,10 @@ onstart:
 onsuccess:
     for line in summary_lines(STUDIES, STARTED_S):
         print(line, file=sys.stderr)
+    try:
+        check_some_ran(STUDIES)
+    except FabricstudyError as error:
+        raise WorkflowError(str(error)) from None
 
 
 onerror:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from fabricstudy import __version__
-from fabricstudy.core.bundled_files import prepend_environment_path
+from fabricstudy.core.bundled_files import set_environment
 from fabricstudy.core.errors import FabricstudyError, exit_code_of, suggestion
 from fabricstudy.core.log import enable_logging
 
@@ -66,11 +66,11 @@ def _run(arguments: list[str]) -> int:
     first = next((argument for argument in arguments if argument not in _VERBOSE), "--help")
     if first not in _COMMANDS and not first.startswith("-"):
         raise FabricstudyError(f"{first}: no such command; {suggestion(first, _COMMANDS)}", "usage")
+    set_environment()
     # Only the called command is imported: most load much that the others do not need.
     args = _parser([first] if first in _COMMANDS else []).parse_args(arguments or [first])
     if args.verbose:
         enable_logging()
-    prepend_environment_path()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Labels of a study may hold letters that this terminal has not.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -16,7 +16,9 @@ from fabricstudy.workflow.display import RunDisplay
 class LogHandlerSettings(LogHandlerSettingsBase):
     """Settings of the plugin, which become flags of Snakemake."""
 
-    reports: str = field(default="", metadata={"help": "Words about the reports, shown if there is nothing to do."})
+    reports: str = field(
+        default="", metadata={"help": "Words about points and reports, shown if there is nothing to do."}
+    )
 
 
 class LogHandler(LogHandlerBase):

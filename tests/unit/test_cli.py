@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -397,6 +398,15 @@ def test_version_and_help_load_no_command(asked: str, first: str) -> None:
     assert "'fabricstudy.cli'" in done.stdout and "numpy" not in done.stdout and "pydantic" not in done.stdout
 
 
+def test_blas_has_one_thread_where_the_user_sets_none() -> None:
+    code = "import os; from fabricstudy.cli import main; main(['where']); print(os.environ['OPENBLAS_NUM_THREADS'])"
+    environment = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+    for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, env=environment | given, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == expected
+
+
 def _errors(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
     assert cli.main([*arguments, "--json"]) == 2
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["errors"]
@@ -442,6 +452,13 @@ def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> N
     assert [one["kind"] for one in data(capsys, "kinds", "stencil")] == ["stencil"]
 
 
+def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "kinds", "FFT")}
+    assert {"torus", "twisted-torus"} <= {one["kind"] for one in data(capsys, "kinds", "toru")}
+    (mistake,) = mistakes(capsys, "kinds", "stencl")
+    assert "'stencil'" in mistake["message"]
+
+
 def test_one_machine_of_several_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["machine", "small.yaml"]) == 0
     assert "of 2" in capsys.readouterr().err
@@ -471,6 +488,11 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
             tell(f"{now:.0f} so far")
     said = capsys.readouterr()
     assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
+
+
+@pytest.mark.parametrize("flag", ["--heer", "--her", "--heere"])
+def test_a_misspelt_here_is_not_passed_to_snakemake(capsys: pytest.CaptureFixture[str], flag: str) -> None:
+    assert "'--here'" in said(capsys, "run", "small.yaml", flag, code=2)
 
 
 def test_run_takes_its_study_from_one_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -118,14 +118,22 @@ def test_a_machine_is_the_same_in_a_file(data: Any, suffix: str) -> None:
         assert getattr(again, name) == getattr(machine, name)
     assert sorted(again.link_capacity_Bps) == sorted(machine.link_capacity_Bps)
     assert again.host.bandwidth_Bps == machine.host.bandwidth_Bps
+    assert data("export", source, "--out", str(file), code=1) == "invalid-value"  # it exists
+    assert data("export", source, "--out", str(file), "--force")["rows"] == rows
     if suffix == ".graphml":
         graph = nx.read_graphml(file)
     elif suffix == ".json":
         graph = nx.node_link_graph(json.loads(file.read_text()), edges="edges")
     else:
         with file.open() as lines:
-            graph = nx.Graph([(row["from"], row["to"]) for row in csv.DictReader(lines)])
+            rows_of_file = list(csv.DictReader(lines))
+        graph = nx.Graph(
+            [(row["from"], row["to"], {"bandwidth_Bps": float(row["bandwidth_Bps"])}) for row in rows_of_file]
+        )
     plain = nx.Graph(graph)
+    assert {value for _, _, value in plain.edges(data="bandwidth_Bps")} == {1e9, 12.5e9, 3.3e9}
+    if suffix != ".csv":
+        assert {type(value) for _, _, value in plain.edges(data="count")} == {int}
     assert plain.number_of_nodes() == machine.nodes + machine.routers and nx.is_connected(plain)
     ours = nx.Graph([(f"r{a}", f"r{b}") for a, b in zip(machine.cable_tail, machine.cable_head, strict=True)])
     ours.add_edges_from((f"n{node}", f"r{router}") for node, router in enumerate(machine.node_router))
@@ -177,7 +185,7 @@ def completed(shell: str, script: str, line: str) -> list[str]:
     ask = f"COMP_WORDS=({' '.join(words[:-1])} '{words[-1]}'); COMP_CWORD={len(words) - 1}; _fabricstudy\n"
     ask += "printf '%s\\n' \"${COMPREPLY[@]}\""
     if shell == "fish":
-        ask = f"complete -C '{line}' | string split -f1 (printf '\\t')"
+        ask = f"complete -C '{line}' | string replace -r '\\t.*' ''; true"  # 1 if no candidate has a description
     done = subprocess.run([shell, "-c", f"{script}\n{ask}"], capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return done.stdout.split()
@@ -191,6 +199,14 @@ def test_shells_complete_commands_options_and_names(data: Any, shell: str) -> No
     assert completed(shell, script, "fabricstudy pl") == ["plan"]
     assert completed(shell, script, "fabricstudy plan --li") == ["--list"]
     assert completed(shell, script, "fabricstudy plan qui") == ["quick"]
+    Path("configs").mkdir()
+    Path("configs/own.yaml").touch()
+    assert completed(shell, script, "fabricstudy plan smal") == ["small.yaml"]
+    assert completed(shell, script, "fabricstudy plan configs/o") == ["configs/own.yaml"]
+    Path("results/small/tables").mkdir(parents=True)
+    Path("results/small/tables/analysis-cost.parquet").touch()
+    assert completed(shell, script, "fabricstudy export small.yaml --table job") == ["jobs"]
+    assert completed(shell, script, "fabricstudy export small.yaml --table ana") == ["analysis-cost"]
 
 
 def test_zsh_parses_its_script(data: Any) -> None:

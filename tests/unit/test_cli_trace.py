@@ -42,7 +42,12 @@ def test_a_trace_is_described_and_converted_there_and_back(tmp_path: Path, capsy
     machine = "{kind: dragonfly, groups: 9, routers_per_group: 4, nodes_per_router: 2, bandwidth: 1 GB/s}"
     placed = call(capsys, str(names[0]), "--machine", machine)
     # 5000 B at 1 GB/s, and the latencies of one router and two links.
-    assert 8_000 < placed["critical_path_ns"] < 8_500
+    assert 8_000 < placed["critical_path_ns"] < 8_500 and placed["nodes"] == 2
+    # One rank on each node, whatever the cores of the machine; on one node the message takes no time.
+    cores = machine.replace("}", ", cores_per_node: 8}")
+    assert call(capsys, str(names[0]), "--machine", cores)["critical_path_ns"] == placed["critical_path_ns"]
+    together = call(capsys, str(names[0]), "--machine", cores, "--ranks-per-node", "2")
+    assert (together["critical_path_ns"], together["nodes"]) == (3000.0, 1)
 
 
 def test_a_job_of_a_point_is_written_as_goal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,6 +43,25 @@ def test_a_ring_of_a_file_becomes_a_line(
     assert found["lost_nodes"] == ["n2"] and found["after"]["routers"] == 3
 
 
+def test_of_parallel_cables_the_named_one_fails(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["from,to,class,count,bandwidth", "a,b,fast,2,4 GB/s", "a,b,slow,1,1 GB/s", "b,c,slow,1,1 GB/s"]
+    lines += [f"n{router},{router},host,,1 GB/s" for router in "abc"]
+    (tmp_path / "f.csv").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    (error,) = answer(capsys, "f.csv", "--fail", "a,b", code=1)["errors"]
+    assert error["code"] == "conflicting-keys" and "fast and slow" in error["message"]
+    assert answer(capsys, "f.csv", "--fail", "a,b,optical", code=1)["errors"][0]["code"] == "unknown-name"
+    found = answer(capsys, "f.csv", "--fail", "b,a,slow", "--fail", "a,b,fast")
+    assert found["failed_cables"] == [
+        {"routers": ["a", "b"], "class": name, "cables": 1, "of": 3} for name in ("fast", "slow")
+    ]
+    assert answer(capsys, "f.csv", "--fail", "a,b", "--of", "slow")["failed_cables"][0]["class"] == "slow"
+    assert cli.main(["whatif", "f.csv", "--fail", "a,b,fast"]) == 0
+    assert "1 of 3 cables from a to b, class fast" in capsys.readouterr().out
+
+
 def test_a_share_is_the_draw_of_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
     found = [answer(capsys, DRAGONFLY, "--fail", "5%", "--seed", seed)["after"] for seed in ("1", "1", "2")]
     assert found[0] == found[1] != found[2] and found[0]["cables"] == 85
@@ -56,7 +75,8 @@ def test_a_share_is_the_draw_of_its_seed(capsys: pytest.CaptureFixture[str]) -> 
         (["--fail", "120 %"], "out-of-range"),
         (["--fail", "99"], "unknown-name"),
         (["--fail", "0,7"], "unknown-name"),
-        (["--fail", "0,1,2"], "invalid-value"),
+        (["--fail", "0,1,2"], "unknown-name"),
+        (["--fail", "0,1,local,2"], "invalid-value"),
         (["--fail", "2 %", "--fail", "0,1"], "conflicting-keys"),
         (["--fail", "5 %", "--of", "optical"], "unknown-value"),
         (["--fail", "100 %"], "invalid-machine"),

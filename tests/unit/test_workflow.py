@@ -16,10 +16,18 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.errors import ConfigError
+from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.engine.registry import engines
 from fabricstudy.workflow.jobs import Studies, load_studies
-from fabricstudy.workflow.snakefile import WILDCARDS, Inputs, check_cores, check_timestamps, settings, summary_lines
+from fabricstudy.workflow.snakefile import (
+    WILDCARDS,
+    Inputs,
+    check_cores,
+    check_some_ran,
+    check_timestamps,
+    settings,
+    summary_lines,
+)
 
 STUDY = """\
 study: small
@@ -134,6 +142,7 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
                 "started": datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
                 "reason": '"status": "x"',
                 "status": status,
+                "engine": "sst",
             }
         )
         for number, (status, at) in enumerate(records)
@@ -142,13 +151,33 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 unsupported, 1 skipped (2 new, 2 cached)"
-    assert summary_lines(study.jobs, now) == [told, "The report: reports/small/index.html"]
+    skipped = 'small: 1 point skipped without sst: "status": "x"'
+    assert summary_lines(study.jobs, now) == [told, skipped, "The report: reports/small/index.html"]
+    check_some_ran(study.jobs)
     # Each simulation is counted once, by the first of the studies that share its point.
     shutil.copytree("results/small", "results/its-twin")
     again = told.replace("small", "its-twin").replace("(2 new, 2 cached)", "(0 new, 4 cached)")
-    assert summary_lines({**study.jobs, "its-twin": study.jobs["small"]}, now)[:2] == [told, again]
+    twins = {**study.jobs, "its-twin": study.jobs["small"]}
+    assert summary_lines(twins, now)[:4:2] == [told, again]
     shard.unlink()
+    check_some_ran(study.jobs)
     assert summary_lines(study.jobs, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
+
+
+@pytest.mark.parametrize(("statuses", "ran"), [
+    (["skipped"], False), (["skipped", "unsupported"], False), (["skipped", "done"], True), (["failed"], True),
+    ([], True),
+])  # fmt: skip
+def test_a_study_of_which_nothing_could_be_simulated_is_an_error(
+    study: Studies, statuses: list[str], ran: bool
+) -> None:
+    shard = Path("results/small/simulate/analysis-all.jsonl")
+    shard.write_text("".join(json.dumps({"status": name, "engine": "sst", "reason": "x"}) + "\n" for name in statuses))
+    if ran:
+        return check_some_ran(study.jobs)
+    with pytest.raises(FabricstudyError) as refusal:
+        check_some_ran(study.jobs)
+    assert refusal.value.code == "engine-missing"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

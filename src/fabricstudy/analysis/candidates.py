@@ -41,6 +41,8 @@ MAX_CANDIDATE_MESSAGES = 50_000_000
 MOST_ROUTERS = 20_000
 """Routers of a candidate; the hops between all of them need 0.8 GB of memory."""
 MAX_NODE_EXCESS = 0.05
+_COMPARED = ("nodes", "routers", "ports", "mean_hops", "bisection_upper_Bps", "price_per_node", "bound_ns")
+"""Columns in which candidates of one row are equal."""
 ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
 
 
@@ -130,7 +132,8 @@ class Candidates(Analysis, kind="candidates"):
     All cables have one bandwidth. Machines with more than `ports_per_node` ports of routers for each node are left out;
     a full fat tree of three levels has 5. The columns:
 
-    * `machine`: its keys; `family`: its kind
+    * `machine`: its keys; `family`: its kind; `equal`: other machines with the same numbers, which have no row of their
+      own, as one network may be a dragonfly and a HyperX
     * `nodes`, `routers`; `ports`: in use of the largest router; `diameter`, `mean_hops`
     * `bisection_lower_Bps`, `bisection_upper_Bps`: a proven interval; `fabricstudy machine` spends more time on one
       machine and may find a narrower one
@@ -143,7 +146,7 @@ class Candidates(Analysis, kind="candidates"):
     """
 
     keys = ("machine",)
-    labels = ("family",)
+    labels = ("family", "equal")
     numbers = (
         "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps", "taper",
         "price_per_node", "power_per_node_W", "bound_ns", "given", "front",
@@ -155,6 +158,7 @@ class Candidates(Analysis, kind="candidates"):
     ports_per_node: Number = Field(8.0, gt=0, le=1000, description="ports of all routers for each node, at most")
     taper: Number | None = Field(None, gt=0, description="taper, at most; left out: any")
     price_at_most: Number | None = Field(None, gt=0, description="price per node, at most; left out: any")
+    price_at_least: Number | None = Field(None, ge=0, description="price per node, at least; left out: any")
     given_machines: dict[str, Topology] = Field(
         default_factory=dict, max_length=100, description="{label: machine}: further candidates, such as the incumbent"
     )
@@ -179,6 +183,9 @@ class Candidates(Analysis, kind="candidates"):
         if self.largest < self.nodes:
             problem = f"fewer than the {self.nodes} at least"
             raise ConfigError(problem, "swap them", ("max_nodes",), self.max_nodes, "out-of-range")
+        if self.price_at_most is not None and (self.price_at_least or 0) > self.price_at_most:
+            problem = f"less than the {self.price_at_least:g} at least"
+            raise ConfigError(problem, "swap them", ("price_at_most",), self.price_at_most, "out-of-range")
         offering = MachineRequirements(2, 1000, 64, 1000)
         for index, name in enumerate(self.families):
             kinds: dict[str, Any] = dict(Topology.FAMILY.members)
@@ -240,36 +247,47 @@ class Candidates(Analysis, kind="candidates"):
         return Topology.FAMILY.members.values()
 
     def rows(self) -> list[Row]:
-        return [row for row, _ in self.found()]
+        return [row for row, _ in self.found(every_bound=True)]
 
-    def found(self, tell: Callable[[str], None] | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    def found(
+        self, tell: Callable[[str], None] | None = None, every_bound: bool = False
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         """Return the row of each candidate and its keys in a study, sorted by price a node.
 
-        `tell` is called with the progress before each machine. Raises FabricstudyError if there is no candidate.
+        `tell` is called with the progress before each machine. Lower bounds of bisections take most of the time; unless
+        `every_bound`, those off the front are 0. Raises FabricstudyError if there is no candidate.
         """
         traffic, tariff = node_traffic(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
-        candidates = []
+        candidates, by_numbers = [], dict[tuple[float, ...], Row]()
         for count, (label, written, config) in enumerate(self.written()):
             if tell is not None:
                 tell(f"{count:,} so far, now {written['kind']}")
             machine = config.build()
-            row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
+            row = self._row(label, machine, bisection_bounds(machine, True, every_bound), traffic, tariff)
             limits = (row["taper"], self.taper), (row["price_per_node"], self.price_at_most)
-            if all(most is None or value <= most for value, most in limits):
-                candidates.append((row, written))
+            fits = all(most is None or value <= most for value, most in limits)
+            if not fits or row["price_per_node"] < (self.price_at_least or 0):
+                continue
+            first = by_numbers.setdefault(tuple(round(row[name], 6) for name in _COMPARED), row)
+            if first is row:
+                candidates.append((row, written, config))
+            else:
+                first["equal"] = "; ".join(filter(None, (first["equal"], label)))
         for label, config in self.given_machines.items():
             machine = config.build()
             row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
-            candidates.append((row | {"given": 1}, {}))
+            candidates.append((row | {"given": 1}, {}, config))
         if not candidates:
-            problem = "no candidate has so low a taper and price"
-            raise FabricstudyError(f"{problem}; raise taper, price_at_most or ports_per_node")
+            problem = "no candidate has such a taper and price"
+            raise FabricstudyError(f"{problem}; raise taper, price_at_most or ports_per_node, or lower price_at_least")
         candidates.sort(key=lambda candidate: (candidate[0]["price_per_node"], candidate[0]["bound_ns"]))
-        costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, _ in candidates])
+        costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, *_ in candidates])
         # Rounded, since costs may differ by floating-point errors.
-        for (row, _), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
+        for (row, _, config), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
             row["front"] = int(best)
-        return candidates
+            if best and not every_bound and not row["given"]:
+                row["bisection_lower_Bps"] = bisection_bounds(config.build(), quickly=True).lower_Bps
+        return [(row, written) for row, written, _ in candidates]
 
     def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: PairBytes, tariff: Tariff) -> Row:
         far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
@@ -280,7 +298,7 @@ class Candidates(Analysis, kind="candidates"):
         power_W = total.power_W / machine.nodes
         half_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps
         return {
-            "machine": label, "family": machine.kind, "nodes": machine.nodes, "routers": machine.routers,
+            "machine": label, "family": machine.kind, "equal": "", "nodes": machine.nodes, "routers": machine.routers,
             "ports": machine.radix, "diameter": int(between.max()),
             "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
             "bisection_lower_Bps": bisection.lower_Bps, "bisection_upper_Bps": bisection.upper_Bps,

@@ -31,14 +31,18 @@ from .common import (
 WORDS = (
     "A candidate is on the Pareto front if no other is at least as good in price per node, bound and taper (values "
     "below 1 count as 1), and better in one. Taper: injection bandwidth of half of the nodes over the bisection "
-    "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing."
+    "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing. "
+    "Machines with the same numbers share a line, with = between them."
 )
 SHORT = "n/r: nodes per router, r/g: routers per group, l/g: links per pair of groups."
 MS_FROM_NS = 1e7
 """Longest bound from which a study has figures in milliseconds."""
 
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
-_KEYS = ("nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_most", "bandwidth", "families")
+_KEYS = (
+    "nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_least", "price_at_most", "bandwidth",
+    "families",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
     parser.add_argument("--ports-per-node", type=float, help="most router ports per node (default: 8)")
     parser.add_argument("--taper", type=float, help="largest taper")
+    parser.add_argument("--price-at-least", type=float, metavar="PRICE", help="lowest price per node")
     parser.add_argument("--price-at-most", type=float, metavar="PRICE", help="highest price per node")
     parser.add_argument(
         "--with", dest="given", action="append", default=[], metavar="MACHINE",
@@ -76,7 +81,7 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     asked["given_machines"] = given
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
-        candidates = analysis.found(show_progress)
+        candidates = analysis.found(show_progress, every_bound=args.all)
     if args.write:
         _write_study(args, analysis, asked["jobs"], candidates)
     tariff = analysis.prices.tariff()
@@ -206,8 +211,9 @@ def show_candidates(result: dict[str, Any]) -> None:
         interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
         mark = "* " if row["front"] and len(shown) > len(result["front"]) else ""
         power = "–" if row["power_per_node_W"] is None else f"{row['power_per_node_W']:.1f}"
+        name = mark + " = ".join(filter(None, (row["machine"], row["equal"])))
         table.add_row(
-            mark + row["machine"], str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
+            name, str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
             f"{row['mean_hops']:.2f}", interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", power,
             f"{row['bound_ns'] / 1e3:,.1f}", *(f"{row['bound_ns'] / other['bound_ns']:.2f}" for other in given),
         )  # fmt: skip

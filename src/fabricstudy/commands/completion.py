@@ -3,19 +3,24 @@
 import argparse
 from string import Template
 
+from fabricstudy.core.columns import TABLES
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.workflow.pipeline import bundled_studies
 
 _BASH = Template(
     """\
 _fabricstudy() {
-    local current="$${COMP_WORDS[COMP_CWORD]}" words="$names"
+    local current="$${COMP_WORDS[COMP_CWORD]}" words
     if [ "$$COMP_CWORD" -eq 1 ]; then
         words="$commands"
+    elif [ "$${COMP_WORDS[COMP_CWORD-1]}" = --table ]; then
+        words="$tables $$($analyses)"
     elif [[ "$$current" == -* ]]; then
         case "$${COMP_WORDS[1]}" in
 $cases
         esac
+    else
+        words="$names $$($own)"
     fi
     COMPREPLY=($$(compgen -W "$$words" -- "$$current"))
 }
@@ -23,6 +28,10 @@ complete -o default -F _fabricstudy fabricstudy
 """
 )
 """Of bash, and of zsh with its functions for bash; files are completed where no word fits."""
+_OWN = "command find . configs -maxdepth 1 -name '*.y*ml' 2>/dev/null | sed 's|^\\./||'"
+"""Prints the study files of the current folder."""
+_ANALYSES = "command find results -name 'analysis-*.parquet' 2>/dev/null | sed 's|.*/||; s|.parquet$||'"
+"""Prints the tables of analyses."""
 _ZSH = "autoload -Uz compinit bashcompinit && compinit && bashcompinit\n"
 
 
@@ -32,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def completion_script(args: argparse.Namespace) -> dict[str, str]:
-    """Return a script that completes commands, options, studies and machines in a shell."""
+    """Return a script that completes commands, options, studies, machines and tables in a shell."""
     from fabricstudy.cli import options_of_commands, summary  # which imports the commands when they are called
 
     options = options_of_commands()
@@ -41,7 +50,10 @@ def completion_script(args: argparse.Namespace) -> dict[str, str]:
     if args.shell == "fish":
         return {"script": _fish(summaries, options, names)}
     cases = "\n".join(f'            {name}) words="{" ".join(known)}" ;;' for name, known in options.items())
-    script = _BASH.substitute(commands=" ".join(summaries), names=" ".join(names), cases=cases)
+    script = _BASH.substitute(
+        commands=" ".join(summaries), names=" ".join(names), cases=cases, tables=" ".join(TABLES), own=_OWN,
+        analyses=_ANALYSES,
+    )  # fmt: skip
     return {"script": (_ZSH if args.shell == "zsh" else "") + script}
 
 
@@ -49,6 +61,7 @@ def _fish(summaries: dict[str, str], options: dict[str, dict[str, str]], names: 
     lines = [f"complete -c fabricstudy -n __fish_use_subcommand -f -a {name}" for name in summaries]
     lines = [f"{line} -d {_quoted(text)}" for line, text in zip(lines, summaries.values(), strict=True)]
     lines.append(f"complete -c fabricstudy -n 'not __fish_use_subcommand' -a {_quoted(' '.join(names))}")
+    lines.append(f"complete -c fabricstudy -l table -x -a {_quoted(' '.join([*TABLES, f'({_ANALYSES})']))}")
     for command, known in options.items():
         begin = f"complete -c fabricstudy -n '__fish_seen_subcommand_from {command}'"
         lines += [f"{begin} -l {name[2:]} -d {_quoted(text)}" for name, text in known.items() if name.startswith("--")]

@@ -10,12 +10,15 @@ from xml.etree import ElementTree
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
-from fabricstudy.machine.fabric.base import HOST, OF_LINK
+from fabricstudy.machine.fabric.base import HOST
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.machine.named import NamedMachine
 
 from .common import add_results, check_output_path, load_named_machine, machine_files, results_folder
 
+Edge = tuple[str, str, str, int, float, float]
+_COLUMNS = {"class": "string", "count": "int", "bandwidth_Bps": "double", "latency_ns": "double"}
+"""Attributes of an edge with their types in GraphML."""
 _MACHINES, _TABLES = (".csv", ".graphml", ".json"), (".csv", ".tex")
 
 
@@ -25,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", metavar="NAME", help="table of the results of the study, such as jobs")
     words = "machine: edge list (.csv), GraphML (.graphml) or node-link JSON (.json); table: .csv or LaTeX (.tex)"
     parser.add_argument("--out", type=Path, required=True, help=words)
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument("--columns", nargs="+", metavar="COLUMN", help="columns of the table (default: all)")
     add_results(parser)
 
@@ -38,6 +42,9 @@ def export_file(args: argparse.Namespace) -> dict[str, Any]:
     if args.columns and not args.table:
         raise FabricstudyError("--columns without --table; name the table", "usage")
     check_output_path(out, *machine_files(None if args.table else args.source))
+    if out.exists() and not args.force:
+        problem = f"{out}: the file exists; add --force to overwrite it, or use another name"
+        raise FabricstudyError(problem, "invalid-value")
     rows = _write_table(args, out) if args.table else _write_machine(load_named_machine(args.source).build(), out)
     return {"file": str(out), "rows": rows}
 
@@ -70,15 +77,15 @@ def _latex(frame: Any) -> str:
     return str(frame.assign(**{name: frame[name].map(number) for name in fractions}).to_latex(index=False, escape=True))
 
 
-def _edges(machine: Machine) -> Iterator[tuple[str, str, str, int, str, str]]:
-    """Yield both ends of each link, its class, count, bandwidth and latency; host links are last."""
+def _edges(machine: Machine) -> Iterator[Edge]:
+    """Yield both ends of each link, its class, count, bandwidth (B/s) and latency (ns); host links are last."""
     if isinstance(machine, NamedMachine):
         routers, nodes = machine.router_names, machine.node_names
     else:
         routers, nodes = (tuple(f"{a}{i}" for i in range(n)) for a, n in (("r", machine.routers), ("n", machine.nodes)))
 
-    def of_link(name: str, link: LinkClass, count: int) -> tuple[str, int, str, str]:
-        return name, count, f"{link.bandwidth_Bps!r} B/s", f"{link.latency_ns!r} ns"
+    def of_link(name: str, link: LinkClass, count: int) -> tuple[str, int, float, float]:
+        return name, count, link.bandwidth_Bps, link.latency_ns
 
     columns = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
     for tail, head, kind, count in zip(*(column.tolist() for column in columns), strict=True):
@@ -93,20 +100,20 @@ def _write_machine(machine: Machine, out: Path) -> int:
     roles |= {edge[0]: "node" for edge in edges if edge[2] == HOST}
     with atomic_text(out) as file:
         if out.suffix == ".csv":
-            csv.writer(file, lineterminator="\n").writerows([("from", "to", *OF_LINK), *edges])
+            csv.writer(file, lineterminator="\n").writerows([("from", "to", *_COLUMNS), *edges])
         elif out.suffix == ".json":
             vertices = [{"id": name, "role": role} for name, role in roles.items()]
-            links = [dict(zip(("source", "target", *OF_LINK), edge, strict=True)) for edge in edges]
+            links = [dict(zip(("source", "target", *_COLUMNS), edge, strict=True)) for edge in edges]
             json.dump({"directed": False, "multigraph": True, "graph": {}, "nodes": vertices, "edges": links}, file)
         else:
             file.write(_graphml(roles, edges))
     return len(edges)
 
 
-def _graphml(roles: dict[str, str], edges: list[tuple[str, str, str, int, str, str]]) -> str:
+def _graphml(roles: dict[str, str], edges: list[Edge]) -> str:
     root = ElementTree.Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
-    for key in ("role", *OF_LINK):
-        words = {"id": key, "for": "node" if key == "role" else "edge", "attr.name": key, "attr.type": "string"}
+    for key, kind in {"role": "string", **_COLUMNS}.items():
+        words = {"id": key, "for": "node" if key == "role" else "edge", "attr.name": key, "attr.type": kind}
         ElementTree.SubElement(root, "key", words)
     graph = ElementTree.SubElement(root, "graph", edgedefault="undirected")
     for name, role in roles.items():
@@ -114,7 +121,7 @@ def _graphml(roles: dict[str, str], edges: list[tuple[str, str, str, int, str, s
         ElementTree.SubElement(vertex, "data", key="role").text = role
     for tail, head, *values in edges:
         edge = ElementTree.SubElement(graph, "edge", source=tail, target=head)
-        for key, value in zip(OF_LINK, values, strict=True):
+        for key, value in zip(_COLUMNS, values, strict=True):
             ElementTree.SubElement(edge, "data", key=key).text = str(value)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import re
 import textwrap
 from itertools import groupby
 from pathlib import Path
@@ -20,13 +21,13 @@ LINE_WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "a kind, to show its keys; or a family such as pattern, to list only its kinds"
+    words = "a kind, to show its keys; or a family such as pattern, or a word such as fft, to list kinds"
     parser.add_argument("kind", nargs="?", metavar="KIND", help=words)
     add_extensions(parser)
 
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """List the kinds of a study by family, or of one family, or print the keys of one kind."""
+    """List the kinds of a study by family, of one family, or those about a word, or print the keys of one kind."""
     with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
         members = [
             (base.FAMILY.noun, path, kind)
@@ -37,8 +38,9 @@ def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
             return [_facts(family, path, kind) for family, path, kind in members]
         named = [entry for entry in members if kind_of(entry[2]) == args.kind]
         family = [entry for entry in members if args.kind in (entry[0], entry[1].split(".")[-1])]
-        if not named and family:
-            return [_facts(*entry) for entry in family]
+        listed = family or [entry for entry in members if _is_about(entry[2], args.kind.lower())]
+        if not named and listed:
+            return [_facts(*entry) for entry in listed]
         if not named:
             words = {word for family, _, kind in members for word in (kind_of(kind), family)}
             raise FabricstudyError(f"{args.kind}: no such kind; {suggestion(args.kind, words)}")
@@ -46,6 +48,11 @@ def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
             _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
             for family, path, kind in named
         ]
+
+
+def _is_about(kind: type[Kind], word: str) -> bool:
+    """Return whether the name or the description of a kind has a word, or the start of one."""
+    return re.search(rf"\b{re.escape(word)}", f"{kind_of(kind)}\n{kind.__doc__}".lower()) is not None
 
 
 def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:

@@ -64,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "mapping with the smallest --by. Bounds include the links between routers and the host links."
     )
     parser.add_argument("--machine", required=True, help="published machine, like mira; YAML file; or study")
-    parser.add_argument("--graph", required=True, type=Path, help="task graph: .graph (METIS), .mtx or .csv")
+    words = "task graph: .graph (METIS), .mtx or .csv; or matrix of bytes, as in a study: .csv, .dat, .txt or .npz"
+    parser.add_argument("--graph", required=True, type=Path, help=words)
     parser.add_argument(
         "--with", dest="mappings", default="exchange", metavar="KIND[,KIND]",
         help="mappings to try: names, or as in a study, like '{kind: exchange, start: random}' (default: exchange)",

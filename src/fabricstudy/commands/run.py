@@ -3,12 +3,15 @@
 import argparse
 import os
 import sys
+import time
+from difflib import get_close_matches
 
 from fabricstudy.core.bundled_files import SNAKEFILE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study
+from fabricstudy.workflow.jobs import read_jobs
 from fabricstudy.workflow.pipeline import find_study
-from fabricstudy.workflow.snakefile import report_lines
+from fabricstudy.workflow.snakefile import RESULTS, summary_lines
 
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
 """Flags for the number of concurrent jobs, and for where they run."""
@@ -17,6 +20,8 @@ _WORDS_OF_SNAKEMAKE = {
 }  # fmt: skip
 """Flags with which Snakemake's own words are shown."""
 _HERE = "--here"
+_LIKENESS = 0.75
+"""Of a misspelling, for which Snakemake would print its whole help; its own options are less alike."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +38,16 @@ def run_study(args: argparse.Namespace) -> None:
             raise FabricstudyError(f"{_HERE}: takes no flags of Snakemake; leave them out, or leave it out", "usage")
         from fabricstudy.workflow.here import run_here
 
-        print("\n".join(run_here(args.study)))
-        return
+        return run_here(args.study)
+    for flag in get_close_matches(_HERE, args.flags, 1, _LIKENESS):
+        raise FabricstudyError(f"{flag}: no such option; did you mean '{_HERE}'?", "usage")
     # Snakemake would report a mistake as one of the workflow.
     studies = [load_study(find_study(name.strip())).study for name in args.study.split(",")]
     flags = list(args.flags)
     if not {flag.partition("=")[0] for flag in flags} & _WORDS_OF_SNAKEMAKE and not args.verbose:
-        flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", "\n".join(report_lines(studies))]
+        known = {name: jobs for name in studies if (jobs := read_jobs(RESULTS / name))}
+        words = "\n".join(summary_lines(known, time.time()))
+        flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", words]
     flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
     command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, flags)]
     os.execv(command[0], command)

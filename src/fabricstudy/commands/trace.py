@@ -19,7 +19,7 @@ from fabricstudy.workload.traces import goal
 from fabricstudy.workload.traces.formats import SUFFIXES, read_trace
 from fabricstudy.workload.traces.mpi import algorithms_of
 
-from .common import check_output_path, load_named_machine, planned_point
+from .common import check_output_path, load_named_machine, parse_positive, planned_point
 
 WRITTEN = (".goal", ".parquet")
 
@@ -30,7 +30,7 @@ FORMATS = ("liballprof", "dumpi")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Without --machine messages take no time, so the critical path is that of the computation. With it the ranks "
-        "are on its first cores. GOAL text has times in whole ns."
+        "are on its first nodes, one on each. GOAL text has times in whole ns."
     )
     parser.add_argument("file", nargs="?", type=Path, help=f"trace, with one of the suffixes {', '.join(SUFFIXES)}")
     parser.add_argument("--format", choices=FORMATS, help="of a trace with another suffix; name the file of rank 0")
@@ -42,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", help="name of this job (default: the first one)")
     parser.add_argument("--write", type=Path, metavar="OUT", help="write it as GOAL text (.goal) or Parquet (.parquet)")
     parser.add_argument("--machine", help="machine for the critical path: published, YAML file or study")
+    words = "with --machine: ranks on a node, between which messages take no time (default: %(default)s)"
+    parser.add_argument("--ranks-per-node", type=parse_positive, default=1, help=words)
 
 
 def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
         raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
     check_output_path(args.write, args.file)
     operations = _read(args.file, args.format, args.collectives) if args.of is None else _job_of(args.of, args.job)
-    facts = _facts(operations, args.machine)
+    facts = _facts(operations, args.machine, args.ranks_per_node)
     if args.write is not None:
         write_trace(operations, args.write)
         facts["written"] = str(args.write)
@@ -92,13 +94,13 @@ def _job_of(of: list[str], name: str | None) -> Operations:
     return job.operations or from_phases(job.messages, job.computing, job.ranks)
 
 
-def _facts(operations: Operations, machine: str | None) -> dict[str, Any]:
+def _facts(operations: Operations, machine: str | None, ranks_per_node: int) -> dict[str, Any]:
     sends = operations.sends
     if machine is None:
         nothing = np.zeros(len(sends))
         path_ns = critical_path_ns(operations, nothing, nothing)
     else:
-        path_ns = _placed_path_ns(operations, machine)
+        path_ns = _placed_path_ns(operations, machine, ranks_per_node)
     compute_ns = float(operations.compute_ns_per_rank().mean())
     return {
         "ranks": operations.ranks,
@@ -113,21 +115,23 @@ def _facts(operations: Operations, machine: str | None) -> dict[str, Any]:
         "critical_path_ns": path_ns,
         "computing_share": compute_ns / path_ns if path_ns else 0.0,
         "machine": machine,
+        "nodes": None if machine is None else -(-operations.ranks // ranks_per_node),
     }
 
 
-def _placed_path_ns(operations: Operations, name: str) -> float:
+def _placed_path_ns(operations: Operations, name: str, ranks_per_node: int) -> float:
     machine = load_named_machine(name).build()
-    cores = machine.nodes * machine.cores_per_node
-    if operations.ranks > cores:
-        problem = f"{operations.ranks} ranks, and the machine has {cores} cores"
-        raise FabricstudyError(f"{problem}; choose a larger one", "does-not-fit")
-    node_of_rank = (np.arange(operations.ranks) // machine.cores_per_node).astype(np.int32)
+    room = machine.nodes * ranks_per_node
+    if operations.ranks > room:
+        problem = f"{operations.ranks} ranks, and the machine has room for {room}: {ranks_per_node} on each node"
+        raise FabricstudyError(f"{problem}; set --ranks-per-node, or choose a larger one", "does-not-fit")
+    node_of_rank = (np.arange(operations.ranks) // ranks_per_node).astype(np.int32)
     return job_critical_path_ns(operations, node_of_rank, machine, Network().router_latency_ns)
 
 
 def show_trace(facts: dict[str, Any]) -> None:
-    path = "critical path" if facts["machine"] else "critical path of the computation"
+    placed = f"critical path on {facts['nodes']:,} nodes of {facts['machine']}"
+    path = placed if facts["machine"] else "critical path of the computation"
     print(f"{facts['ranks']:,} ranks with {facts['streams']:,} streams")
     print(f"{facts['operations']:,} operations: {facts['calcs']:,} calcs, {facts['messages']:,} messages")
     print(f"{facts['dependencies']:,} dependencies; all messages are matched")

@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = "published machine, like mira; YAML file; study; fabric file, like fabric.topo; or mapping"
     parser.add_argument("machine", metavar="MACHINE", help=source)
     words = (
-        "router, by number or name; cable, by its two routers, like 0,5 (one of parallel ones); or share of the "
-        "cables, like '2 %%'; repeat it for several"
+        "router, by number or name; cable, by its two routers, like 0,5: one of parallel cables, with its class if "
+        "they are of several, like 0,5,optical; or share of the cables, like '2 %%'; repeat it for several"
     )
     parser.add_argument("--fail", metavar="CABLE|ROUTER|SHARE", action="append", required=True, help=words)
     parser.add_argument("--of", metavar="CLASS", action="append", default=[], help="link class of the cables that fail")
@@ -58,7 +58,8 @@ def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
 
 def _faults(args: argparse.Namespace) -> dict[str, Any]:
     shares = [part for part in args.fail if part.strip().endswith("%")]
-    cables = [[_name(end) for end in part.split(",")] for part in args.fail if "," in part and part not in shares]
+    listed = [part.split(",") for part in args.fail if "," in part and part not in shares]
+    cables = [[*map(_name, part[:2]), *map(str.strip, part[2:])] for part in listed]
     routers = [_name(part) for part in args.fail if "," not in part and part not in shares]
     if len(shares) > 1 or (shares and cables):
         problem = "--fail has a share and other cables; give one share, or name cables"
@@ -81,6 +82,7 @@ def _losses(config: Topology, machine: Machine, left: Survivors) -> dict[str, An
         "before": _facts(machine) | figures_of(machine, adversary),
         # Nodes of the adversary that are lost have no traffic of their own.
         "after": _facts(rest) | figures_of(rest, adversary if same_nodes else None),
+        "failed_cables": _failed_cables(machine, left),
         "lost_routers": [_router_name(machine, router) for router in routers[:NAMED].tolist()],
         "lost_nodes": [node_names[node] for node in nodes[:NAMED].tolist()],
         "worst_pair": _worst_pair(machine, rest, left),
@@ -93,6 +95,21 @@ def _facts(machine: Machine) -> dict[str, Any]:
 
 def _router_name(machine: Machine, router: int) -> int | str:
     return machine.router_names[router] if isinstance(machine, NamedMachine) else router
+
+
+def _failed_cables(machine: Machine, left: Survivors) -> list[dict[str, Any]]:
+    """Return the failed cables between routers that are left: routers, class, number, and how many joined them."""
+    marked, failed = left.marked, []
+    ends = np.sort(np.stack([marked.cable_tail, marked.cable_head]), axis=0)
+    for row in np.flatnonzero(~left.row & left.router[ends].all(axis=0)).tolist():
+        pair = ends[:, row]
+        parallel = int(marked.cable_count[(ends == pair[:, None]).all(axis=0)].sum())
+        failed.append({
+            "routers": [_router_name(machine, int(end)) for end in pair],
+            "class": marked.classes[marked.cable_class[row]].name.removesuffix("-failed"),
+            "cables": int(marked.cable_count[row]), "of": parallel,
+        })  # fmt: skip
+    return failed
 
 
 def _worst_pair(machine: Machine, rest: Machine, left: Survivors) -> dict[str, Any] | None:
@@ -127,6 +144,11 @@ def show_losses(result: dict[str, Any]) -> None:
         change = "" if after is None or not before else f"{100 * (after / before - 1):+.1f} %"
         table.add_row(words, f"{before / factor:.5g}", "-" if after is None else f"{after / factor:.5g}", change)
     console.print(table)
+    for cable in result["failed_cables"][:NAMED]:
+        number = f"{cable['cables']} of {cable['of']} cables" if cable["of"] > 1 else "the cable"
+        console.print(f"failed: {number} from {' to '.join(map(str, cable['routers']))}, class {cable['class']}")
+    if len(result["failed_cables"]) > NAMED:
+        console.print(f"failed: {len(result['failed_cables']) - NAMED:,} more; --json lists all")
     for noun in ("routers", "nodes"):
         lost = result["before"][noun] - result["after"][noun]
         listed = ", ".join(map(str, result[f"lost_{noun}"])) + ", ..." * (lost > NAMED)

@@ -37,8 +37,13 @@ def resolve_bundled_paths(text: str) -> str:
     return re.sub(r"\b(?:docs|configs|profiles)/[\w./-]*\w", lambda name: bundled_path(name[0]), text)
 
 
-def prepend_environment_path() -> None:
-    """Put the programs of this Python environment first on the PATH, also where it is not activated."""
+def set_environment() -> None:
+    """Put the programs of this Python environment first on the PATH, also where it is not activated.
+
+    BLAS, which is not loaded yet, gets one thread: a job has one core, and for matrices of some hundred rows the
+    threads of OpenBLAS take up to thirty times as much processor time.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     folder = Path(sys.executable).parent
     python = shutil.which("python")
     if python is None or Path(python).parent != folder:

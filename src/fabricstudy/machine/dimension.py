@@ -1,6 +1,7 @@
 """One dimension of a grid of routers."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -96,8 +97,7 @@ class Dimension:
     def hops(self) -> Int16s:
         """Return the hops between all coordinates, int16 [length, length]."""
         if self.graph is None:
-            tail, head = np.nonzero(self.joined())
-            return hops_between_all(starts(tail, self.length), head)
+            return _searched_hops(self)
         coordinate = np.arange(self.length, dtype=np.int16)
         hops: Int16s = np.abs(coordinate[:, None] - coordinate)
         if self.graph == "cliques":
@@ -145,3 +145,11 @@ class Dimension:
         spans = np.array(self.spans)
         longest: Ints = spans[np.searchsorted(spans, np.maximum(distance, 1), side="right") - 1]
         return longest
+
+
+@lru_cache(maxsize=64)
+def _searched_hops(dimension: Dimension) -> Int16s:
+    tail, head = np.nonzero(dimension.joined())
+    hops = hops_between_all(starts(tail, dimension.length), head)
+    hops.flags.writeable = False
+    return hops

@@ -48,7 +48,8 @@ def _amount_reader(of_pairs: bool) -> Callable[[Any], Any]:
 
 def _is_listed(item: Any, of_pairs: bool) -> bool:
     if of_pairs:
-        return isinstance(item, list | tuple) and len(item) == 2 and all(_is_listed(end, False) for end in item)
+        # Both routers of a cable, and its class if cables of several classes join them.
+        return isinstance(item, list | tuple) and len(item) in (2, 3) and all(_is_listed(end, False) for end in item)
     return isinstance(item, int | str) and not isinstance(item, bool)
 
 
@@ -60,7 +61,7 @@ def _schema(items: dict[str, Any]) -> WithJsonSchema:
 _Cables = Annotated[
     Any,
     BeforeValidator(_amount_reader(of_pairs=True)),
-    _schema({"type": "array", "items": _NAME, "minItems": 2, "maxItems": 2}),
+    _schema({"type": "array", "items": _NAME, "minItems": 2, "maxItems": 3}),
     Written("number, share like `2 %`, or list of pairs"),
 ]
 _Parts = Annotated[
@@ -82,7 +83,8 @@ class Faults(Model):
     """Faults of a machine.
 
     Random faults are nested: those of 2 % are among those of 5 % with the same seed. Parallel cables fail one by one.
-    A list names routers, nodes, and the two routers of a cable, by number or by their name in a file.
+    A list names routers, nodes, and the two routers of a cable, by number or by their name in a file. The class of the
+    cable follows as a third word if cables of several classes join the two routers.
     """
 
     cables: _Cables = Field(0, description="failed cables between routers")
@@ -219,11 +221,21 @@ def _chosen_cables(machine: Machine, amount: Any, all_cables: Ints, left: Ints, 
     free = np.isin(np.arange(len(row)), left)
     cables: list[int] = []
     for place, names in enumerate(amount):
-        pair = sorted(_number(machine, "routers", name, (*path, str(place))) for name in names)
+        where = (*path, str(place))
+        pair = sorted(_number(machine, "routers", name, where) for name in names[:2])
         between = np.flatnonzero((ends[0] == pair[0]) & (ends[1] == pair[1]) & free)
-        if not len(between):
-            problem, where = "no such cable is left between these routers", (*path, str(place))
-            raise ConfigError(problem, "write both routers of a cable", where, list(names), "unknown-name")
+        kind = machine.cable_class[row[between]]
+        kinds = {machine.classes[number].name: number for number in np.unique(kind)}
+        if len(names) == 3 and names[2] in kinds:
+            between = between[kind == kinds[names[2]]]
+        elif len(names) == 3 or not kinds:
+            problem = "no such cable is left between these routers"
+            remedy = suggestion(str(names[2]), kinds) if kinds else "write both routers of a cable"
+            raise ConfigError(problem, remedy, where, list(names), "unknown-name")
+        elif len(kinds) > 1:
+            problem = f"cables of the classes {' and '.join(kinds)} join these routers"
+            remedy = f"write the class of the failed one after them, such as {next(iter(kinds))}"
+            raise ConfigError(problem, remedy, where, list(names), "conflicting-keys")
         cables.append(int(between[0]))
         free[between[0]] = False
     return np.array(cables, dtype=np.int64)

@@ -11,13 +11,14 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import FromFile, InputFileError
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
 from .components import component_labels
 from .fabric import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port, read_fabric
-from .fabric.base import HOST
+from .fabric.base import HOST, with_leaves_as_nodes
 from .graph import LinkClass
 from .named import NamedMachine
 
@@ -62,10 +63,11 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
 
     The suffix of the file selects its format:
 
-    * `.csv`: an edge list with the header from,to and any of class,count,bandwidth,latency; a line of class host joins
-      the node under from to its router
+    * `.csv`: an edge list with the header from,to and any of class,count,bandwidth,latency (with units) or
+      bandwidth_Bps,latency_ns (numbers); a line of class host joins the node under from to its router
     * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; vertices may have role
-      (router or node) and nodes (their number), edges the attributes of a CSV line
+      (router or node; also as type or kind, such as host) and nodes (their number), edges the attributes of a CSV line;
+      without any of them, vertices of one cable are nodes unless nodes_per_router is set
     * `.gml`: GML, as networkx and the Internet Topology Zoo write it, with the same attributes
     * `.conf`: topology.conf of Slurm (topology/tree); it has neither bandwidths nor numbers of parallel cables: set
       bandwidth; one cable is assumed
@@ -121,6 +123,18 @@ def _assembled(fabric: Fabric, rules: FabricRules, name: str, cores_per_node: in
         raise mistake.at_file_key(name, "invalid-data-file") from None
 
 
+def _with_nodes(fabric: Fabric) -> Fabric:
+    found = with_leaves_as_nodes(fabric)
+    if not found.ports:
+        return fabric
+    some = ", ".join(port.host for port in found.ports[:3]) + ", ..." * (len(found.ports) > 3)
+    warn_once(
+        f"warning: the file does not tell which vertices are nodes: the {len(found.ports)} with a single cable are "
+        f"taken for nodes ({some}); write role: node or router at vertices, or set nodes_per_router if all are routers"
+    )
+    return found
+
+
 class _Node(NamedTuple):
     """A node and the port that defines it."""
 
@@ -135,6 +149,8 @@ def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int)
 
     Raises InputFileError if the fabric is invalid, ConfigError if the study has quantities for an unknown class.
     """
+    if fabric.unmarked and rules.nodes_per_router is None:
+        fabric = _with_nodes(fabric)
     numbers = {name: number for number, name in enumerate(fabric.routers)}
     nodes = _nodes(fabric, rules, numbers)
     classes = _Classes(rules)
@@ -201,7 +217,8 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     for router, unnamed in unnamed_of.items():
         nodes += [_Node(numbers[router], f"{router}/{number}", (), None) for number in range(unnamed)]
     if not nodes:
-        raise InputFileError("the fabric has no nodes", "add nodes to the file, or set nodes_per_router")
+        remedy = "write role: node (or type: host) at the hosts in the file, or set nodes_per_router"
+        raise InputFileError("the fabric has no nodes", remedy)
     if len({node.router for node in nodes}) == 1:
         raise InputFileError("all nodes are on one router", "attach nodes to two or more routers")
     return sorted(nodes, key=lambda node: node.router)

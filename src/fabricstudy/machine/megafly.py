@@ -14,6 +14,7 @@ doi:10.1007/978-3-319-92040-5_15.
 """
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,19 +41,24 @@ class MegaflyConfig(Topology, kind="megafly"):
     spines_per_group: Whole = Field(ge=1, le=10_000, description="spines per group")
     nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes per leaf (p)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
+    links_per_local_pair: Whole = Field(
+        1, ge=1, le=10_000, description="parallel cables between a leaf and a spine of a group"
+    )
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         # As many spines as leaves; all free ports are global, or a half, a quarter or an eighth of them.
-        for leaves in range(1, wanted.radix):
+        for leaves, local in product(range(1, wanted.radix), (1, 2, 4)):
+            free = wanted.radix - leaves * local
             for groups in range(2, min(wanted.max_nodes, wanted.most_routers // 2) // leaves + 1):
-                for nodes in wanted.shares(groups * leaves, wanted.radix - leaves):
-                    for links in halvings((wanted.radix - leaves) * leaves // (groups - 1)):
+                for nodes in wanted.shares(groups * leaves, free):
+                    for links in halvings(free * leaves // (groups - 1)):
                         yield {
                             "groups": groups, "leaves_per_group": leaves, "spines_per_group": leaves,
                             "nodes_per_leaf": nodes, "links_per_group_pair": links,
+                            **({"links_per_local_pair": local} if local > 1 else {}),
                         }  # fmt: skip
 
     @property
@@ -74,7 +80,7 @@ class MegaflyConfig(Topology, kind="megafly"):
 
     @property
     def cables(self) -> int:
-        local = self.groups * self.leaves_per_group * self.spines_per_group
+        local = self.groups * self.leaves_per_group * self.spines_per_group * self.links_per_local_pair
         return local + self.groups * (self.groups - 1) // 2 * self.links_per_group_pair
 
     @property
@@ -93,7 +99,7 @@ class MegaflyConfig(Topology, kind="megafly"):
         leaves = first + np.arange(self.leaves_per_group)
         spines = first + self.leaves_per_group + np.arange(self.spines_per_group)
         tail, head = np.repeat(leaves, self.spines_per_group, axis=1), np.tile(spines, self.leaves_per_group)
-        local = np.stack([tail.ravel(), head.ravel()], axis=1)
+        local = np.repeat(np.stack([tail.ravel(), head.ravel()], axis=1), self.links_per_local_pair, axis=0)
         node_router = np.repeat(leaves, self.nodes_per_leaf).astype(np.int32)
         links, cables = link_classes(self.bandwidth, self.latency), (local, self._global_cables())
         return assemble_groups(self, links, cables, self.routers_per_group, node_router=node_router)

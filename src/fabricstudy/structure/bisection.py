@@ -15,11 +15,14 @@ Each bound is raised to the next multiple of the common step of all cuts.
 """
 
 from dataclasses import dataclass
+from functools import cache
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats
+from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.minimal import Minimal
 
@@ -48,11 +51,12 @@ class BisectionBounds:
         return {name: value for name, value in vars(self).items() if name != "cut_side"}
 
 
-def bisection_bounds(machine: Machine, quickly: bool = False) -> BisectionBounds:
+def bisection_bounds(machine: Machine, quickly: bool = False, proven: bool = True) -> BisectionBounds:
     """Return bounds of the bisection of a connected machine; deterministic.
 
     `quickly` needs some ms for a hundred routers: fewer starts for cuts, and only theorems and the spectral lower
-    bound; the interval may be wider. Raises ValueError if fewer than two routers have nodes.
+    bound; the interval may be wider. Without `proven` the lower bound is 0 where no theorem has the bisection. Raises
+    ValueError if fewer than two routers have nodes.
     """
     form = closed_form(machine)
     if form is not None and form.cut_side is not None:
@@ -60,7 +64,7 @@ def bisection_bounds(machine: Machine, quickly: bool = False) -> BisectionBounds
         return BisectionBounds(upper_Bps, upper_Bps, True, f"closed form: {form.name}", form.cut_side)
     cut_side, upper = best_cut(machine, quickly), "metis and Kernighan-Lin"
     upper_Bps = cut_capacity_Bps(machine, cut_side)
-    lower_Bps, lower = _lower_bound(machine, quickly)
+    lower_Bps, lower = _lower_bound(machine, quickly) if proven else (0.0, "none")
     if not quickly and lower_Bps < upper_Bps and machine.routers <= ROUTERS_FOR_MILP:
         from .exact_cut import better_cut
 
@@ -112,9 +116,7 @@ def _second_eigenvalue(machine: Machine) -> float:
     """
     if machine.dimensions and machine.nodes_of_router.all():
         capacity_Bps = dimension_capacities_Bps(machine)
-        joined = [dimension.joined().astype(np.float64) for dimension in machine.dimensions]
-        second = [float(np.linalg.eigvalsh(np.diag(line.sum(axis=1)) - line)[1]) for line in joined]
-        return min(capacity * eigenvalue for capacity, eigenvalue in zip(capacity_Bps, second, strict=True))
+        return float(min(map(mul, capacity_Bps, map(_second_of_dimension, machine.dimensions))))
     from scipy.sparse import csr_array, diags_array
     from scipy.sparse.linalg import spsolve
 
@@ -139,6 +141,12 @@ def _second_eigenvalue(machine: Machine) -> float:
     if len(edge_router) <= ROUTERS_FOR_DENSE_EIGENVALUES:
         return float(np.linalg.eigvalsh(laplacian.toarray())[1])
     return _second_eigenvalue_by_lanczos(laplacian, root)
+
+
+@cache
+def _second_of_dimension(dimension: Dimension) -> float:
+    joined = dimension.joined().astype(np.float64)
+    return float(np.linalg.eigvalsh(np.diag(joined.sum(axis=1)) - joined)[1])
 
 
 def _second_eigenvalue_by_lanczos(laplacian: Any, first_vector: Floats) -> float:

@@ -27,7 +27,7 @@ from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
 from .display import RunDisplay
 from .jobs import FILE, StudyJobs, load_studies, read_jobs, write_jobs
 from .pipeline import BATCH_CPU_S
-from .snakefile import RESULTS, Inputs, check_timestamps, summary_lines
+from .snakefile import RESULTS, Inputs, check_some_ran, check_timestamps, summary_lines
 
 SNAKEMAKE = Path(".snakemake")
 RECORD_FORMAT_VERSION = 6
@@ -143,10 +143,11 @@ def remove_output(output: Path) -> None:
         output.unlink(missing_ok=True)
 
 
-def run_here(name: str, rules: Collection[str] = ()) -> list[str]:
-    """Run a study, and continue with other jobs if one fails; return the final lines.
+def run_here(name: str, rules: Collection[str] = ()) -> None:
+    """Run a study, and continue with other jobs if one fails; print the final lines.
 
-    If `rules` are given, only their jobs run. Raises FabricstudyError if a job failed, or its inputs are missing.
+    If `rules` are given, only their jobs run, and nothing is printed. Raises FabricstudyError if a job failed, its
+    inputs are missing, or no point could be simulated.
     """
     start_s = time.time()
     if any((SNAKEMAKE / "locks").glob("*.lock")):
@@ -166,7 +167,9 @@ def run_here(name: str, rules: Collection[str] = ()) -> list[str]:
     due = list(_due([task for task in every if not rules or task.rule in rules]))
     if due and not all(_run(due, RunDisplay())):
         raise FabricstudyError(f"{name}: a job failed, see above; the same command continues with the rest")
-    return ["Nothing to be done."] * (not due) + summary_lines(studies.jobs, start_s)
+    if not rules:
+        print("\n".join(["Nothing to be done."] * (not due) + summary_lines(studies.jobs, start_s)))
+        check_some_ran(studies.jobs)
 
 
 def _due(every: list[Task]) -> Iterator[Task]:

@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Model, at_path
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.file import validated
 from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
@@ -225,8 +227,22 @@ def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
 def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]:
     """Return the final lines of a run that began at `since_s`: the status of its points, and the reports."""
     seen: set[str] = set()
-    counted = [count_points(name, jobs, since_s, seen) for name, jobs in studies.items()]
-    return [*filter(None, counted), *report_lines(studies)]
+    counted = [line for name, jobs in studies.items() for line in count_points(name, jobs, since_s, seen)]
+    return [*counted, *report_lines(studies)]
+
+
+def check_some_ran(studies: Mapping[str, StudyJobs]) -> None:
+    """Raise FabricstudyError if engines were missing for all points of a study that have records, or refused them."""
+    for study, jobs in studies.items():
+        records = [record for name in jobs.batches for record in _records(study, name)]
+        if records and all(record["status"] in ("skipped", "unsupported") for record in records):
+            problem = f"{study}: no point was simulated: {records[0]['engine']}: {records[0]['reason']}"
+            raise FabricstudyError(f"{problem}; see: fabricstudy engines", "engine-missing")
+
+
+def _records(study: str, batch: str) -> Iterator[dict[str, Any]]:
+    with suppress(FileNotFoundError, ValueError), (RESULTS / study / "simulate" / f"{batch}.jsonl").open("rb") as lines:
+        yield from map(json.loads, lines)
 
 
 def report_lines(studies: Iterable[str]) -> list[str]:
@@ -235,23 +251,29 @@ def report_lines(studies: Iterable[str]) -> list[str]:
     return [f"The report: {page}" for page in pages]
 
 
-def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) -> str:
-    """Return a line with the numbers of points of a study that ended, and that this run simulated; "" without points.
+def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) -> list[str]:
+    """Return a line with the numbers of points of a study that ended, and that this run simulated; none without points.
 
+    Another line names each engine that was missing.
     `since_s` is the start of the run in seconds since 1970; `seen` are the ids counted as new, which studies may share.
     """
     start = datetime.fromtimestamp(since_s, UTC).isoformat(timespec="seconds")
     statuses: Counter[str] = Counter()
     if not jobs.batches:
-        return ""
-    before = len(seen)
+        return []
+    before, missing = len(seen), Counter[str]()
     for name in jobs.batches:
-        with suppress(FileNotFoundError), (RESULTS / study / "simulate" / f"{name}.jsonl").open("rb") as lines:
-            for record in map(json.loads, lines):
-                statuses[record["status"]] += 1
-                if record["status"] != "skipped" and record["started"] >= start:
-                    seen.add(record["point_id"])
+        for record in _records(study, name):
+            statuses[record["status"]] += 1
+            if record["status"] == "skipped":
+                missing[f"{record['engine']}: {record['reason']}"] += 1
+            elif record["started"] >= start:
+                seen.add(record["point_id"])
     others = "".join(f", {statuses[status]:,} {status}" for status in STATUSES if status != DONE and statuses[status])
     new = len(seen) - before
     cached = statuses.total() - statuses["skipped"] - new
-    return f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
+    counted = f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
+    return [
+        counted,
+        *(f"{study}: {count_noun(count, 'point')} skipped without {engine}" for engine, count in missing.items()),
+    ]

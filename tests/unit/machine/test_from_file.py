@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
@@ -203,7 +204,8 @@ def test_an_infiniband_fabric(tmp_path: Path) -> None:
     assert {link.name: link.bandwidth_Bps * 8e-9 for link in machine.classes} == {"4xEDR": 100.0, "4xDDR": 16.0}
     assert machine.host.bandwidth_Bps * 8e-9 == 100.0
     assert isinstance(machine, NamedMachine)
-    assert machine.nodes_of_router.tolist() == [2, 1] and machine.router_names[0] == "S-00000000000000a1"
+    assert machine.nodes_of_router.tolist() == [2, 1] and machine.router_names == ("top # 1", "low")
+    assert [machine.router_of[name] for name in ("top # 1", "S-00000000000000a1", "S-00000000000000a2")] == [0, 0, 1]
     assert [machine.node_of[name] for name in ("guid b1", "lid 68", "guid b4")] == [0, 1, 2]
     assert [machine.router_of[name] for name in ("guid a1", "lid 21")] == [0, 1]
     for port, kind, head in (("0:3", "4xEDR", 1), ("0:4", "4xDDR", 1), ("1:1", "4xEDR", 0), ("1:2", "4xDDR", 0)):
@@ -213,6 +215,16 @@ def test_an_infiniband_fabric(tmp_path: Path) -> None:
     first = machine_of(tmp_path, "ib.txt", host_ports="first").build()
     assert isinstance(first, NamedMachine)
     assert first.node_names == ("node01", "H-00000000000000b3")
+
+
+def test_switches_of_an_infiniband_fabric_with_equal_descriptions_are_named_by_guid(tmp_path: Path) -> None:
+    (tmp_path / "ib.txt").write_text(DUMP.replace('"low" base', '"MF0;top # 1:MSB7700/U1" base'))
+    machine = machine_of(tmp_path, "ib.txt", host_ports="each").build()
+    assert isinstance(machine, NamedMachine)
+    assert machine.router_names == ("S-00000000000000a1", "S-00000000000000a2")
+    faults = {"cables": [["lid 48", "guid a2", "4xDDR"]]}
+    left = machine_of(tmp_path, "ib.txt", host_ports="each", faults=faults).build()
+    assert [link.name for link in left.classes] == ["4xEDR", "4xDDR"] and left.cables == 1
 
 
 @pytest.mark.parametrize(("speed", "gigabits"), [
@@ -285,7 +297,7 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.json", '{"nodes": [{"id": 0}, {"id": 0}], "edges": []}', "nodes[1]", 0),
     ("f.json", '{"nodes": [{"id": 0}, {}], "edges": []}', "nodes[1]", {}),
     ("f.json", '{"nodes": [{"id": 0}], "links": [{"source": 0, "target": 1}]}', "links[0].target", 1),
-    ("f.json", '{"nodes": [{"id": 0, "role": "host"}], "edges": []}', "nodes[0] (role)", "host"),
+    ("f.json", '{"nodes": [{"id": 0, "role": "leaf"}], "edges": []}', "nodes[0] (role)", "leaf"),
     ("f.json", '{"nodes": [{"id": 0, "node": 1}], "edges": []}', "nodes[0]", None),
     ("f.json", '{"nodes": [{"id": 0, "nodes": -1}], "edges": []}', "nodes[0] (nodes)", -1),
     ("f.json", '{"nodes": [{"id": 0}, {"id": 1}], "edges": [{"source": 0, "target": 1, "class": "host"}]}',
@@ -323,6 +335,40 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.graphml", f'<?xml version="1.0" encoding="UTF-7"?>{graphml("")}', "line 1", "UTF-7"),
     ("f.txt", DUMP, "line 9", "node01"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".gml", ".graphml", ".json"])
+@pytest.mark.parametrize("key", ["type", "kind", "role", None])
+def test_hosts_of_a_graph_are_nodes(
+    tmp_path: Path, suffix: str, key: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Three routers in a ring with one, two and three hosts; without roles those with one cable."""
+    graph = nx.cycle_graph(["r0", "r1", "r2"])
+    hosts = [f"h{number}" for number in range(6)]
+    graph.add_edges_from(zip(hosts, ["r0", "r1", "r1", "r2", "r2", "r2"], strict=True))
+    nx.set_edge_attributes(graph, "10 GB/s", "bandwidth")
+    if key is not None:
+        nx.set_node_attributes(graph, {name: "Host" if name in hosts else "switch" for name in graph}, key)
+    write = {".gml": nx.write_gml, ".graphml": nx.write_graphml, ".json": write_json("edges")}[suffix]
+    write(graph, tmp_path / f"f{suffix}")
+    warn_once.cache_clear()
+    machine = machine_of(tmp_path, f"f{suffix}", **({} if key else {"exclude_hosts": "h5"})).build()
+    assert (machine.routers, machine.cables) == (3, 3)
+    assert machine.nodes_of_router.tolist() == ([1, 2, 3] if key else [1, 2, 2])
+    assert isinstance(machine, NamedMachine) and set(machine.node_names) <= set(hosts)
+    assert len(caplog.records) == (0 if key else 1)
+    if key is None:
+        assert machine_of(tmp_path, f"f{suffix}", nodes_per_router=1, bandwidth="1 GB/s").routers == 9
+
+
+def test_what_topology_conf_does_not_have_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
+    text = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n3\nSwitchName=c Switches=a,b\n"
+    (tmp_path / "topology.conf").write_text(text)
+    for _ in range(2):
+        machine_of(tmp_path, "topology.conf", bandwidth="1 GB/s").build()
+    (told,) = caplog.messages
+    assert "2 pairs of switches" in told
 
 
 @pytest.mark.parametrize(("name", "text", "where", "value"), BAD)

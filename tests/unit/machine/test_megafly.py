@@ -11,14 +11,16 @@ import pytest
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.megafly import MegaflyConfig
+from fabricstudy.machine.requirements import MachineRequirements
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.summary import describe_machine
 
 
-def megafly(groups: int, leaves: int, spines: int, nodes: int = 1, links: int = 1) -> Any:
+def megafly(groups: int, leaves: int, spines: int, nodes: int = 1, links: int = 1, local: int = 1) -> Any:
     sizes = {"leaves_per_group": leaves, "spines_per_group": spines, "nodes_per_leaf": nodes}
-    own = {"kind": "megafly", "groups": groups, **sizes, "links_per_group_pair": links, "bandwidth": "1 GB/s"}
+    parallel = {"links_per_group_pair": links, "links_per_local_pair": local}
+    own = {"kind": "megafly", "groups": groups, **sizes, **parallel, "bandwidth": "1 GB/s"}
     return MegaflyConfig.model_validate(own)
 
 
@@ -27,13 +29,32 @@ def levels(machine: Machine, config: Any) -> Any:
     return np.arange(machine.routers) % config.routers_per_group < config.leaves_per_group
 
 
-SHAPES = [(5, 2, 2, 2, 1), (4, 2, 3, 1, 1), (2, 1, 1, 1, 1), (3, 4, 2, 2, 3), (9, 4, 4, 4, 2), (6, 3, 4, 2, 3)]
+SHAPES = [
+    (5, 2, 2, 2, 1),
+    (4, 2, 3, 1, 1),
+    (2, 1, 1, 1, 1),
+    (3, 4, 2, 2, 3),
+    (9, 4, 4, 4, 2),
+    (6, 3, 4, 2, 3),
+    (4, 3, 2, 2, 1, 3),
+]
 
 
 def test_counts_by_hand() -> None:
     """5 groups of 2 leaves and 2 spines: 4 local cables a group, 10 pairs of groups; each router has 4 ports."""
     machine = megafly(5, 2, 2, 2).build()
     assert (machine.routers, machine.nodes, machine.cables, machine.radix) == (20, 20, 30, 4)
+
+
+def test_parallel_local_cables_by_hand() -> None:
+    """Two cables between each leaf and spine: 8 local cables a group, and a leaf of 2 nodes has 6 ports."""
+    config = megafly(5, 2, 2, 2, local=2)
+    machine = config.build()
+    assert (config.cables, machine.cables, machine.radix) == (50, 50, 6)
+    local = machine.cable_class == 0
+    assert set(machine.cable_count[local].tolist()) == {2} and set(machine.cable_count[~local].tolist()) == {1}
+    wanted = MachineRequirements(216, 226, 16, 130)
+    assert any(keys.get("links_per_local_pair") == 2 for keys in MegaflyConfig.configurations(wanted))
 
 
 def test_the_published_size() -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -169,6 +170,29 @@ def test_prices_are_limited() -> None:
     dear = np.median([row["price_per_node"] for row in rows])
     cheap = asked(families=["xgft"], price_at_most=float(dear)).rows()
     assert [row["machine"] for row in cheap] == [row["machine"] for row in rows if row["price_per_node"] <= dear]
+    both = asked(families=["xgft"], price_at_least=float(dear), price_at_most=float(dear) * 1.2).rows()
+    assert [row["machine"] for row in both] == [
+        row["machine"] for row in rows if dear <= row["price_per_node"] <= dear * 1.2
+    ]
+    assert 0 < len(both) < len(rows)
+
+
+def test_equal_networks_share_a_row() -> None:
+    """Networkx finds them isomorphic, and no two other rows with the same hops and degrees are."""
+    one = asked(families=["dragonfly", "hyperx", "torus", "express-mesh"], max_nodes=62)
+    graphs = {label: nx.Graph(list(zip(m.cable_tail, m.cable_head, strict=True)))
+              for label, _, config in one.written() for m in [config.build()]}  # fmt: skip
+    rows = one.rows()
+    shared = [(row["machine"], other) for row in rows if row["equal"] for other in row["equal"].split("; ")]
+    assert len(shared) >= 3 and len(rows) + len(shared) == len(graphs)
+    assert all(nx.is_isomorphic(graphs[first], graphs[second]) for first, second in shared)
+
+
+def test_lower_bounds_of_the_front_do_not_depend_on_the_others() -> None:
+    one = asked(families=["dragonfly", "megafly"])
+    full, front = one.rows(), [row for row, _ in one.found()]
+    assert [row for row in full if row["front"]] == [row for row in front if row["front"]]
+    assert any(row["bisection_lower_Bps"] == 0 for row in front) and all(row["bisection_lower_Bps"] for row in full)
 
 
 def test_trees_of_three_levels_need_not_use_all_ports() -> None:

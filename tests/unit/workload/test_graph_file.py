@@ -72,6 +72,16 @@ def test_matrix_market_is_read_as_networkx_does(tmp_path: Path, symmetric: Any) 
     assert edges_of(tmp_path / "g.mtx") == expected and found.loops == np.count_nonzero(dense.diagonal())
 
 
+@pytest.mark.parametrize(("name", "text"), [
+    ("g.csv", "0,5,0\n0,9,7\n1,0,0\n"), ("g.csv", "0 5 0\n0 9 7\n1 0 0\n"), ("g.dat", "0 5 0\n0 9 7\n1 0 0\n"),
+    ("g.txt", "0, 5, 0\n0, 9, 7\n1, 0, 0\n"), ("g.csv", "source,destination,bytes\n0,1,5\n1,2,7\n2,0,1\n"),
+])  # fmt: skip
+def test_a_matrix_of_bytes_is_a_graph(tmp_path: Path, name: str, text: str) -> None:
+    graph, _ = read_graph(written(tmp_path, name, text))
+    assert (graph.tasks, graph.source.tolist(), graph.destination.tolist()) == (3, [0, 1, 2], [1, 2, 0])
+    assert graph.units.tolist() == [5, 7, 1]
+
+
 def test_csv_is_directed_and_loops_are_counted(tmp_path: Path) -> None:
     path = written(tmp_path, "g.csv", "source,destination,weight\n0,1,5\n1,2,0.5\n\n2,2,9\n")
     assert edges_of(path) == {(0, 1, 5.0), (1, 2, 0.5)} and read_graph(path)[0].loops == 1
@@ -83,6 +93,8 @@ MTX = "%%MatrixMarket matrix coordinate real general\n"
 @pytest.mark.parametrize(("name", "text"), [
     ("g.csv", "from,to,weight\n0,1,5\n"),
     ("g.csv", "source,destination,weight\n0,1\n"),
+    ("g.csv", "0,1,5\n1,,3\n0,1,0\n"),
+    ("g.csv", "source,destination,weight\n0,1,\n"),
     ("g.csv", "source,destination,weight\n0,1,-5\n"),
     ("g.csv", "source,destination,weight\n0,1,nan\n"),
     ("g.csv", "source,destination,weight\n-1,1,5\n"),
@@ -125,6 +137,7 @@ def test_what_is_no_graph_is_refused(tmp_path: Path, name: str, text: str) -> No
 @pytest.mark.parametrize(("name", "text", "where"), [
     ("g.csv", "source,destination,weight\n0,1,5\n\n0,-1,5\n", "line 4, column 2 (destination)"),
     ("g.csv", "source,destination,weight\n0,1,many\n", "line 2, column 3 (weight)"),
+    ("g.csv", "0,1,5\n1,,3\n0,1,0\n", "line 2, column 2"),
     ("g.graph", "% a comment\n2 1\n2.5\n1\n", "line 3"),
     ("g.graph", "3 2 001\n2 1\n1 1 3 4\n2 5\n", "line 3"),
     ("g.mtx", MTX + "3 3 2\n1 2 1.0\n1 7 1.0\n", "line 4"),

@@ -1,7 +1,8 @@
 """Fabrics by name, and parsing of their edges."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from fabricstudy.core.errors import is_misspelling
@@ -57,10 +58,18 @@ class Fabric:
     cables: list[Cable]
     ports: list[Port]
     aliases: dict[str, str] = field(default_factory=dict)
+    unmarked: bool = False
+    """The file tells neither which vertices are nodes, nor how many nodes a router has."""
 
 
-OF_LINK = ("class", "count", "bandwidth", "latency")
-"""Attributes of an edge."""
+ROLES = {
+    **dict.fromkeys(("node", "host", "server", "compute", "endpoint", "terminal"), "node"),
+    **dict.fromkeys(("router", "switch"), "router"),
+}
+"""Roles of a vertex by the words for them; `type` and `kind` have others, too, which are those of routers."""
+
+OF_LINK = ("class", "count", "bandwidth", "latency", "bandwidth_Bps", "latency_ns")
+"""Attributes of an edge; the last two are numbers, in place of the two before them, which are texts with units."""
 
 
 class EdgeRecord(NamedTuple):
@@ -74,15 +83,17 @@ class EdgeRecord(NamedTuple):
 def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequence[EdgeRecord]) -> Fabric:
     """Return the fabric of vertices, each with its attributes and position, and edges; raises InputFileError.
 
-    A vertex with ``role: node`` is a node; any other is a router, which may have ``nodes: 4`` without names.
+    A vertex with ``role: node``, or such a word as its type or kind, is a node; any other is a router, which may have
+    ``nodes: 4`` without names.
     """
     routers: dict[str, int | None] = {}
     hosts = set()
     for name, (says, where) in vertices.items():
         _check_misspelt_keys(says, ("role", "nodes"), where)
-        role = says.get("role", "router")
-        if role not in ("router", "node"):
-            raise InputFileError("unknown role of a vertex", "write router or node", f"{where} (role)", role)
+        words = [says[key] for key in ("role", "type", "kind") if key in says]
+        role = next((ROLES[word] for word in (str(word).lower() for word in words) if word in ROLES), "router")
+        if "role" in says and str(says["role"]).lower() not in ROLES:
+            raise InputFileError("unknown role of a vertex", "write router or node", f"{where} (role)", says["role"])
         if role == "node":
             hosts.add(name)
         else:
@@ -103,15 +114,32 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
             ports.append(Port(node, f"{node} to {router}", router, link, edge.where))
         else:
             cables.append(Cable(*edge.ends, link, count, edge.where))
-    return Fabric(routers, cables, ports)
+    marked = ports or any("role" in says or "nodes" in says for says, _ in vertices.values())
+    return Fabric(routers, cables, ports, unmarked=not marked)
+
+
+def with_leaves_as_nodes(fabric: Fabric) -> Fabric:
+    """Return the fabric with each vertex of one cable, to a vertex of several, as a node."""
+    degree = Counter(end for cable in fabric.cables for end in (cable.tail, cable.head) for _ in range(cable.parallel))
+    cables, ports = [], []
+    for cable in fabric.cables:
+        leaf, router = sorted((cable.tail, cable.head), key=degree.__getitem__)
+        if degree[leaf] == 1 < degree[router]:
+            ports.append(Port(leaf, f"{leaf} to {router}", router, cable.link._replace(name=HOST), cable.where))
+        else:
+            cables.append(cable)
+    hosts = {port.host for port in ports}
+    return replace(
+        fabric, routers={name: None for name in fabric.routers if name not in hosts}, cables=cables, ports=ports
+    )
 
 
 def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     """Return the attributes and number of cables of an edge; its class defaults to its bandwidth, or "link"."""
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
     _check_misspelt_keys(says, OF_LINK, edge.where)
-    bandwidth_Bps = _quantity(says, "bandwidth", BANDWIDTHS, "100 Gb/s", edge.where)
-    latency_ns = _quantity(says, "latency", LATENCIES, "40 ns", edge.where)
+    bandwidth_Bps = _quantity(says, "bandwidth", "bandwidth_Bps", BANDWIDTHS, "100 Gb/s", edge.where)
+    latency_ns = _quantity(says, "latency", "latency_ns", LATENCIES, "40 ns", edge.where)
     count = whole(says.get("count", 1), 1, MAX_PARALLEL_CABLES, f"{edge.where} (count)")
     written = str(says.get("class", says.get("bandwidth", "link"))).strip()
     if name is None and written == HOST:
@@ -128,12 +156,16 @@ def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: st
                 raise InputFileError(f"unknown key '{key}'", f"did you mean '{known}'?", where)
 
 
-def _quantity(says: Mapping[str, Any], key: str, limits: QuantityRange, example: str, where: str) -> float | None:
+def _quantity(
+    says: Mapping[str, Any], key: str, number_key: str, limits: QuantityRange, example: str, where: str
+) -> float | None:
+    key = key if key in says else number_key
     value = says.get(key)
     if value is None:
         return None
     try:
-        magnitude = to_unit(str(value).strip(), limits.unit, example)
+        text = f"{value} {limits.unit}" if key == number_key else str(value).strip()
+        magnitude = to_unit(text, limits.unit, example)
         limits.check(magnitude)
     except ConfigError as error:
         raise InputFileError(error.problem, error.remedy, f"{where} ({key})", value) from None

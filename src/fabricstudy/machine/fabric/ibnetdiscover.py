@@ -1,8 +1,9 @@
 """Output of ``ibnetdiscover`` for an InfiniBand fabric (infiniband-diags, manual page ibnetdiscover(8)).
 
-A switch is a router, named by its GUID as in ``S-0008f10500200134``. Each HCA port that leads to a switch is a port of
-the host at the beginning of the HCA's description (``node018 HCA-1``, ``gpu3 mlx5_2``), else of the HCA itself. Routers
-between subnets, aggregation nodes within switches, and cables from a switch to itself are ignored.
+A switch is a router, named by its description, such as ``leaf-1`` for ``MF0;leaf-1:MSB7700/U1``, if no other switch
+has the same, else by its GUID as in ``S-0008f10500200134``; both find it. Each HCA port that leads to a switch is a
+port of the host at the beginning of the HCA's description (``node018 HCA-1``, ``gpu3 mlx5_2``), else of the HCA itself.
+Routers between subnets, aggregation nodes within switches, and cables from a switch to itself are ignored.
 
 A link's class is its width and speed, such as ``4xEDR``; its bandwidth is the data rate: lanes times 2, 4, 8
 (SDR, DDR, QDR: 2.5, 5, 10 Gb/s in 8b/10b), 10 (FDR10), 13.64 (FDR), 25 (EDR: all in 64b/66b), 50, 100 and 200 Gb/s
@@ -14,6 +15,7 @@ InfiniBand Trade Association: InfiniBand Architecture Specification, volume 2, r
 """
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
@@ -37,6 +39,8 @@ _PORT = re.compile(
 _PORT_LINE = re.compile(r"\[\d+\]")
 _SPEED = re.compile(r"\b(\d+)x([A-Z]+\d*)\s*$")
 _HOST = re.compile(r"(\S+)\s+(?:HCA-\d+|[a-z][a-z0-9]*_?\d+)$")
+_NODE = re.compile(r"^MF0;([^:]+):[^/]*(.*)$")
+"""Description of a managed switch: name, type, and a board of the switch, of which the first is /U1."""
 _IBDM_PORT = re.compile(r"\s*\S+\s+-(?:\d+x)?-?(?:[\d.]+G)?-?>\s+\S+\s+\S+\s+\S+")
 """A cable in a topology file of ibdm (ibutils, manual page ibdm-topo-file(1)): ``P1 -4x-5G-> TYPE NAME PORT``."""
 _SWITCH, _HCA = "S", "H"
@@ -94,6 +98,7 @@ class _Dump:
         self._device: str | None = None
         self._descriptions: dict[str, str] = {}
         self._switches: dict[str, str] = {}
+        self._names: dict[str, str] = {}
         self._lines: dict[_End, _Line] = {}
 
     def add_device(self, number: int, line: str) -> None:
@@ -126,6 +131,7 @@ class _Dump:
         """Return the fabric."""
         if not self._switches:
             raise InputFileError("no switch", 'use the output of ibnetdiscover, with lines as Switch 36 "S-..."')
+        self._names = _names({switch: self._descriptions[switch] for switch in self._switches})
         cables, ports = [], []
         for end, line in self._lines.items():
             self._check_opposite(end, line)
@@ -134,12 +140,13 @@ class _Dump:
             if line.peer.kind == _SWITCH:
                 if end < line.peer:  # each end has a line
                     where, numbers = position_text(line.number), (end.port, line.peer.port)
-                    cables.append(Cable(end.device, line.peer.device, _link(line), 1, where, numbers))
+                    names = self._names[end.device], self._names[line.peer.device]
+                    cables.append(Cable(*names, _link(line), 1, where, numbers))
             elif line.peer.kind == _HCA and "Aggregation Node" not in line.note:
                 ports.append(self._port(end, line))
-        aliases = {f"guid {guid_of(name.removeprefix('S-'))}": name for name in self._switches}
-        aliases |= {f"lid {lid}": name for name, lid in self._switches.items() if lid}
-        return Fabric(dict.fromkeys(self._switches), cables, ports, aliases)
+        aliases = {f"guid {guid_of(switch.removeprefix('S-'))}": name for switch, name in self._names.items()}
+        aliases |= {f"lid {lid}": self._names[switch] for switch, lid in self._switches.items() if lid}
+        return Fabric(dict.fromkeys(self._names.values()), cables, ports, aliases | self._names)
 
     def _check_opposite(self, end: _End, line: _Line) -> None:
         opposite, where = self._lines.get(line.peer), position_text(line.number)
@@ -161,7 +168,14 @@ class _Dump:
         lid = re.search(r"\blid (\d+)", line.note)
         aliases = (f"guid {guid}", *([f"lid {lid[1]}"] if lid else []))
         name = f"{line.peer.device} port {line.peer.port}"
-        return Port(host, name, end.device, _link(line), position_text(line.number), aliases, end.port)
+        return Port(host, name, self._names[end.device], _link(line), position_text(line.number), aliases, end.port)
+
+
+def _names(descriptions: dict[str, str]) -> dict[str, str]:
+    """Return the name of each switch: that in its description if it is unique, else its device."""
+    names = {switch: _NODE.sub(r"\1\2", text).removesuffix("/U1") or switch for switch, text in descriptions.items()}
+    count = Counter([*names.values(), *names])
+    return {switch: name if count[name] == 1 else switch for switch, name in names.items()}
 
 
 def _speed(line: _Line) -> str:

@@ -1,7 +1,8 @@
 """Node-link JSON of ``networkx.node_link_data``: an undirected graph or multigraph.
 
-An edge may have ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``; a vertex ``role`` (router or node)
-and ``nodes``, the number of unnamed nodes of a router. Other keys are ignored.
+An edge may have ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``, or the numbers ``bandwidth_Bps`` and
+``latency_ns``; a vertex ``role`` (router or node, or
+``type`` or ``kind`` with such a word) and ``nodes``, the number of unnamed nodes of a router. Other keys are ignored.
 """
 
 import json

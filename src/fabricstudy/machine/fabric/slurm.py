@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
+from fabricstudy.core.log import warn_once
 
 from .base import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
 
@@ -52,6 +53,10 @@ def read(data: bytes) -> Fabric:
             raise InputFileError("unknown switch", "add its SwitchName=...", cable.where, cable.head)
         if cable.head == cable.tail:
             raise InputFileError("a switch below itself", "list other switches", cable.where, cable.head)
+    warn_once(
+        f"warning: topology.conf has neither bandwidths nor numbers of cables: {len(cables)} pairs of switches have "
+        "one cable each, of the bandwidth that the study sets; a tree with trunks has more bandwidth than that"
+    )
     return Fabric(routers, cables, list(ports.values()))
 
 

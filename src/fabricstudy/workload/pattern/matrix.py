@@ -1,8 +1,8 @@
 """The traffic of a communication matrix file: bytes from each rank to each other rank.
 
 * Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996), numeric, not a pattern.
-* CSV (``.csv``): the full matrix, one line per sender; or rows below the header ``source,destination,bytes``.
-* Text (``.dat``, ``.txt``): the same, with commas or blanks between the numbers, as ``numpy.savetxt`` writes it.
+* Text (``.csv``, ``.dat``, ``.txt``): the full matrix, one line per sender; or rows below the header
+  ``source,destination,bytes``; with commas or blanks between the numbers, as ``numpy.savetxt`` writes it.
 * numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
 """
 
@@ -152,13 +152,9 @@ def _read_matrix(data: bytes) -> Any:
     return read_matrix_market(data)
 
 
-def _read_csv(data: bytes) -> Any:
-    return _matrix_of_rows(list(input_files.numbered_csv_rows(data)))
-
-
 def _read_text(data: bytes) -> Any:
-    rows = list(input_files.numbered_csv_rows(data))
-    return _matrix_of_rows([(line, " ".join(cells).split()) for line, cells in rows])
+    rows = input_files.numbered_csv_rows(data)
+    return _matrix_of_rows([(line, cells[0].split() if len(cells) == 1 else cells) for line, cells in rows])
 
 
 def _matrix_of_rows(rows: list[tuple[int, list[str]]]) -> Any:
@@ -183,6 +179,9 @@ def read_entries(rows: Iterable[tuple[int, list[str]]], head: list[str]) -> tupl
 def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> list[float]:
     """Parse the cells of a line, of which the first `ranks` are ranks."""
     input_files.check_width(line, row, names)
+    if "" in row:
+        problem, remedy = "an empty cell", "write 0 where nothing is sent, and no comma at the end of a line"
+        raise InputFileError(problem, remedy, position_text(line, row.index("") + 1))
     cells = [(cell, (line, column, name)) for column, (cell, name) in enumerate(zip(row, names, strict=True), 1)]
     ends = [float(whole(cell, 0, MAX_RANKS - 1, where)) for cell, where in cells[:ranks]]
     return ends + [input_files.finite_number(cell, 0, MAX_TRAFFIC_BYTES, where) for cell, where in cells[ranks:]]
@@ -244,7 +243,7 @@ def _check_archive(data: bytes) -> None:
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {
-    ".mtx": _read_matrix, ".csv": _read_csv, ".npz": _read_npz, ".dat": _read_text, ".txt": _read_text,
+    ".mtx": _read_matrix, ".csv": _read_text, ".npz": _read_npz, ".dat": _read_text, ".txt": _read_text,
 }  # fmt: skip
 
 

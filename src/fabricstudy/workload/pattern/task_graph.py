@@ -5,11 +5,13 @@
 * Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996): a square matrix; the absolute value of
   entry (i, j) is the units from task i to task j, or one unit in a pattern matrix.
 * CSV (``.csv``): rows below the header ``source,destination,weight``, tasks numbered from 0.
+* Communication matrices (``.csv``, ``.dat``, ``.txt``, ``.npz``) as in the pattern ``matrix``: a byte is a unit.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +28,7 @@ from fabricstudy.core.quantities import SIZES, to_unit
 from ..mapping.tasks import TaskGraph
 from ..messages import Messages
 from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase, pair_sums
-from .matrix import check_entries, read_entries, read_matrix_market
+from .matrix import check_entries, read_entries, read_matrix, read_matrix_market
 
 MIN_WEIGHT_SUM = 1e-18
 """Minimum sum of the weights of a graph."""
@@ -161,10 +163,18 @@ _HEAD = ["source", "destination", "weight"]
 def _read_csv(data: bytes) -> _Read:
     rows = input_files.numbered_csv_rows(data)
     line, head = next(rows, (1, []))
+    if head != _HEAD and head[:1] and (head[0].startswith("source") or head[0][:1].isdecimal()):
+        return _of_matrix(".csv", data)
     if head != _HEAD:
         problem = "the first line is not source,destination,weight"
-        raise InputFileError(problem, "add this header", position_text(line))
+        raise InputFileError(problem, "add this header, or write a matrix of bytes", position_text(line))
     return _Read(*read_entries(rows, head), None)
+
+
+def _of_matrix(suffix: str, data: bytes) -> _Read:
+    matrix = read_matrix(Path(f"matrix{suffix}"), data)
+    work = np.ones(matrix.ranks, dtype=np.int64)
+    return _Read(matrix.source, matrix.destination, matrix.size_bytes.astype(np.float64), work)
 
 
 _READERS: dict[str, Callable[[bytes], _Read]] = {
@@ -172,6 +182,7 @@ _READERS: dict[str, Callable[[bytes], _Read]] = {
     ".metis": _read_metis,
     ".mtx": _read_matrix_market,
     ".csv": _read_csv,
+    **{suffix: partial(_of_matrix, suffix) for suffix in (".dat", ".txt", ".npz")},
 }
 
 
@@ -231,8 +242,9 @@ class TaskGraphPattern(TrafficFile, MessagePattern, kind="task-graph"):
     """The traffic of a graph file, all in one phase: a vertex is a rank, and a unit of edge weight is one `message`.
 
     With more vertices than ranks, vertices are grouped first, and edges within a group send nothing. File formats are
-    METIS (.graph), Matrix Market (.mtx) and CSV with the header source,destination,weight. The point contains the
-    digest of the file, not its edges; a file that changes after planning is refused.
+    METIS (.graph), Matrix Market (.mtx), CSV with the header source,destination,weight, and the files of the pattern
+    `matrix`, in which a byte is a unit. The point contains the digest of the file, not its edges; a file that changes
+    after planning is refused.
     """
 
     group: Literal["blocks", "metis"] = Field(
