@@ -150,7 +150,7 @@ def test_a_table_is_written_as_csv_and_latex(data: Any) -> None:
     assert r"a\_b" in Path("jobs.tex").read_text() and "runtime" not in Path("jobs.tex").read_text()
     numbers = {"runtime_ns": [21741.2345, None], "slowdown": [1.23456789, 2], "seed": [123456, 2]}
     pd.DataFrame(numbers).convert_dtypes().to_parquet(tables / "jobs.parquet")
-    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.tex")
+    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.tex", "--force")
     assert [line.split() for line in Path("jobs.tex").read_text().splitlines() if "&" in line][1:] == [
         ["21740", "&", "1.235", "&", "123456", r"\\"],
         ["\N{EN DASH}", "&", "2", "&", "2", r"\\"],
