@@ -1,12 +1,9 @@
-"""Make the traces of the study `replay`: ``python make.py`` in this folder, with fabricstudy installed.
-
-All are synthetic: the programs were written for this study, not traced.
-"""
+"""Make the synthetic traces of the study `replay`: ``python make.py`` in this folder, with fabricstudy installed."""
 
 from pathlib import Path
 
 from fabricstudy.workload.matching import matched
-from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND
+from fabricstudy.workload.operations import RECEIVE, SEND
 from fabricstudy.workload.traces import goal
 from fabricstudy.workload.traces.mpi import Calls, Program
 
@@ -49,32 +46,7 @@ def collectives(ranks: int = 16, rounds: int = 2) -> Program:
     return program
 
 
-def training(ranks: int = 8, layers: int = 4, forward_ns: float = 60_000, bucket_bytes: int = 100_000) -> Program:
-    """Train one step on parts of the data: a layer's gradients go around a ring beside the computation of the next."""
-    program = Program(ranks, lambda rank, line: "")
-
-    def add(rank: int, kind: int, needs: list[int], time_ns: float = 0.0, peer: int = 0, tag: int = 0) -> int:
-        size_bytes = 0 if kind == CALC else bucket_bytes // ranks
-        operation = program.add(rank, 0, kind, time_ns, size_bytes, peer, tag)
-        program.wait(operation, [(needed, ENDED) for needed in needs])
-        return operation
-
-    for rank in range(ranks):
-        gradients = add(rank, CALC, [], layers * forward_ns)
-        reduced: list[int] = []
-        for layer in range(layers):
-            gradients = add(rank, CALC, [gradients], 2 * forward_ns)
-            ready = [gradients, *reduced]
-            for step in range(2 * (ranks - 1)):
-                tag = layer * 2 * ranks + step
-                send = add(rank, SEND, ready, peer=(rank + 1) % ranks, tag=tag)
-                ready = [send, add(rank, RECEIVE, ready, peer=(rank - 1) % ranks, tag=tag)]
-            reduced = ready
-        add(rank, CALC, [gradients, *reduced], forward_ns)
-    return program
-
-
 if __name__ == "__main__":
-    for make in (sweep, collectives, training):
+    for make in (sweep, collectives):
         with Path(f"{make.__name__}.goal").open("w") as file:
             goal.write(matched(make().listing()), file)

@@ -217,9 +217,10 @@ OTHERS = [
 ]
 
 
-def result_on(folder: Path, engine: str, operations: Operations) -> EngineResult:
+def result_on(folder: Path, engine: str, operations: Operations, **changes: Any) -> EngineResult:
     """Return the result of operations on nodes of their own on a line of routers."""
-    point = point_on(LINE, "dimension-order", engine=KINDS.get(engine, engine), network={"packet": "1 kB"})
+    given = {"engine": KINDS.get(engine, engine), "network": {"packet": "1 kB"}} | changes
+    point = point_on(given.pop("machine", LINE), "dimension-order", **given)
     machine, adapter = point.machine.build(), engine_named(engine)
     jobs = [job_with(operations, list(range(operations.ranks)))]
     folder.mkdir()
@@ -292,6 +293,21 @@ FLOW = pytest.mark.skipif(not engine_named("flow").probe().found, reason="the fl
 @pytest.mark.parametrize(("word", "time_ns"), [("requires", 10_000), ("irequires", 1_000)])
 def test_flow_waits_for_ends_or_for_starts(tmp_path: Path, word: str, time_ns: float) -> None:
     assert time_on(tmp_path / "0", "flow", chain(word)) == time_ns
+
+
+@FLOW
+def test_flow_ends_where_a_wait_is_below_the_resolution_of_time(tmp_path: Path) -> None:
+    """After 1,000 s of computation times differ by 0.1 ps at least, in which a byte is not sent."""
+    ends = {1: 1, 2: 3, 3: 7}
+    sends = [
+        f"b{to}: send 1000000b to {to} tag 1\ns{to}: send {n}b to {to} tag 2\ns{to} requires c"
+        for to, n in ends.items()
+    ]
+    receives = [f"rank {to} {{\nb: recv 1000000b from 0 tag 1\ns: recv {n}b from 0 tag 2\n}}" for to, n in ends.items()]
+    program = operations_of("\n".join(["num_ranks 4", "rank 0 {", "c: calc 1000000000000", *sends, "}", *receives]))
+    machine = {"kind": "torus", "shape": [5, 3], "bandwidth": {"links": "1 GB/s", "host": "6 GB/s"}}
+    found = result_on(tmp_path / "0", "flow", program, machine=machine)
+    assert found.job_runtime_ns == pytest.approx((1e12,), abs=1_000)
 
 
 @FLOW

@@ -639,7 +639,8 @@ impl Simulation {
         let first_ns = self.events.iter().copied().fold(f64::INFINITY, f64::min);
         let limit_ns = first_ns + self.settings.batching * life_ns;
         let last_ns = self.events.iter().copied().filter(|&in_ns| in_ns <= limit_ns).fold(first_ns, f64::max);
-        self.now_ns + last_ns.max(0.0)
+        // A wait that is shorter than the resolution of the clock would never end.
+        (self.now_ns + last_ns.max(0.0)).max(self.now_ns * (1.0 + f64::EPSILON))
     }
 
     /// List all that is to happen at the rates of now: flows end or choose again, messages leave their places, and

@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fabricstudy.workload.phases import from_phases
 from fabricstudy.workload.placing import place
 from fabricstudy.workload.traces import goal
 from fabricstudy.workload.traces.formats import SUFFIXES, read_trace
-from fabricstudy.workload.traces.mpi import algorithms_of
+from fabricstudy.workload.traces.mpi import Clock, algorithms_of
 
 from .common import check_output_path, load_named_machine, parse_positive, planned_point
 
@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--collectives", nargs="+", default=[], metavar="KIND=ALGORITHM",
         help="algorithms of collective operations, such as all-reduce=ring (default: those of MPICH)",
     )  # fmt: skip
+    parser.add_argument("--clock", choices=get_args(Clock), default="wall", help="of the computation, of DUMPI alone")
     parser.add_argument("--of", nargs=2, metavar=("STUDY", "POINT"), help="a job of a point instead of a file")
     parser.add_argument("--job", help="name of this job (default: the first one)")
     parser.add_argument("--write", type=Path, metavar="OUT", help="write it as GOAL text (.goal) or Parquet (.parquet)")
@@ -53,7 +54,7 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
     if args.write is not None and args.write.suffix not in WRITTEN:
         raise FabricstudyError(f"{args.write}: no such format; write {' or '.join(WRITTEN)}", "unsupported-format")
     check_output_path(args.write, args.file)
-    operations = _read(args.file, args.format, args.collectives) if args.of is None else _job_of(args.of, args.job)
+    operations = _read(args) if args.of is None else _job_of(args.of, args.job)
     facts = _facts(operations, args.machine, args.ranks_per_node)
     if args.write is not None:
         write_trace(operations, args.write)
@@ -73,10 +74,10 @@ def write_trace(operations: Operations, path: Path) -> None:
             goal.write(operations, file)
 
 
-def _read(path: Path, of_format: str | None, chosen: list[str]) -> Operations:
+def _read(args: argparse.Namespace) -> Operations:
     try:
-        algorithms = algorithms_of({kind: of for kind, _, of in (pair.partition("=") for pair in chosen)})
-        return read_trace(path, algorithms, "invalid-trace", of_format)[0]
+        algorithms = algorithms_of({kind: of for kind, _, of in (pair.partition("=") for pair in args.collectives)})
+        return read_trace(args.file, algorithms, "invalid-trace", args.format, args.clock)[0]
     except ConfigError as error:
         raise error.changed(keys=()) from None
 

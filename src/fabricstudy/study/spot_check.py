@@ -1,7 +1,7 @@
 """Checks of a sample: points of a flow engine on a packet-level engine, and points of CAMINOS with half the phit.
 
-The sample is drawn among the points that are cheapest to check. Point and check are rows of a separate experiment,
-which tables compare; a check that is also a point of the study is simulated once.
+The sample is drawn among the points that are cheapest to check, those first that the study has on both engines. Point
+and check are rows of a separate experiment, which tables compare.
 """
 
 import hashlib
@@ -84,10 +84,14 @@ def _with_half_the_phit(planned: PlannedPoint) -> PlannedPoint | None:
 
 
 def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
-    """Draw among the cheapest checks by the digests of ids, so that equal points yield the same sample."""
+    """Draw among the cheapest checks by the digests of ids, so that equal points yield the same sample.
+
+    Checks that are points of the study cost nothing more, and are taken first.
+    """
     wanted = max(MIN_SAMPLE, ceil(SAMPLE_SHARE * len(twins)))
     cost = {name: engine_named(twin.point.engine.kind).predict_cpu_s(twin.point) for name, twin in twins.items()}
-    by_cost = sorted(twins, key=lambda name: (cost[name], name))
+    new = {name: twin.point_id not in points for name, twin in twins.items()}
+    by_cost = sorted(twins, key=lambda name: (new[name], cost[name], name))
 
     def is_supported(name: str) -> bool:
         machine = points[name].point.machine.build()
@@ -95,5 +99,5 @@ def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]
         return all(engine_named(point.engine.kind).unsupported(point, machine) is None for point in both)
 
     possible = islice(filter(is_supported, by_cost), CHEAP * wanted)
-    lots = sorted(possible, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    lots = sorted(possible, key=lambda name: (new[name], hashlib.sha256(name.encode()).hexdigest()))
     return {name: twins[name] for name in lots[:wanted]}

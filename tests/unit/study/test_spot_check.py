@@ -60,6 +60,16 @@ def test_a_point_that_is_on_both_engines_anyway_is_no_other_point(study_of: Call
     assert {row.labels["engine"] for row in of.rows if row.experiment == SPOT_CHECK} == {None}
 
 
+def test_pairs_that_the_study_has_are_taken_first(study_of: Callable[..., Study]) -> None:
+    """Ten large points on both engines are checked in place of the 290 small ones that are on flow alone."""
+    sizes = {f"{size} kB": f"{size} kB" for size in range(10, 310)}
+    sweep = {"size": {"of": "jobs.0.pattern.message", "values": sizes}, "engine": ["flow", "caminos"]}
+    exclude = [{"engine": "caminos", "size": list(sizes)[:-10]}]
+    of = plan(study_of(engine="flow", sweep=sweep, exclude=exclude, seeds=1))
+    assert set(checked(of)[1]) == {name for name, one in of.points.items() if one.point.engine.kind == "caminos"}
+    assert len(of.points) == 310
+
+
 def test_what_flow_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
     """Messages of a few bytes are cheapest, and refused."""
     sizes = {f"{size} B": f"{size} B" for size in range(1, 50)} | {"400 kB": "400 kB", "500 kB": "500 kB"}

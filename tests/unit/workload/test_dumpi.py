@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.engine.codes.trace import _file, traces
 from fabricstudy.workload.critical_path import critical_path_ns
@@ -21,6 +22,7 @@ from fabricstudy.workload.messages import Messages, WorkloadError
 from fabricstudy.workload.operations import CALC, RECEIVE, Operations
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.traces import dumpi
+from fabricstudy.workload.traces.formats import read_trace
 
 RING = Path(__file__).parents[3] / "configs/traces/dumpi/testtrace.meta"
 WORLD, INT, DOUBLE, NULL = 2, 9, 14, 1
@@ -44,6 +46,32 @@ def test_a_trace_of_sst_dumpi_is_what_dumpi2ascii_lists() -> None:
     assert operations.duration_ns[of_first].tolist() == [42_000, 15_000, 10_000, 8_000, 15_000, 7_000]
     assert dumpi.files(RING)[0] == RING and len(dumpi.files(RING)) == 5
     assert messages_of(matched(dumpi.read(RING.with_name("testtrace-0000.bin")))) == messages_of(operations)
+
+
+def test_computation_is_of_the_clock_that_is_asked_for() -> None:
+    """Times of rank 0 between calls, as dumpi2ascii lists them."""
+    cpu = matched(dumpi.read(RING, clock="cpu"))
+    of_first = (cpu.rank == 0) & (cpu.kind == CALC) & (cpu.duration_ns > 0)
+    assert cpu.duration_ns[of_first].tolist() == [41_000, 16_000, 11_000, 8_000, 14_000, 7_000]
+    assert messages_of(cpu) == messages_of(matched(dumpi.read(RING)))
+
+
+def test_a_call_without_times_of_the_cpu_is_told(tmp_path: Path) -> None:
+    """Calls that are written here have wall-clock times alone."""
+    program(tmp_path, [call("send", 1, INT, 1, 0, WORLD)], [call("recv", 1, INT, 0, 0, WORLD, [])])
+    with pytest.raises(InputFileError, match=r"p-0000\.bin"):
+        dumpi.read(tmp_path / "p-0000.bin", clock="cpu")
+
+
+def test_other_formats_have_no_clock_to_choose() -> None:
+    folder = RING.parents[1]
+    for name in ("chakra/all_reduce.0.et", "sweep.goal"):
+        with pytest.raises(ConfigError) as refused:
+            read_trace(folder / name, (), "invalid-data-file", clock="cpu")
+        assert (refused.value.code, refused.value.keys) == ("does-not-fit", ("clock",))
+    ring = {"kind": "trace", "clock": "cpu", "file": "dumpi/testtrace.meta"}
+    of_ring: Any = Pattern.model_validate(ring, context={"folder": folder})
+    assert of_ring.operations().compute_ns_per_rank()[0] == 97_000
 
 
 def test_the_files_that_codes_gets_are_read_back(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from ..operations import Operations
 from ..rendezvous import CONTROL_BYTES, with_rendezvous
 from ..sequences import merged
 from ..traces.formats import read_one, read_trace
-from ..traces.mpi import algorithms_of
+from ..traces.mpi import Clock, algorithms_of
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile
 
 
@@ -50,6 +50,10 @@ class Trace(TrafficFile, Pattern, kind="trace"):
         "mpich",
         description="algorithms of collective operations: mpich or, for some, others, such as {all-reduce: ring}",
     )
+    clock: Clock = Field(
+        "wall",
+        description="clock of the computation of DUMPI: wall, or cpu for recordings of ranks that shared cores",
+    )
     streams: Literal["separate", "merged"] = Field(
         "separate",
         description="separate: streams of a rank compute at the same time; merged: a rank does one thing after "
@@ -69,7 +73,10 @@ class Trace(TrafficFile, Pattern, kind="trace"):
 
     @classmethod
     def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
-        return read_trace(path, algorithms_of(written.get("collectives", "mpich")), "invalid-data-file")
+        algorithms = algorithms_of(written.get("collectives", "mpich"))
+        # Another value is refused by the field.
+        clock: Clock = "cpu" if written.get("clock") == "cpu" else "wall"
+        return read_trace(path, algorithms, "invalid-data-file", clock=clock)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -20,11 +20,14 @@ from fabricstudy.core.input_files import MAX_RANKS, InputFileError, read_bytes, 
 from ..matching import ANY, Listing
 from ..operations import CALC, RECEIVE, SEND
 from .communicators import Communicator, Created, Creation, created
-from .mpi import EXPANDED, ROOTED, TAGS, Algorithms, Calls, Program
+from .mpi import EXPANDED, ROOTED, TAGS, Algorithms, Calls, Clock, Program
 from .rank_files import rank_files
 
 HEADER = 0xFFAADD44554D5049
 _STATUSES, _CPU_TIMES, _WALL_TIMES, _THREAD, _COUNTERS = 3, 4, 8, 64, 128
+CLOCKS: tuple[Clock, ...] = ("cpu", "wall")
+"""Clocks, in the order of a record."""
+
 _OLDEST = (0, 6, 6)
 _NULL, _WORLD, _SELF, _UNKNOWN = 1, 2, 3, -1
 _END_OF_STREAM = 282
@@ -161,9 +164,10 @@ class _File:
     def take(self, at: int, layout: str) -> tuple[int, ...]:
         return struct.unpack_from(f">{layout}", self.data, at)
 
-    def calls(self) -> Iterator[_Call]:
-        """Yield the calls, in their order."""
-        offset_s, at = self.take(self.body, "ii")[1], self.body + 8
+    def calls(self, clock: Clock = "wall") -> Iterator[_Call]:
+        """Yield the calls in their order, with times of a clock."""
+        first = CLOCKS.index(clock)
+        offset_s, at = self.take(self.body, "ii")[first], self.body + 8
         while at < self.footer:
             number, mask = self.take(at, "HB")
             if number >= _END_OF_STREAM:
@@ -173,11 +177,12 @@ class _File:
             name, layout = _LAYOUT_OF[number]
             if self.version < _CHANGED.get(name, _OLDEST):
                 raise InputFileError(f"MPI_{name} in DUMPI of an old version", "trace the program again")
-            at += 3 + 2 * bool(mask & _THREAD) + 12 * bool(mask & _CPU_TIMES)
-            if not mask & _WALL_TIMES:
-                raise InputFileError("calls without wall-clock times", "trace the program with them")
-            start_s, start_ns, stop_s, stop_ns = self.take(at, "HIHI")
-            at += 12 + (1 + 16 * self.counters if mask & _COUNTERS else 0)
+            at += 3 + 2 * bool(mask & _THREAD)
+            times = [12 * bool(mask & bit) for bit in (_CPU_TIMES, _WALL_TIMES)]
+            if not times[first]:
+                raise InputFileError(f"calls without times of the clock '{clock}'", "trace the program with them")
+            start_s, start_ns, stop_s, stop_ns = self.take(at + sum(times[:first]), "HIHI")
+            at += sum(times) + (1 + 16 * self.counters if mask & _COUNTERS else 0)
             arguments, at = self.arguments(name, layout, at, mask)
             yield _Call(name, (start_s + offset_s) * 10**9 + start_ns, (stop_s + offset_s) * 10**9 + stop_ns, arguments)
 
@@ -245,8 +250,8 @@ def _of_ranks(first: Path) -> list[Path]:
     return [first.with_name(f"{prefix}-{rank:04d}.bin") for rank in range(ranks)]
 
 
-def read(first: Path, algorithms: Algorithms = ()) -> Listing:
-    """Read the trace of all ranks; raises InputFileError, with file and call."""
+def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Listing:
+    """Read the trace of all ranks, with computation by a clock; raises InputFileError, with file and call."""
     paths = _of_ranks(first)
     program = Program(len(paths), lambda rank, line: _at(paths[rank], line), algorithms)
     traces, creations = list[_File](), list[list[Creation]]()
@@ -262,7 +267,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     for rank, trace in enumerate(traces):
         reader, number = _Rank(program, rank, trace, constructed[rank]), 0
         try:
-            for number, call in enumerate(trace.calls(), 1):
+            for number, call in enumerate(trace.calls(clock), 1):
                 reader.take(number, call)
         except InputFileError as error:
             raise InputFileError(error.problem, error.remedy, _at(paths[rank], number), error.value) from None

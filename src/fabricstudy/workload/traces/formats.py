@@ -13,7 +13,7 @@ from fabricstudy.core.input_files import InputFileError, changed_ns, read, read_
 from ..matching import Listing, matched
 from ..operations import Operations
 from . import goal
-from .mpi import Algorithms
+from .mpi import Algorithms, Clock
 
 
 def _read_parquet(data: bytes) -> Listing:
@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[bytes], Listing]] = {".goal": goal.read, ".parquet"
 """Formats of one file."""
 
 SEVERAL_FILES = {".bin": "dumpi", ".et": "chakra", ".meta": "dumpi", ".otf2": "otf2"}
-"""Formats of several files, with collective operations: modules with `files` and `read`."""
+"""Formats of several files, with collective operations: modules with `files`, `read` and maybe `CLOCKS`."""
 
 SUFFIXES = (*READERS, *SEVERAL_FILES)
 
@@ -39,13 +39,18 @@ def read_one(path: Path, data: bytes) -> Operations:
     return matched(reader_for_suffix(READERS, path)(data))
 
 
-def read_trace(path: Path, algorithms: Algorithms, code: Code, module: str | None = None) -> tuple[Operations, str]:
+def read_trace(
+    path: Path, algorithms: Algorithms, code: Code, module: str | None = None, clock: Clock = "wall"
+) -> tuple[Operations, str]:
     """Return the operations of a trace, and the SHA-256 of its files; read again only if one of them changes.
 
     `module` is that of the format, by default that of the suffix. Raises ConfigError with the path ``file`` and this
-    code, or with the path ``collectives``.
+    code, or with the path ``collectives`` or ``clock``.
     """
     module = module or SEVERAL_FILES.get(path.suffix)
+    if clock != "wall" and (module is None or clock not in getattr(format_module(module), "CLOCKS", ())):
+        problem = f"a trace in the format {path.suffix} has no times of this clock"
+        raise ConfigError(problem, "leave it out", ("clock",), clock, "does-not-fit")
     if module is None:
         if algorithms:
             problem = f"a trace in the format {path.suffix} has no collective operations"
@@ -54,7 +59,7 @@ def read_trace(path: Path, algorithms: Algorithms, code: Code, module: str | Non
         return found
     try:
         files = tuple(format_module(module).files(path))
-        return _read_files(path, files, tuple(map(changed_ns, files)), module, algorithms)
+        return _read_files(path, files, tuple(map(changed_ns, files)), module, algorithms, clock)
     except InputFileError as mistake:
         raise mistake.at_file_key(path.name, code) from None
     except MemoryError:
@@ -63,12 +68,13 @@ def read_trace(path: Path, algorithms: Algorithms, code: Code, module: str | Non
 
 @lru_cache(maxsize=4)
 def _read_files(
-    path: Path, files: tuple[Path, ...], changed: tuple[int, ...], module: str, algorithms: Algorithms
+    path: Path, files: tuple[Path, ...], changed: tuple[int, ...], module: str, algorithms: Algorithms, clock: Clock
 ) -> tuple[Operations, str]:
     digest = hashlib.sha256()
     for file in files:
         digest.update(hashlib.sha256(read_bytes(file)).digest())
-    return matched(format_module(module).read(path, algorithms)), digest.hexdigest()
+    chosen = {} if clock == "wall" else {"clock": clock}
+    return matched(format_module(module).read(path, algorithms, **chosen)), digest.hexdigest()
 
 
 def format_module(name: str) -> Any:

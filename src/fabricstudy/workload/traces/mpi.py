@@ -8,7 +8,7 @@ messages have one byte, the minimum here.
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -44,6 +44,8 @@ _PATTERNS: dict[str, tuple[str, str]] = {
 EXPANDED = tuple(_PATTERNS)
 
 ROOTED = frozenset({"bcast", "gather", "reduce", "scatter"})
+
+Clock = Literal["wall", "cpu"]
 
 Algorithms = tuple[tuple[str, str], ...]
 """Algorithms of collective operations by the kind of their pattern, sorted; of others the default."""
