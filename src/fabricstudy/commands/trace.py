@@ -131,8 +131,9 @@ def _placed_path_ns(operations: Operations, name: str, ranks_per_node: int) -> f
 
 
 def show_trace(facts: dict[str, Any]) -> None:
-    placed = f"critical path on {facts['nodes']:,} nodes of {facts['machine']}"
-    path = placed if facts["machine"] else "critical path of the computation"
+    path = "critical path of the computation"
+    if facts["machine"]:
+        path = f"critical path on {facts['nodes']:,} nodes of {facts['machine']}"
     print(f"{facts['ranks']:,} ranks with {facts['streams']:,} streams")
     print(f"{facts['operations']:,} operations: {facts['calcs']:,} calcs, {facts['messages']:,} messages")
     print(f"{facts['dependencies']:,} dependencies; all messages are matched")

@@ -90,8 +90,10 @@ def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cu
     if routing is not None:
         method, time_s = _routed_s(machine, rates.between * host_Bps, routing, max(times_s.values()))
         times_s[method] = time_s
-    method = max(times_s, key=lambda name: times_s[name])
-    return SaturationBound(1.0 / times_s[method], method)
+    greatest_s = max(times_s.values())
+    # Of bounds that differ by rounding, the first.
+    method = next(name for name, time_s in times_s.items() if time_s >= greatest_s * (1 - 1e-9))
+    return SaturationBound(1.0 / greatest_s, method)
 
 
 def _routed_s(machine: Machine, between_bytes: Floats, routing: Routing, known_s: float) -> tuple[str, float]:
