@@ -94,6 +94,14 @@ def test_plan_knows_the_studies_of_the_project(capsys: pytest.CaptureFixture[str
     assert data(capsys, "plan", "quick")["points"] == 288
 
 
+def test_plan_prints_the_estimates_of_training_steps_once(capsys: pytest.CaptureFixture[str]) -> None:
+    estimates = data(capsys, "plan", "training-fabric")["estimates"]
+    assert sum(one["points"] for one in estimates) == data(capsys, "plan", "training-fabric")["points"]
+    told = said(capsys, "plan", "training-fabric")
+    assert all(told.count(line) for one in estimates for line in one["text"])
+    assert told.count("billion parameters") == len(estimates)
+
+
 def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:
     large = "dragonfly-arrangements"
     assert data(capsys, "plan", large, "--batch-cpu-s", "20")["batches"] > data(capsys, "plan", large)["batches"]

@@ -34,7 +34,7 @@ WORDS = (
     "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing. "
     "Machines with the same numbers share a line, with = between them."
 )
-SHORT = "n/r: nodes per router, r/g: routers per group, l/g: links per pair of groups."
+ABBREVIATIONS = "n/r: nodes per router, r/g: routers per group, l/g: links per pair of groups."
 MS_FROM_NS = 1e7
 """Longest bound from which a study has figures in milliseconds."""
 
@@ -46,7 +46,7 @@ _KEYS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"{WORDS} {SHORT} Time: {_HOW_LONG}."
+    parser.epilog = f"{WORDS} {ABBREVIATIONS} Time: {_HOW_LONG}."
     parser.add_argument("--nodes", type=int, required=True, help="fewest nodes")
     parser.add_argument("--max-nodes", type=int, help="most nodes (default: 5 %% more)")
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
@@ -117,13 +117,13 @@ def _write_study(args: argparse.Namespace, analysis: Candidates, jobs: list[Any]
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
-    _dump(study, args.write)
+    _write_yaml(study, args.write)
     units = {one.unit_bytes for one in resolutions(plan(load_study(args.write))).values()}
     if len(units) > 1:  # Machines and routings are compared at the smallest of their default units.
-        _dump(study | {"engine": {"kind": "caminos", "phit": f"{min(units)} B"}}, args.write)
+        _write_yaml(study | {"engine": {"kind": "caminos", "phit": f"{min(units)} B"}}, args.write)
 
 
-def _dump(study: dict[str, Any], file: Path) -> None:
+def _write_yaml(study: dict[str, Any], file: Path) -> None:
     with atomic_text(file) as text:
         yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
 
@@ -193,7 +193,7 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
                 "id": "price-and-time", "kind": "scatter", "title": "Price of a machine and time of the jobs",
                 "hue": "machine", "style": "routing", "front": True, "x": "price_per_node", "x_analysis": "cost",
                 "x_where": {"part": "all"}, "x_label": f"price per node ({tariff.currency} of {tariff.year})",
-                "caption": SHORT, **time,
+                "caption": ABBREVIATIONS, **time,
             },
             {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **time},
         ],
@@ -223,7 +223,7 @@ def show_candidates(result: dict[str, Any]) -> None:
     which = "all, those on the front with *" if "all" in result else "the front"
     console.print(
         f"\n{result['candidates']:,} candidates ({counted}); the table has {which}, sorted by bound. Prices in "
-        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS} {SHORT}"
+        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS} {ABBREVIATIONS}"
     )
     if result["written"]:
         console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}")

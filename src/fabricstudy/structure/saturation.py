@@ -84,16 +84,15 @@ def saturation_bound(machine: Machine, rates: Rates, routing: Routing | None, cu
     hops = hop_distances(machine).between(source, goal)
     times_s = {
         "host": float(hosts_s),
-        "cut": cuts_ns(machine, source, goal, size_bytes, cut_side) / NS_PER_S,
         "hop-bytes": hops_ns(machine, size_bytes, hops) / NS_PER_S,
+        "cut": cuts_ns(machine, source, goal, size_bytes, cut_side) / NS_PER_S,
     }
-    method = max(times_s, key=lambda name: times_s[name])
-    greatest_s = times_s[method]
     if routing is not None:
-        routed, time_s = _routed_s(machine, rates.between * host_Bps, routing, greatest_s)
-        # Bounds that differ by rounding are the same.
-        if time_s > greatest_s * (1 + 1e-9):
-            method, greatest_s = routed, time_s
+        method, time_s = _routed_s(machine, rates.between * host_Bps, routing, max(times_s.values()))
+        times_s[method] = time_s
+    greatest_s = max(times_s.values())
+    # Of bounds that are equal except for rounding, the first.
+    method = next(name for name, time_s in times_s.items() if time_s >= greatest_s * (1 - 1e-9))
     return SaturationBound(1.0 / greatest_s, method)
 
 

@@ -168,7 +168,7 @@ def _rounded_latencies(plan: Plan, of_points: Mapping[str, Resolution]) -> str:
     cycle_ns = 2 * MESSAGE_ERROR * _message_ns(plan.points[worst].point, resolution) / len(_route(resolution))
     unit = _finer(resolution, cycle_ns)
     return (
-        f"Latencies are rounded to cycles, in {len(rounded)} of {count_noun(len(of_points), 'point')} a seed by more "
+        f"Latencies are rounded to cycles, in {len(rounded)} of {count_noun(len(of_points), 'point')} per seed by more "
         f"than {MESSAGE_ERROR:.0%} of the time of a job's longest message on an idle network; at most "
         f"{error[worst]:.0%}, "
         f"in {worst} (links with a router: {', '.join(links)}). {_remedy(unit, of_points.values())}."

@@ -241,6 +241,7 @@ def check_some_ran(studies: Mapping[str, StudyJobs]) -> None:
 
 
 def _records(study: str, batch: str) -> Iterator[dict[str, Any]]:
+    """Yield the records of a batch, as far as its file can be read: the rule `table` tells what is wrong with it."""
     with suppress(FileNotFoundError, ValueError), (RESULTS / study / "simulate" / f"{batch}.jsonl").open("rb") as lines:
         yield from map(json.loads, lines)
 

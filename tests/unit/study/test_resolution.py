@@ -68,7 +68,7 @@ def test_latencies_that_are_much_of_a_message_are_told(study_of: StudyOf) -> Non
     assert [one.simulated_ns for one in resolved.latencies] == [125, 125, 125] and not warnings  # 40 of 1,460 ns
     (resolved,), (sentence,) = found(plan(study_of(network={"router_latency": "20 ns"}, **one_point)))
     assert [one.simulated_ns for one in resolved.latencies] == [0, 0, 0]
-    assert "1 of 1 point a seed by" in sentence and "18%" in sentence  # 220 of 1,220 ns
+    assert "1 of 1 point per seed by" in sentence and "18%" in sentence  # 220 of 1,220 ns
 
 
 def test_routings_compared_at_different_phits_are_told_with_the_key_that_makes_them_equal(study_of: StudyOf) -> None:

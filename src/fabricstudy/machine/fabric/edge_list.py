@@ -1,9 +1,9 @@
 """Edge lists: CSV files of cables.
 
 The header has ``from`` and ``to``, and any of ``class``, ``count``, ``bandwidth`` and ``latency``, which have units, or
-``bandwidth_Bps`` and ``latency_ns``, which are numbers. Each line is a set
-of parallel cables between two routers, or, if its class is ``host``, the link of the node under ``from``. Empty cells
-are missing values; lines that begin with ``#`` are comments.
+``bandwidth_Bps`` and ``latency_ns``, which are numbers. Each line is a set of parallel cables between two routers, or,
+if its class is ``host``, the link of the node under ``from``. Empty cells are missing values; lines that begin with
+``#`` are comments.
 """
 
 from collections.abc import Iterator

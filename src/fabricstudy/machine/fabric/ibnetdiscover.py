@@ -39,7 +39,7 @@ _PORT = re.compile(
 _PORT_LINE = re.compile(r"\[\d+\]")
 _SPEED = re.compile(r"\b(\d+)x([A-Z]+\d*)\s*$")
 _HOST = re.compile(r"(\S+)\s+(?:HCA-\d+|[a-z][a-z0-9]*_?\d+)$")
-_NODE = re.compile(r"^MF0;([^:]+):[^/]*(.*)$")
+_MANAGED_SWITCH = re.compile(r"^MF0;([^:]+):[^/]*(.*)$")
 """Description of a managed switch: name, type, and a board of the switch, of which the first is /U1."""
 _IBDM_PORT = re.compile(r"\s*\S+\s+-(?:\d+x)?-?(?:[\d.]+G)?-?>\s+\S+\s+\S+\s+\S+")
 """A cable in a topology file of ibdm (ibutils, manual page ibdm-topo-file(1)): ``P1 -4x-5G-> TYPE NAME PORT``."""
@@ -173,7 +173,10 @@ class _Dump:
 
 def _names(descriptions: dict[str, str]) -> dict[str, str]:
     """Return the name of each switch: that in its description if it is unique, else its device."""
-    names = {switch: _NODE.sub(r"\1\2", text).removesuffix("/U1") or switch for switch, text in descriptions.items()}
+    names = {
+        switch: _MANAGED_SWITCH.sub(r"\1\2", text).removesuffix("/U1") or switch
+        for switch, text in descriptions.items()
+    }
     count = Counter([*names.values(), *names])
     return {switch: name if count[name] == 1 else switch for switch, name in names.items()}
 

@@ -1,8 +1,8 @@
 """Node-link JSON of ``networkx.node_link_data``: an undirected graph or multigraph.
 
 An edge may have ``class``, ``count``, ``bandwidth`` ("100 Gb/s") and ``latency``, or the numbers ``bandwidth_Bps`` and
-``latency_ns``; a vertex ``role`` (router or node, or
-``type`` or ``kind`` with such a word) and ``nodes``, the number of unnamed nodes of a router. Other keys are ignored.
+``latency_ns``. A vertex may have ``role`` (router or node; also as ``type`` or ``kind``, such as host) and ``nodes``,
+the number of unnamed nodes of a router. Other keys are ignored.
 """
 
 import json
