@@ -427,7 +427,8 @@ def _counts(alone: int, tied: int) -> list[str]:
 def _computing_sentence(jobs: pd.DataFrame) -> str:
     share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
     middle, text = _distribution(100 * share, 2, " %")
-    return f"Computation is {middle} % of the runtime in the median ({text})." if len(share) else ""
+    several = "; streams of a rank compute at the same time and are added up" * bool((share > 1.005).any())
+    return f"Computation is {middle} % of the runtime in the median ({text}){several}." if len(share) else ""
 
 
 def _slowdown_sentence(rows: pd.DataFrame) -> str:
