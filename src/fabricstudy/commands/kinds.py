@@ -51,8 +51,8 @@ def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _is_about(kind: type[Kind], word: str) -> bool:
-    """Return whether the name or the description of a kind has a word."""
-    return re.search(rf"\b{re.escape(word)}\b", f"{kind_of(kind)}\n{kind.__doc__}".lower()) is not None
+    """Return whether the name or the description of a kind has a word, or its plural."""
+    return re.search(rf"\b{re.escape(word)}s?\b", f"{kind_of(kind)}\n{kind.__doc__}".lower()) is not None
 
 
 def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:
