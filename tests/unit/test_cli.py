@@ -462,7 +462,7 @@ def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "kinds", "FFT")}
-    for misspelt, meant in (("stencl", "'stencil'"), ("toru", "'torus'")):
+    for misspelt, meant in (("stencl", "'stencil'"), ("tors", "'torus'")):
         (mistake,) = mistakes(capsys, "kinds", misspelt)
         assert meant in mistake["message"]
 
