@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fabricstudy.engine.bundled import MACHINE, MESSAGES, RESULT
+from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import clock, phits_of
 from fabricstudy.engine.contract import EngineFailure
@@ -289,15 +289,14 @@ class TestFailures:
             (MACHINE, "0 1 0 1", "0 7 0 1", f"{MACHINE}:8: "),
             (MACHINE, "0 1 0 1", "0 1 5 1", f"{MACHINE}:8: "),
             (MACHINE, "cables 1\n0 1 0 1\n", "cables 0\n", f"{MACHINE}: not every router"),
-            (MESSAGES, "0 0 1 10", "0 0 1", f"{MESSAGES}:7: "),
-            (MESSAGES, "0 0 1 10", "0 0 1 10 4", f"{MESSAGES}:7: "),
-            (MESSAGES, "0 0 1 10", "0 0 1 -10", f"{MESSAGES}:7: "),
-            (MESSAGES, "0 0 1 10", "0 0 1 0", f"{MESSAGES}:7: "),
-            (MESSAGES, "0 0 1 10", "0 0 2 10", f"{MESSAGES}:7: "),
-            (MESSAGES, "0 0 1 10", "0 1 1 10", f"{MESSAGES}:7: "),
-            (MESSAGES, "messages 1\n0", "messages 2\n1 0 1 3\n0", f"{MESSAGES}:8: "),
-            (MESSAGES, "messages 1\n0", "messages 2\n0", f"{MESSAGES}:8: the file ends"),
-            (MESSAGES, "0 0 1 10\n", "0 0 1 10\n0 0 1 10\n", f"{MESSAGES}:8: "),
+            (OPERATIONS, "3 0 0 10 3", "3 0 0 10", f"{OPERATIONS}:9: "),
+            (OPERATIONS, "3 0 0 10 3", "3 0 0 10 3 4", f"{OPERATIONS}:9: "),
+            (OPERATIONS, "3 0 0 10 3", "3 0 0 -10 3", f"{OPERATIONS}:9: "),
+            (OPERATIONS, "3 0 0 10 3", "3 0 0 0 3", f"{OPERATIONS}:9: "),
+            (OPERATIONS, "3 0 0 10 3", "3 2 0 10 3", f"{OPERATIONS}:9: "),
+            (OPERATIONS, "3 0 0 10 3", "3 0 0 10 2", f"{OPERATIONS}: a send or receive"),
+            (OPERATIONS, "dependencies 2", "dependencies 3", f"{OPERATIONS}:15: the file ends"),
+            (OPERATIONS, "2 3 0\n", "2 3 0\n2 3 0\n", f"{OPERATIONS}:15: "),
             ("caminos.cfg", "Routes {", "Routse {", "caminos.cfg: "),
             ("caminos.cfg", "Configuration {", "Configuration", "caminos.cfg: "),
             ("caminos.cfg", "random_seed: 1,", "", "caminos.cfg: "),

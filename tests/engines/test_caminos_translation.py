@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.bundled import MACHINE, MESSAGES
+from fabricstudy.engine.bundled import MACHINE, OPERATIONS
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes, phits_of
 from fabricstudy.engine.caminos.files import CONFIGURATION, configuration
@@ -183,7 +183,7 @@ class TestFiles:
     def job(self) -> PlacedJob:
         return job_of([3, 71], [(0, 0, 1, 1), (0, 1, 0, 1000), (1, 1, 0, 1001)])
 
-    def test_machine_and_messages_in_words(self, tmp_path: Path) -> None:
+    def test_machine_and_operations_in_words(self, tmp_path: Path) -> None:
         this = point(engine={"kind": "caminos", "phit": "500 B"})
         machine = this.machine.build()
         argv = Caminos().prepare(tmp_path, this, machine, [self.job()])
@@ -196,13 +196,17 @@ class TestFiles:
         np.testing.assert_array_equal(cables[:, 1], machine.cable_head)
         np.testing.assert_array_equal(cables[:, 2], machine.cable_class)
         np.testing.assert_array_equal(cables[:, 3], machine.cable_count)
-        assert (tmp_path / MESSAGES).read_text() == (
-            "messages 1\njobs 1\nranks 2\n3\n71\nmessages 3\n0 0 1 1\n0 1 0 2\n1 1 0 3\n"
+        assert (tmp_path / OPERATIONS).read_text() == (
+            "operations 1\njobs 1\nranks 2\n3\n71\nstreams 2\noperations 10\n"
+            # Of each rank a calc that begins a phase, what it sends, and what it gets in it.
+            "0 0 0 0 0\n3 0 0 1 7\n2 0 0 0 6\n0 0 0 0 0\n2 0 0 0 9\n"
+            "0 1 1 0 0\n3 1 1 2 2\n2 1 1 0 1\n0 1 1 0 0\n3 1 1 3 4\n"
+            "dependencies 10\n0 1 0\n0 2 0\n1 3 0\n2 3 0\n3 4 0\n5 6 0\n5 7 0\n6 8 0\n7 8 0\n8 9 0\n"
         )
 
     def test_configuration(self) -> None:
         this = point("2 GB/s", routing="valiant")
-        text = configuration(this, this.machine.build(), "MessageList {}", 1000)
+        text = configuration(this, this.machine.build(), "TaskGraph {}", 1000)
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
@@ -215,7 +219,7 @@ class TestFiles:
         ):
             assert part in text
         assert "[Ugal { bias: 1.0, threshold: 0.0 }]" in configuration(
-            point(routing="ugal"), this.machine.build(), "MessageList {}", 1000
+            point(routing="ugal"), this.machine.build(), "TaskGraph {}", 1000
         )
 
 

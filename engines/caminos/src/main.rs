@@ -1,5 +1,4 @@
-//! CAMINOS with five plugs: topology `Graph`, router `Switch`, routing `Routes`, traffic `MessageList`, `TaskGraph`
-//! and `Offered`.
+//! CAMINOS with five plugs: topology `Graph`, router `Switch`, routing `Routes`, traffic `TaskGraph` and `Offered`.
 //!
 //! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON; with
 //! `--walk` before these it simulates idle cycles one by one, with the same result.
@@ -20,8 +19,6 @@ mod job_link_packets;
 mod lanes;
 mod layout;
 mod listed_routes;
-mod message_file;
-mod messages;
 mod next_hops;
 mod offered;
 mod operation_file;
@@ -118,7 +115,6 @@ fn plugs() -> Plugs {
     plugs.add_topology("Graph".to_string(), graph::build);
     plugs.add_router("Switch".to_string(), switch::build);
     plugs.add_routing("Routes".to_string(), routes::build);
-    plugs.add_traffic("MessageList".to_string(), messages::build);
     plugs.add_traffic("TaskGraph".to_string(), task_graph::build);
     plugs.add_traffic("Offered".to_string(), offered::build);
     plugs

@@ -1,12 +1,16 @@
 //! The file of `TaskGraph`: jobs on given nodes, and the operations of their ranks with dependencies.
 //!
-//! It has one item a line: `operations 1`, and then `ports P` or `stripes P` as in the file of `MessageList`, if nodes
-//! have several ports; `jobs J`; for each job `ranks R` or `background R`, R lines `NODE`, `streams S`, `operations N`,
-//! N lines `KIND RANK STREAM LENGTH PARTNER`, `dependencies D`, D lines `NEEDS OPERATION WHEN`, sorted by NEEDS.
+//! It has one item a line: `operations 1`, `jobs J`; for each job `ranks R`, R lines `NODE`, `streams S`,
+//! `operations N`, N lines `KIND RANK STREAM LENGTH PARTNER`, sorted by RANK, `dependencies D`, D lines
+//! `NEEDS OPERATION WHEN`, sorted by NEEDS. `background R` in the place of `ranks R` says that the ranks of the job
+//! repeat their operations until all jobs without it have finished.
 //!
 //! KIND is 0 (computation of LENGTH cycles), 1 (eager send of LENGTH phits), 2 (receive) or 3 (synchronous send); PARTNER
 //! is the receive of a send and the send of a receive. WHEN is 0 if NEEDS has to have ended, and 1 if it has to have
-//! started. Ranks, streams and operations are counted within the job.
+//! started; both are of one rank. Ranks, streams and operations are counted within the job.
+//!
+//! Where nodes have several ports, which are CAMINOS' servers, `ports P` stands before `jobs J` if messages leave by the
+//! ports of their node in turn, and `stripes P` if each is divided among them. Servers P n to P n + P - 1 are node n.
 
 use crate::input::{BadFile, Lines};
 
@@ -29,20 +33,20 @@ pub struct OperationFile {
     pub ranks: Vec<(usize, usize)>,
     pub streams: usize,
     pub operations: Vec<ListedOperation>,
-    /// What needs each operation: the operation, and whether it waits for the start alone; sorted by the one needed.
-    pub dependents: Vec<(usize, bool)>,
+    /// What needs each operation, sorted by that: twice the operation, plus 1 if it waits for the start alone.
+    pub dependents: Vec<u32>,
     /// For each operation the first of its dependents, and the end of all.
-    pub first_dependent: Vec<usize>,
+    pub first_dependent: Vec<u32>,
 }
 
 #[derive(Debug)]
 pub struct ListedOperation {
     pub kind: Kind,
-    pub rank: usize,
-    pub stream: usize,
+    pub rank: u32,
+    pub stream: u32,
+    pub partner: u32,
     /// Cycles or phits.
-    pub length: usize,
-    pub partner: usize,
+    pub length: u64,
 }
 
 /// Operations and dependents are kept in 32 bits.
@@ -97,8 +101,12 @@ impl OperationFile {
             if matches!(kind, Kind::Send { .. }) && (length == 0 || length >= MOST) {
                 return Err(lines.bad("a send needs at least one phit, and fewer than 2^31"));
             }
-            let (rank, stream, partner) = (first_rank + rank, first_stream + stream, first + partner);
-            self.operations.push(ListedOperation { kind, rank, stream, length, partner });
+            let [rank, stream, partner] =
+                [first_rank + rank, first_stream + stream, first + partner].map(|number| number as u32);
+            if self.operations.last().map_or(false, |last| last.rank > rank) {
+                return Err(lines.bad("operations must be sorted by RANK"));
+            }
+            self.operations.push(ListedOperation { kind, rank, stream, partner, length: length as u64 });
         }
         self.check_partners(lines, first)?;
         self.read_dependencies(lines, first)?;
@@ -108,12 +116,13 @@ impl OperationFile {
 
     fn check_partners(&self, lines: &Lines, first: usize) -> Result<(), BadFile> {
         for (number, one) in self.operations.iter().enumerate().skip(first) {
-            let partner = &self.operations[one.partner];
+            let partner = &self.operations[one.partner as usize];
             let of_message = matches!(
                 (one.kind, partner.kind),
                 (Kind::Send { .. }, Kind::Receive) | (Kind::Receive, Kind::Send { .. })
             );
-            if one.kind != Kind::Calc && !(of_message && partner.partner == number && partner.rank != one.rank) {
+            if one.kind != Kind::Calc && !(of_message && partner.partner as usize == number && partner.rank != one.rank)
+            {
                 return Err(lines.bad_file("a send or receive is not the partner of its partner"));
             }
         }
@@ -131,13 +140,17 @@ impl OperationFile {
             if needs >= operations || operation >= operations || when > 1 {
                 return Err(lines.bad("NEEDS and OPERATION must be of the job, and WHEN 0 or 1"));
             }
-            if first + needs + 1 < self.first_dependent.len() {
+            let (needs, operation) = (first + needs, first + operation);
+            if self.operations[needs].rank != self.operations[operation].rank {
+                return Err(lines.bad("NEEDS and OPERATION must be of one rank"));
+            }
+            if needs + 1 < self.first_dependent.len() {
                 return Err(lines.bad("dependencies must be sorted by NEEDS"));
             }
-            self.first_dependent.resize(first + needs + 1, self.dependents.len());
-            self.dependents.push((first + operation, when == 1));
+            self.first_dependent.resize(needs + 1, self.dependents.len() as u32);
+            self.dependents.push((2 * operation + when) as u32);
         }
-        self.first_dependent.resize(self.operations.len() + 1, self.dependents.len());
+        self.first_dependent.resize(self.operations.len() + 1, self.dependents.len() as u32);
         Ok(())
     }
 }
@@ -161,7 +174,7 @@ mod tests {
     fn dependents_stand_by_what_they_need() {
         let file = read(format!("{PAIR}dependencies 2\n0 1 0\n1 0 1\n")).expect("a file");
         assert_eq!(file.first_dependent, [0, 1, 2, 2]);
-        assert_eq!(file.dependents, [(1, false), (0, true)]);
+        assert_eq!(file.dependents, [2, 1]);
         assert_eq!((file.operations[1].kind, file.operations[1].partner), (Kind::Send { eager: true }, 2));
     }
 
@@ -173,5 +186,19 @@ mod tests {
         assert!(problem(PAIR.replace("1 0 0 4 2", "1 0 0 0 2")).starts_with("text:9: a send needs"));
         assert!(problem(PAIR.replace("0 0 0 7 0", "0 0 1 7 0")).starts_with("text:8: RANK, STREAM"));
         assert!(problem(PAIR.replace("0 0 0 7 0", "4 0 0 7 0")).starts_with("text:8: KIND"));
+        assert!(problem(PAIR.replace("0 0 0 7 0", "0 1 0 7 0")).starts_with("text:9: operations must be"));
+        assert!(problem(format!("{PAIR}dependencies 1\n1 2 0\n")).starts_with("text:12: NEEDS and OPERATION"));
+        assert_eq!(problem(PAIR.replace("ranks 2\n0\n1", "ranks 2\n0\n2")), "text:5: there is no such node");
+        let none = "operations 1\njobs 1\nbackground 0\nstreams 0\noperations 0\ndependencies 0\n";
+        assert_eq!(problem(none.into()), "text: all jobs are in the background, so that none would end");
+    }
+
+    #[test]
+    fn servers_are_the_ports_of_nodes() {
+        let file = read("operations 1\nstripes 2\njobs 0\n".into()).expect("a file");
+        assert_eq!((file.ports, file.striped), (2, true));
+        assert!(problem("operations 1\nports 3\njobs 0\n".into()).starts_with("text: the servers"));
+        let absent = "operations 1\nports 2\njobs 1\nranks 1\n1\n";
+        assert_eq!(problem(absent.into()), "text:5: there is no such node");
     }
 }

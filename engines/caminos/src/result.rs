@@ -28,9 +28,7 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     add_number(&mut text, "ejected_phits", measured.consumed_phits as u64);
     add_list(&mut text, "job_sent_phits", &session.sent_phits.borrow());
     add_list(&mut text, "job_arrived_phits", &session.arrived_phits.borrow());
-    if let Some(cycles) = &*session.rank_waiting_cycles.borrow() {
-        add_list(&mut text, "rank_waiting_cycles", cycles);
-    }
+    add_list(&mut text, "rank_waiting_cycles", &session.rank_waiting_cycles.borrow());
     if let Some(cycles) = &*session.operation_cycles.borrow() {
         add_list(
             &mut text,

@@ -37,8 +37,8 @@ pub struct Session {
     pub finish_cycles: RefCell<Vec<Option<Time>>>,
     /// The same for each rank of all jobs.
     pub rank_finish_cycles: RefCell<Vec<Option<Time>>>,
-    /// For each rank the cycles in which it neither computed nor sent, if its traffic counts them.
-    pub rank_waiting_cycles: RefCell<Option<Vec<Time>>>,
+    /// For each rank the cycles in which it neither computed nor sent.
+    pub rank_waiting_cycles: RefCell<Vec<Time>>,
     /// For each operation of all jobs the cycles in which it started and ended, if that is asked for.
     pub operation_cycles: RefCell<Option<Vec<(Time, Time)>>>,
     /// Phits that each job has sent, and those of them that have arrived.

@@ -698,13 +698,20 @@ mod tests {
         text + "dimensions 2\n4 1 0\n3 1 0\n"
     }
 
-    /// Two phases, in each of which every rank sends to five others, packets of four phits and one of two.
-    fn messages() -> String {
-        let mut text = "messages 1\njobs 1\nranks 24\n".to_string();
+    /// Every rank sends to ten others, the last five after the first five, packets of four phits and one of two.
+    fn operations() -> String {
+        let mut text = "operations 1\njobs 1\nranks 24\n".to_string();
         (0..24).for_each(|node| writeln!(text, "{node}").expect("text"));
-        text += "messages 240\n";
+        text += "streams 0\noperations 480\n";
+        let step = |sent: usize| 1 + 7 * sent % 23;
         for (rank, sent) in (0..24).flat_map(|rank| (0..10).map(move |sent| (rank, sent))) {
-            writeln!(text, "{} {rank} {} 30", sent / 5, (rank + 1 + 7 * sent % 23) % 24).expect("text");
+            let [to, from] = [step(sent), 24 - step(sent)].map(|step| (rank + step) % 24);
+            writeln!(text, "3 {rank} 0 30 {}\n2 {rank} 0 0 {}", 20 * to + 2 * sent + 1, 20 * from + 2 * sent)
+                .expect("text");
+        }
+        text += "dependencies 600\n";
+        for (first, needs) in (0..24).flat_map(|rank| (0..5).map(move |sent| (20 * rank, 20 * rank + 2 * sent))) {
+            (5..10).for_each(|later| writeln!(text, "{needs} {} 0", first + 2 * later).expect("text"));
         }
         text
     }
@@ -717,13 +724,13 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("fabricstudy-{router}-{kind}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         std::fs::write(folder.join("graph"), machine()).expect("written");
-        std::fs::write(folder.join("messages"), messages()).expect("written");
+        std::fs::write(folder.join("operations"), operations()).expect("written");
         let at = folder.display();
         let text = format!(
             r#"Configuration {{
             random_seed: 5, warmup: 0, measured: 100000, server_queue_size: 1, maximum_packet_size: 4,
             topology: Graph {{ filename: "{at}/graph" }},
-            traffic: MessageList {{ filename: "{at}/messages", injection: 3, packet: 4 }},
+            traffic: TaskGraph {{ filename: "{at}/operations", injection: 3, packet: 4, times: false }},
             router: {router} {{
                 virtual_channels: {channels}, virtual_channel_policies: [{policies}], crossbar_frequency_divisor: 2,
                 buffer_size: 16, output_buffer_size: 8, flit_size: 4, bubble: false, allow_request_busy_port: true,

@@ -3,12 +3,17 @@
 //!
 //! * An operation starts in the cycle in which the last of those that it needs has ended, or started. A computation
 //!   also waits for its stream, in the order in which computations could start.
-//! * A send gives its message to the interface of its node as `MessageList` does: up to `injection` messages of a node
-//!   are under way at once, and its ranks take turns. A synchronous send has ended when all of its message has arrived,
-//!   an eager one when the last phit has left the node.
+//! * A send gives its message to the interface of its node. Up to `injection` messages of a node are under way at once
+//!   and take turns at its link, a packet of `packet` phits each time; see `injection.rs`. The ranks of a node take turns
+//!   in filling what is free. A synchronous send has ended when all of its message has arrived, an eager one when the
+//!   last phit has left the node.
+//! * A node may have several ports, each with slots of its own, and its messages go to them in turn; or the ports divide
+//!   each message, and take turns at its packets. What leaves by a port arrives at the port of the same number.
 //! * A receive has ended when it has started and its message has arrived. Messages within a node arrive at once.
-//! * A rank finishes with the last of its operations, a job with the last of its ranks. A background job begins again
-//!   when all of it has ended, unless that took no time.
+//! * A rank finishes with the last of its operations, a job with the last of its ranks.
+//! * A rank of a background job begins again when its operations have ended and its messages have arrived, without a
+//!   barrier, and the simulation ends when all other jobs have finished. A rank whose round can take no time has one
+//!   round, and its messages are there in all rounds of others.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -30,7 +35,7 @@ use crate::idle::Idle;
 use crate::injection::Interface;
 use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
-use crate::operation_file::{Kind, OperationFile};
+use crate::operation_file::{Kind, ListedOperation, OperationFile};
 use crate::session::Session;
 use crate::under_way::UnderWay;
 
@@ -73,17 +78,42 @@ struct Operation {
     to_leave: u32,
     to_come: u32,
     started_at: Time,
-    /// Of a receive: whether it has started, and whether its message has arrived.
+    /// Of a receive: whether it has started, and messages that have arrived for it.
     has_started: bool,
-    has_arrived: bool,
+    arrived: u32,
+}
+
+/// Messages that have arrived for a receive if its message is there in all rounds.
+const ALWAYS: u32 = u32::MAX;
+
+impl Operation {
+    fn of(listed: &ListedOperation) -> Operation {
+        let &ListedOperation { kind, rank, stream, partner, length } = listed;
+        Operation {
+            kind,
+            rank,
+            stream,
+            partner,
+            length,
+            needs: 0,
+            missing: 0,
+            to_leave: 0,
+            to_come: 0,
+            started_at: 0,
+            has_started: false,
+            arrived: 0,
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Rank {
     job: usize,
     node: usize,
-    operations: usize,
-    /// Operations that have not ended.
+    operations: Range<usize>,
+    /// Whether it begins again when nothing is left.
+    repeats: bool,
+    /// Operations that have not ended; if the rank repeats them, eager messages that have not arrived, too.
     left: usize,
     /// Messages that it gives to the interface, in their order.
     to_send: VecDeque<u32>,
@@ -104,10 +134,7 @@ struct Stream {
 #[derive(Debug)]
 struct Job {
     background: bool,
-    operations: Range<usize>,
-    left: usize,
-    /// The cycle in which it began its present round.
-    began: Time,
+    ranks_left: usize,
 }
 
 #[derive(Debug)]
@@ -152,7 +179,7 @@ impl TaskGraph {
         let (ports, striped) = (file.ports, file.striped);
         *session.finish_cycles.borrow_mut() = vec![None; file.jobs.len()];
         *session.rank_finish_cycles.borrow_mut() = vec![None; file.ranks.len()];
-        *session.rank_waiting_cycles.borrow_mut() = Some(vec![0; file.ranks.len()]);
+        *session.rank_waiting_cycles.borrow_mut() = vec![0; file.ranks.len()];
         *session.sent_phits.borrow_mut() = vec![0; file.jobs.len()];
         *session.arrived_phits.borrow_mut() = vec![0; file.jobs.len()];
         *session.message_times.borrow_mut() = vec![Histogram::default(); file.jobs.len()];
@@ -170,110 +197,139 @@ impl TaskGraph {
         let rank = |&(job, node): &(usize, usize)| Rank {
             job,
             node,
-            operations: 0,
+            operations: 0..0,
+            repeats: false,
             left: 0,
             to_send: VecDeque::new(),
             active: 0,
             inactive_since: 0,
             waited: 0,
         };
+        let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
         let mut traffic = TaskGraph {
             session,
             packet,
             ports,
-            operations: Vec::with_capacity(file.operations.len()),
-            first_dependent: file.first_dependent.iter().map(|&first| first as u32).collect(),
-            dependents: file.dependents.iter().map(|&(one, start)| (2 * one + usize::from(start)) as u32).collect(),
+            operations: file.operations.iter().map(Operation::of).collect(),
+            first_dependent: file.first_dependent,
+            dependents: file.dependents,
             ranks: file.ranks.iter().map(rank).collect(),
             streams: vec![Stream::default(); file.streams],
             nodes,
-            jobs: Vec::new(),
-            jobs_left: file.jobs.iter().filter(|&&(background, _)| !background).count(),
+            jobs_left: jobs.iter().filter(|job| !job.background).count(),
+            jobs,
             starting: VecDeque::new(),
             idle: Idle::default(),
         };
-        traffic.add(&file);
-        (0..traffic.jobs.len()).for_each(|job| traffic.begin_job(job, 0));
-        traffic.settle(0);
+        traffic.count();
+        traffic.begin_jobs();
         traffic
     }
 
-    fn add(&mut self, file: &OperationFile) {
-        for (index, rank) in self.ranks.iter().enumerate() {
-            self.nodes[rank.node].ranks.push(index);
-        }
-        for one in &file.operations {
-            self.ranks[one.rank].operations += 1;
-            self.operations.push(Operation {
-                kind: one.kind,
-                rank: one.rank as u32,
-                stream: one.stream as u32,
-                partner: one.partner as u32,
-                length: one.length as u64,
-                needs: 0,
-                missing: 0,
-                to_leave: 0,
-                to_come: 0,
-                started_at: 0,
-                has_started: false,
-                has_arrived: false,
-            });
-        }
-        for &(dependent, _) in &file.dependents {
-            self.operations[dependent].needs += 1;
+    /// Count what operations, ranks and jobs consist of.
+    fn count(&mut self) {
+        for &dependent in &self.dependents {
+            self.operations[dependent as usize / 2].needs += 1;
         }
         let mut begin = 0;
-        for &(background, end) in &file.jobs {
-            self.jobs.push(Job { background, operations: begin..end, left: 0, began: 0 });
+        for (index, rank) in self.ranks.iter_mut().enumerate() {
+            let end = begin + self.operations[begin..].partition_point(|one| one.rank as usize <= index);
+            rank.operations = begin..end;
             begin = end;
+            self.nodes[rank.node].ranks.push(index);
+            self.jobs[rank.job].ranks_left += 1;
+        }
+        for (index, takes_time) in self.take_time().into_iter().enumerate() {
+            let rank = &mut self.ranks[index];
+            rank.repeats = takes_time && self.jobs[rank.job].background;
         }
     }
 
-    /// Let a job begin, or begin again.
-    fn begin_job(&mut self, job: usize, cycle: Time) {
-        let operations = self.jobs[job].operations.clone();
-        (self.jobs[job].left, self.jobs[job].began) = (operations.len(), cycle);
-        for rank in self.ranks.iter_mut().filter(|rank| rank.job == job) {
-            rank.left = rank.operations;
+    /// Whether a round of each rank takes time: it computes, has a message between nodes, or waits for such a rank.
+    fn take_time(&self) -> Vec<bool> {
+        let mut take_time = vec![false; self.ranks.len()];
+        for (number, one) in self.operations.iter().enumerate() {
+            take_time[one.rank as usize] |= match one.kind {
+                Kind::Calc => one.length > 0,
+                _ => self.node_of(number) != self.node_of(one.partner as usize),
+            };
         }
-        for number in operations.clone() {
-            let one = &mut self.operations[number];
-            one.missing = one.needs;
-            (one.to_leave, one.to_come) = (one.length as u32, one.length as u32);
-            (one.has_started, one.has_arrived) = (false, false);
-        }
-        for number in operations.clone().filter(|&number| self.operations[number].needs == 0).collect::<Vec<_>>() {
-            self.let_start(number);
-        }
-        for rank in 0..self.ranks.len() {
-            if self.ranks[rank].job == job && self.ranks[rank].operations == 0 {
-                self.finish_rank(rank, cycle);
+        let mut spreads = true;
+        while spreads {
+            spreads = false;
+            for receive in self.operations.iter().filter(|one| one.kind == Kind::Receive) {
+                let (rank, sender) = (receive.rank as usize, self.operations[receive.partner as usize].rank as usize);
+                spreads |= take_time[sender] && !take_time[rank];
+                take_time[rank] |= take_time[sender];
             }
         }
-        if operations.is_empty() {
-            self.finish_job(job, cycle);
+        take_time
+    }
+
+    fn begin_jobs(&mut self) {
+        for job in 0..self.jobs.len() {
+            if self.jobs[job].ranks_left == 0 && !self.jobs[job].background {
+                self.finish_job(job, 0);
+            }
+        }
+        for rank in 0..self.ranks.len() {
+            self.begin(rank);
+            if self.ranks[rank].operations.is_empty() {
+                self.finish_rank(rank, 0);
+            }
+        }
+        self.settle(0);
+    }
+
+    /// Let a rank begin its operations, or begin them again.
+    fn begin(&mut self, rank: usize) {
+        let operations = self.ranks[rank].operations.clone();
+        let mut left = operations.len();
+        for one in &mut self.operations[operations.clone()] {
+            one.missing = one.needs;
+            (one.to_leave, one.to_come) = (one.length as u32, one.length as u32);
+            one.has_started = false;
+            left += usize::from(self.ranks[rank].repeats && one.kind == (Kind::Send { eager: true }));
+        }
+        self.ranks[rank].left = left;
+        for number in operations {
+            if self.operations[number].needs == 0 {
+                self.let_start(number);
+            }
+        }
+    }
+
+    /// Count something that a rank had left.
+    fn count_down(&mut self, rank: usize, cycle: Time) {
+        self.ranks[rank].left -= 1;
+        if self.ranks[rank].left > 0 {
+            return;
+        }
+        if self.ranks[rank].repeats {
+            self.begin(rank);
+        } else {
+            self.finish_rank(rank, cycle);
         }
     }
 
     fn finish_rank(&mut self, rank: usize, cycle: Time) {
         let one = &self.ranks[rank];
-        if self.jobs[one.job].background {
+        let job = one.job;
+        if self.jobs[job].background {
             return;
         }
         let waited = one.waited + if one.active == 0 { cycle.saturating_sub(one.inactive_since) } else { 0 };
         self.session.rank_finish_cycles.borrow_mut()[rank] = Some(cycle);
-        if let Some(cycles) = &mut *self.session.rank_waiting_cycles.borrow_mut() {
-            cycles[rank] = waited;
+        self.session.rank_waiting_cycles.borrow_mut()[rank] = waited;
+        self.jobs[job].ranks_left -= 1;
+        if self.jobs[job].ranks_left == 0 {
+            self.finish_job(job, cycle);
         }
     }
 
     fn finish_job(&mut self, job: usize, cycle: Time) {
-        if !self.jobs[job].background {
-            self.session.finish_cycles.borrow_mut()[job] = Some(cycle);
-            self.jobs_left -= 1;
-        } else if cycle > self.jobs[job].began {
-            self.begin_job(job, cycle);
-        }
+        self.session.finish_cycles.borrow_mut()[job] = Some(cycle);
+        self.jobs_left -= 1;
     }
 
     /// Start all operations that may start in this cycle.
@@ -343,18 +399,32 @@ impl TaskGraph {
             }
             Kind::Receive => {
                 self.operations[number].has_started = true;
-                if self.operations[number].has_arrived {
-                    self.end(number, cycle);
-                }
+                self.receive_arrived(number, cycle);
             }
         }
     }
 
     /// Let the message of a receive arrive.
     fn arrive(&mut self, receive: usize, cycle: Time) {
-        self.operations[receive].has_arrived = true;
-        if self.operations[receive].has_started {
-            self.end(receive, cycle);
+        let Operation { kind, rank, .. } = self.operations[self.operations[receive].partner as usize];
+        let sender = &self.ranks[rank as usize];
+        let is_there_always = self.jobs[sender.job].background && !sender.repeats;
+        let is_counted = sender.repeats && kind == (Kind::Send { eager: true });
+        let one = &mut self.operations[receive];
+        one.arrived = if is_there_always { ALWAYS } else { one.arrived + 1 };
+        self.receive_arrived(receive, cycle);
+        if is_counted {
+            self.count_down(rank as usize, cycle);
+        }
+    }
+
+    /// End a receive that has started if a message has arrived for it.
+    fn receive_arrived(&mut self, number: usize, cycle: Time) {
+        let one = &mut self.operations[number];
+        if one.has_started && one.arrived > 0 {
+            one.has_started = false;
+            one.arrived -= u32::from(one.arrived != ALWAYS);
+            self.end(number, cycle);
         }
     }
 
@@ -387,16 +457,7 @@ impl TaskGraph {
             }
         }
         self.release(number, false);
-        let rank = rank as usize;
-        let job = self.ranks[rank].job;
-        self.ranks[rank].left -= 1;
-        self.jobs[job].left -= 1;
-        if self.ranks[rank].left == 0 {
-            self.finish_rank(rank, cycle);
-        }
-        if self.jobs[job].left == 0 {
-            self.finish_job(job, cycle);
-        }
+        self.count_down(rank as usize, cycle);
     }
 
     /// Go on with what ended on a node by `cycle`, each as of the cycle in which it did: CAMINOS does not ask a node
@@ -561,9 +622,32 @@ mod tests {
     use super::*;
 
     fn graph(jobs: &[&str], nodes: usize) -> TaskGraph {
-        let text = format!("operations 1\njobs {}\n{}", jobs.len(), jobs.concat());
-        let file = OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), nodes).expect("a file");
-        TaskGraph::new(file, nodes, 16, 2, Rc::default())
+        with_slots("", jobs, nodes, 16)
+    }
+
+    fn with_slots(ports: &str, jobs: &[&str], servers: usize, slots: usize) -> TaskGraph {
+        let text = format!("operations 1\n{ports}jobs {}\n{}", jobs.len(), jobs.concat());
+        let file = OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), servers).expect("a file");
+        TaskGraph::new(file, servers, slots, 2, Rc::default())
+    }
+
+    /// Rank 0 of a job sends messages of these phits to rank 1 at once.
+    fn sends(nodes: [usize; 2], phits: &[usize]) -> String {
+        let count = phits.len();
+        let sent = phits.iter().enumerate().map(|(number, phits)| format!("3 0 0 {phits} {}\n", count + number));
+        let received = (0..count).map(|number| format!("2 1 0 0 {number}\n"));
+        let operations: String = sent.chain(received).collect();
+        let [first, second] = nodes;
+        format!("ranks 2\n{first}\n{second}\nstreams 0\noperations {}\n{operations}dependencies 0\n", 2 * count)
+    }
+
+    /// In the background each round two messages from nodes 2 and 4 to 3, and then one from 3 to 2; all of two phits.
+    /// After its send and receive rank 0 begins again.
+    fn background(kind: usize) -> String {
+        format!(
+            "background 3\n2\n3\n4\nstreams 0\noperations 6\n{kind} 0 0 2 2\n2 0 0 0 4\n2 1 0 0 0\n2 1 0 0 5\n\
+             {kind} 1 0 2 1\n{kind} 2 0 2 3\ndependencies 2\n2 4 0\n3 4 0\n"
+        )
     }
 
     /// Let all phits of a node's ports leave, one a cycle from `from` on; destinations and phits of its pieces.
@@ -596,7 +680,7 @@ mod tests {
         assert_eq!(graph.ending(0), Some(8));
         assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
         assert_eq!(finish_cycles(&graph), [Some(8), Some(21)]);
-        assert_eq!(*graph.session.rank_waiting_cycles.borrow(), Some(vec![0, 11]));
+        assert_eq!(*graph.session.rank_waiting_cycles.borrow(), [0, 11]);
         assert!(graph.is_finished());
     }
 
@@ -656,14 +740,117 @@ mod tests {
     }
 
     #[test]
-    fn a_background_job_begins_again_when_all_of_it_has_ended() {
-        let other = "ranks 2\n0\n1\nstreams 0\noperations 2\n1 0 0 1 1\n2 1 0 0 0\ndependencies 0\n";
-        let mut graph = graph(&["background 1\n2\nstreams 1\noperations 1\n0 0 0 10 0\ndependencies 0\n", other], 3);
+    fn one_slot_sends_message_by_message_and_more_slots_packet_by_packet() {
+        let sent = |slots| drain(&mut with_slots("", &[&sends([0, 1], &[3, 1])], 2, slots), 0, 0);
+        assert_eq!(sent(1), [(1, 3), (1, 1)]);
+        assert_eq!(sent(2), [(1, 2), (1, 1), (1, 1)]);
+    }
+
+    #[test]
+    fn what_was_never_sent_or_has_arrived_is_not_received() {
+        let mut graph = graph(&[&sends([0, 1], &[3, 3])], 2);
+        drain(&mut graph, 0, 10);
+        assert!(!graph.receive(0, 9, 2, 20) && !graph.receive(0, 99, 2, 20) && !graph.receive(1, 10, 2, 20));
+        assert!(graph.receive(0, 11, 2, 20));
+        assert!(!graph.receive(0, 11, 2, 20));
+    }
+
+    #[test]
+    fn messages_go_to_the_ports_of_a_node_in_turn_or_are_divided_among_them() {
+        // Ports of node 0 are 0 and 1, of node 1 they are 2 and 3; packets have two phits.
+        let job = sends([0, 1], &[3, 1, 5]);
+        let mut in_turn = with_slots("ports 2\n", &[&job], 4, 16);
+        let taken = |graph: &mut TaskGraph, port| (0..).map_while(|cycle| graph.send(port, cycle)).collect::<Vec<_>>();
+        assert_eq!(taken(&mut in_turn, 0), [(2, 2), (2, 2), (2, 1), (2, 2), (2, 1)]);
+        assert_eq!(taken(&mut in_turn, 1), [(3, 1)]);
+        let mut divided = with_slots("stripes 2\n", &[&job], 4, 1);
+        let sent: Vec<_> = (0..6).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
+        assert_eq!(sent, [(2, 2), (3, 1), (2, 1), (3, 2), (2, 2), (3, 1)]);
+        assert!((0..6).all(|cycle| divided.receive(cycle % 2, cycle as Time, sent[cycle].1, 9)));
+        assert_eq!(finish_cycles(&divided), [Some(9), Some(9)]);
+    }
+
+    #[test]
+    fn ranks_of_a_node_take_turns_in_filling_the_slots() {
+        let jobs = [&sends([0, 1], &[1, 1, 1])[..], &sends([0, 2], &[1, 1])];
+        for slots in [1, 2, 16] {
+            let sent = drain(&mut with_slots("", &jobs, 3, slots), 0, 0);
+            assert_eq!(sent.iter().map(|&(node, _)| node).collect::<Vec<_>>(), [1, 2, 1, 2, 1]);
+        }
+    }
+
+    #[test]
+    fn a_background_job_repeats_until_the_others_have_finished() {
+        let mut graph = graph(&[&sends([0, 1], &[2]), &background(3)], 5);
+        assert_eq!(drain(&mut graph, 0, 0), [(1, 2)]);
+        for round in (0..90).step_by(30) {
+            for sender in [2, 4] {
+                assert_eq!(drain(&mut graph, sender, round), [(3, 2)]);
+                assert!(graph.receive(sender, round, 2, round + 5));
+            }
+            assert_eq!(drain(&mut graph, 3, round + 10), [(2, 2)]);
+            assert!(graph.receive(3, round + 10, 2, round + 20));
+        }
+        assert!(!graph.is_finished());
+        assert!(graph.receive(0, 0, 2, 95));
+        assert!(graph.is_finished() && graph.can_send(2));
+        assert_eq!(*graph.session.finish_cycles.borrow(), [Some(95), None]);
+        assert_eq!(finish_cycles(&graph), [Some(95), Some(95), None, None, None]);
+        assert_eq!(*graph.session.sent_phits.borrow(), [2, 18]);
+        assert_eq!(*graph.session.arrived_phits.borrow(), [2, 18]);
+    }
+
+    #[test]
+    fn messages_of_later_rounds_do_not_stand_for_those_of_this_one() {
+        let mut graph = graph(&[&sends([0, 1], &[2]), &background(3)], 5);
+        drain(&mut graph, 2, 0);
+        for round in 0..3 {
+            drain(&mut graph, 4, round);
+            assert!(graph.receive(4, round, 2, round));
+            assert!(!graph.can_send(3));
+        }
+        assert!(graph.receive(2, 0, 2, 10));
+        // Node 4 is three rounds ahead; node 3 now waits for its own message, and then for the next from node 2.
+        for round in (20..80).step_by(20) {
+            assert_eq!(drain(&mut graph, 3, round), [(2, 2)]);
+            assert!(graph.receive(3, round, 2, round + 5));
+            assert!(!graph.can_send(3));
+            drain(&mut graph, 2, round);
+            assert!(graph.receive(2, round, 2, round + 10));
+        }
+        // Its fourth round wants a fourth message from node 4.
+        assert!(!graph.can_send(3));
+    }
+
+    #[test]
+    fn in_the_background_a_rank_begins_again_when_its_eager_messages_have_arrived() {
+        let mut graph = graph(&[&sends([0, 1], &[2]), &background(1)], 5);
+        assert_eq!(drain(&mut graph, 4, 0), [(3, 2)]);
+        graph.wake(4, 10);
+        assert!(!graph.can_send(4));
+        assert!(graph.receive(4, 0, 2, 20) && graph.can_send(4));
+    }
+
+    #[test]
+    fn in_the_background_a_rank_computes_in_each_round() {
+        let calc = "background 1\n2\nstreams 1\noperations 1\n0 0 0 10 0\ndependencies 0\n";
+        let mut graph = graph(&[calc, &sends([0, 1], &[1])], 3);
         graph.wake(2, 35);
         assert_eq!(graph.ending(2), Some(40));
         drain(&mut graph, 0, 0);
         assert!(graph.receive(0, 0, 1, 50) && graph.is_finished());
         assert_eq!(*graph.session.finish_cycles.borrow(), [None, Some(50)]);
+    }
+
+    #[test]
+    fn a_background_rank_whose_round_takes_no_time_does_not_repeat_for_ever() {
+        // Ranks 0 and 1 of node 2 exchange messages; rank 2 there gets one from 1, and computes.
+        let job = "background 3\n2\n2\n2\nstreams 1\noperations 7\n3 0 0 9 2\n2 0 0 0 3\n2 1 0 0 0\n3 1 0 9 1\n\
+                   3 1 0 9 5\n2 2 0 0 4\n0 2 0 10 0\ndependencies 2\n2 4 0\n5 6 0\n";
+        let mut graph = graph(&[job, &sends([0, 1], &[1])], 3);
+        assert_eq!(graph.ranks.iter().map(|rank| rank.repeats).collect::<Vec<_>>(), [false, false, true, false, false]);
+        graph.wake(2, 35);
+        assert_eq!(graph.ending(2), Some(40));
     }
 
     #[test]

@@ -189,7 +189,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    pub fn new(settings: Settings, routes: Routes, file: OperationFile) -> Simulation {
+    pub fn new(settings: Settings, routes: Routes, mut file: OperationFile) -> Simulation {
         let jobs = file.jobs.len();
         let links = routes.graph.capacity.len();
         let nodes = routes.graph.node_router.len();
@@ -197,8 +197,8 @@ impl Simulation {
             settings,
             fair: MaxMin::new(routes.graph.capacity.clone()),
             operations: Vec::with_capacity(file.operations.len()),
-            first_dependent: file.first_dependent.iter().map(|&first| first as u32).collect(),
-            dependents: file.dependents.iter().map(|&(one, start)| (2 * one + usize::from(start)) as u32).collect(),
+            first_dependent: std::mem::take(&mut file.first_dependent),
+            dependents: std::mem::take(&mut file.dependents),
             starting: VecDeque::new(),
             ranks: Vec::new(),
             streams: vec![Stream::default(); file.streams],
@@ -249,21 +249,21 @@ impl Simulation {
             self.nodes[node].ranks.push(index);
         }
         for one in &file.operations {
-            self.ranks[one.rank].left += 1;
+            self.ranks[one.rank as usize].left += 1;
             self.operations.push(Operation {
                 kind: one.kind,
                 has_started: false,
                 has_arrived: false,
-                rank: one.rank as u32,
-                stream: one.stream as u32,
-                partner: one.partner as u32,
+                rank: one.rank,
+                stream: one.stream,
+                partner: one.partner,
                 missing: 0,
                 length: one.length as f64 / if one.kind == Kind::Calc { PS_PER_NS } else { 1.0 },
                 started_ns: 0.0,
             });
         }
-        for &(dependent, _) in &file.dependents {
-            self.operations[dependent].missing += 1;
+        for &dependent in &self.dependents {
+            self.operations[dependent as usize / 2].missing += 1;
         }
     }
 

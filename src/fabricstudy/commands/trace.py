@@ -13,7 +13,7 @@ from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.engine.settings import Network
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.operations import CALC, Operations
-from fabricstudy.workload.phases import from_phases
+from fabricstudy.workload.phases import operations_of
 from fabricstudy.workload.placing import place
 from fabricstudy.workload.traces import goal
 from fabricstudy.workload.traces.formats import SUFFIXES, read_trace
@@ -92,7 +92,7 @@ def _job_of(of: list[str], name: str | None) -> Operations:
         raise FabricstudyError(f"{name}: no such job; known: {', '.join(names)}", "unknown-name")
     analysed = built(point.machine)
     job = place(point, analysed.machine, analysed.cut_side)[0 if name is None else names.index(name)]
-    return job.operations or from_phases(job.messages, job.computing, job.ranks)
+    return operations_of(job)
 
 
 def _facts(operations: Operations, machine: str | None, ranks_per_node: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from .content import output_of
 from .contract import Probe
 from .program_engine import ProgramEngine
 
-MACHINE, MESSAGES, OPERATIONS, RESULT = "machine.graph", "jobs.messages", "jobs.operations", "result.json"
+MACHINE, OPERATIONS, RESULT = "machine.graph", "jobs.operations", "result.json"
 """Files of a simulation."""
 
 ENGINES = Path(__file__).parents[3] / "engines"

@@ -4,8 +4,13 @@ import numpy as np
 
 from fabricstudy.core.arrays import Integers, Ints
 
-from .messages import Computing, Messages
+from .messages import Computing, Messages, PlacedJob
 from .operations import CALC, ENDED, RECEIVE, SEND, Operations
+
+
+def operations_of(job: PlacedJob) -> Operations:
+    """Return what the ranks of a job do: its operations, or those of its phases."""
+    return job.operations or from_phases(job.messages, job.computing, job.ranks)
 
 
 def from_phases(messages: Messages, computing: Computing | None, ranks: int) -> Operations:
@@ -29,33 +34,39 @@ def from_phases(messages: Messages, computing: Computing | None, ranks: int) -> 
     )  # fmt: skip
     steps = np.unique(np.concatenate([sent, received, row]))
     counts = len(steps), len(sent), len(received), len(beside)
-    before_ns, nothing = np.zeros(len(steps)), np.zeros(counts[1] + counts[2])
-    before_ns[np.searchsorted(steps, row)] = rows.before_ns
-    # First calcs, sends, receives, calcs beside these; sorted by rank, phase and this sequence at the end.
+    # First calcs, sends, receives, calcs beside these; sorted by rank, phase and this sequence.
     key = np.concatenate([steps, sent, received, row[beside]])
-    first, sends, receives, _ = np.split(np.arange(len(key)), np.cumsum(counts)[:-1])
-    partner = np.full(len(key), -1, dtype=np.int64)
+    order = np.argsort(key * 4 + np.repeat(np.arange(4), counts), kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    first, sends, receives, calcs = np.split(number, np.cumsum(counts)[:-1])
+    duration_ns, size_bytes, partner = np.zeros(len(key)), np.zeros(len(key), dtype=np.int64), np.full(len(key), -1)
+    duration_ns[first[np.searchsorted(steps, row)]] = rows.before_ns
+    duration_ns[calcs] = rows.overlapped_ns[beside]
+    size_bytes[sends] = size_bytes[receives] = messages.size_bytes
     partner[sends], partner[receives] = receives, sends
-    none = np.zeros(counts[3], dtype=np.int64)
-    rest = np.arange(counts[0], len(key))
-    step = np.searchsorted(steps, key[rest])
-    # What ends a step: all but its first calc, or this if it is alone.
-    alone = np.setdiff1d(first, step)
-    ends, step_of_end = np.append(rest, alone), np.append(step, alone)
-    following = np.minimum(step_of_end + 1, len(steps) - 1)
-    followed = np.flatnonzero((following > step_of_end) & (steps[following] // phases == key[ends] // phases))
-    needs = np.concatenate([first[step], ends[followed]])
-    operations = Operations(
+    # What an operation needs stands side by side: a first calc all of the step before it but the first calc there, or
+    # this if it is alone; the others the first calc of their step.
+    begins, ends = first[:-1], first[1:]
+    follows = steps[:-1] // phases == steps[1:] // phases
+    needed, count = np.empty_like(order), np.ones_like(order)
+    needed[first[:1]], count[first[:1]] = 0, 0
+    needed[ends] = np.minimum(begins + 1, ends - 1)
+    count[ends] = np.where(follows, np.maximum(ends - begins - 1, 1), 0)
+    rest = np.concatenate([sends, receives, calcs])
+    needed[rest] = first[np.searchsorted(first, rest) - 1]
+    dependent = np.repeat(np.arange(len(order)), count)
+    needs = needed[dependent] + np.arange(len(dependent)) - np.repeat(np.cumsum(count) - count, count)
+    return Operations(
         ranks,
-        (key // phases).astype(np.int32),
+        (key[order] // phases).astype(np.int32),
         np.zeros(len(key), dtype=np.int32),
-        np.repeat(np.array([CALC, SEND, RECEIVE, CALC], dtype=np.int8), counts),
-        np.concatenate([before_ns, nothing, rows.overlapped_ns[beside]]),
-        np.concatenate([np.zeros_like(steps), messages.size_bytes, messages.size_bytes, none]),
+        np.repeat(np.array([CALC, SEND, RECEIVE, CALC], dtype=np.int8), counts)[order],
+        duration_ns,
+        size_bytes,
         partner,
-        np.concatenate([rest, first[following[followed]]]),
+        dependent,
         needs,
         np.full(len(needs), ENDED, dtype=np.int8),
         eager=False,
     )
-    return operations.in_order(np.lexsort((np.repeat(np.arange(4), counts), key)))

@@ -168,7 +168,7 @@ mod tests {
     const CONFIGURATION: &str = r#"Configuration {
         random_seed: 1, warmup: 0, measured: 100, server_queue_size: 1, maximum_packet_size: 1,
         topology: Graph { filename: "FOLDER/graph" },
-        traffic: MessageList { filename: "FOLDER/messages", injection: 1, packet: 1 },
+        traffic: TaskGraph { filename: "FOLDER/operations", injection: 1, packet: 1, times: false },
         router: Switch {
             virtual_channels: 2, virtual_channel_policies: [Ugal { bias: 1, threshold: 0 }], crossbar_frequency_divisor: 1,
             buffer_size: 32, output_buffer_size: 16, flit_size: 1, bubble: false, allow_request_busy_port: true,
@@ -184,7 +184,7 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a temporary folder");
         let graph = "graph 1\nrouters 3\nclasses 1\nnodes 3\n0\n1\n2\ncables 3\n0 1 0 1\n0 2 0 1\n1 2 0 1\n";
         std::fs::write(folder.join("graph"), graph).expect("written");
-        std::fs::write(folder.join("messages"), "messages 1\njobs 0\n").expect("written");
+        std::fs::write(folder.join("operations"), "operations 1\njobs 0\n").expect("written");
         let text = CONFIGURATION.replace("FOLDER", folder.to_str().expect("a name"));
         let plugs = plugs();
         let mut simulation = Rc::new(Session::default()).during(|| Simulation::new(&parse(&text), &plugs));

@@ -10,7 +10,6 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import Computing
 from fabricstudy.workload.operations import Operations
 
 from ..contract import Unsupported
@@ -218,18 +217,6 @@ def phit_bytes(point: Point) -> int:
 def phits_of(size_bytes: Ints, phit: int) -> Ints:
     """Return the phits of messages; the last one may be partly empty."""
     return -(-size_bytes // phit)
-
-
-def cycles_of(computing: Computing, units: Clock) -> tuple[Ints, Ints]:
-    """Return the cycles for which ranks compute before and during the messages of a phase, int64 [rows] each.
-
-    The total of a rank at any time is rounded to the nearest cycle.
-    """
-    order = np.lexsort((computing.phase, computing.rank))
-    parts_ns = np.stack([computing.before_ns, computing.overlapped_ns], axis=1)[order].reshape(-1)
-    rows = np.empty((len(order), 2), dtype=np.int64)
-    rows[order] = _rounded(parts_ns / units.cycle_ns, np.repeat(computing.rank[order], 2)).reshape(-1, 2)
-    return rows[:, 0], rows[:, 1]
 
 
 def operation_cycles(operations: Operations, stream: Ints, units: Clock) -> Ints:

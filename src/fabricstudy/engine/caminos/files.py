@@ -1,7 +1,7 @@
-"""Input files of the front end: configuration, machine, messages."""
+"""Input files of the front end: configuration, machine, operations."""
 
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,15 +13,15 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.marks import is_drawable
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import MAX_STREAMS, SEND
-from fabricstudy.workload.phases import from_phases
+from fabricstudy.workload.phases import operations_of
 from fabricstudy.workload.traffic.base import Destinations
 
-from ..bundled import MACHINE, MESSAGES, OPERATIONS
+from ..bundled import MACHINE, OPERATIONS
 from ..detours import via
 from ..point import Point
 from ..settings import Network
 from .channels import arbitration, channels, listed, policies, routes
-from .clock import Clock, clock, cycles_of, operation_cycles, phits_of
+from .clock import Clock, clock, operation_cycles, phits_of
 
 CONFIGURATION, OFFERED = "caminos.cfg", "offered.destinations"
 
@@ -40,19 +40,17 @@ _RAILS = {"round-robin": "ports", "striping": "stripes"}
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write the input of the front end."""
     units = clock(point, machine)
-    has_operations = any(job.operations is not None for job in jobs)
-    kind, name = ("TaskGraph", OPERATIONS) if has_operations else ("MessageList", MESSAGES)
-    operations = [job.operations for job in jobs if job.operations is not None]
-    recorded = any(of_job.mark is not None for of_job in operations) or (has_operations and is_drawable(operations))
-    times = f"\n    times: {str(recorded).lower()}," if has_operations else ""
-    traffic = f"""{kind} {{
-    filename: "{name}",
+    traces = [job.operations for job in jobs if job.operations is not None]
+    recorded = any(trace.mark is not None for trace in traces) or (len(traces) > 0 and is_drawable(traces))
+    traffic = f"""TaskGraph {{
+    filename: "{OPERATIONS}",
     injection: {point.network.injected_messages},
-    packet: {units.packet_phits},{times}
+    packet: {units.packet_phits},
+    times: {str(recorded).lower()},
   }}"""
     (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, _cycle_limit(units, machine, jobs)))
     write_machine(folder / MACHINE, machine, point)
-    (write_operations if has_operations else write_messages)(folder / name, jobs, units, point.network)
+    write_operations(folder / OPERATIONS, jobs, units, point.network)
 
 
 def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
@@ -139,28 +137,17 @@ def _weights(share: Floats) -> Ints:
     return np.rint(share * FULL_WEIGHT).astype(np.int64)
 
 
-def write_messages(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
-    """Write the messages of all jobs for the Rust programs, in phits."""
-    with path.open("wb") as file:
-        _write_head(file, "messages", jobs, network)
-        for job in jobs:
-            messages = job.messages
-            _write_ranks(file, job)
-            if job.computing is not None:
-                file.write(f"computes {len(job.computing.phase)}\n".encode())
-                _write_rows(file, job.computing.phase, job.computing.rank, *cycles_of(job.computing, units))
-            file.write(f"messages {len(messages)}\n".encode())
-            phits = phits_of(messages.size_bytes, units.phit_bytes)
-            _write_rows(file, messages.phase, messages.source, messages.destination, phits)
-
-
 def write_operations(path: Path, jobs: list[PlacedJob], units: Clock, network: Network) -> None:
-    """Write the operations of all jobs for the front end, in cycles and phits; those of jobs of phases, too."""
+    """Write the operations of all jobs for the Rust programs, in cycles and phits; those of jobs of phases, too."""
     with path.open("wb") as file:
-        _write_head(file, "operations", jobs, network)
+        file.write(b"operations 1\n")
+        if network.ports_per_node > 1:
+            file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
+        file.write(f"jobs {len(jobs)}\n".encode())
         for job in jobs:
-            operations = job.operations or from_phases(job.messages, job.computing, job.ranks)
-            _write_ranks(file, job)
+            operations = operations_of(job)
+            file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
+            _write_rows(file, job.node_of_rank)
             key = operations.rank.astype(np.int64) * MAX_STREAMS + operations.stream
             streams, stream = np.unique(key, return_inverse=True)
             kind = operations.kind.astype(np.int64)
@@ -172,18 +159,6 @@ def write_operations(path: Path, jobs: list[PlacedJob], units: Clock, network: N
             order = np.argsort(operations.needs, kind="stable")
             file.write(f"dependencies {len(order)}\n".encode())
             _write_rows(file, *(column[order] for column in (operations.needs, operations.dependent, operations.when)))
-
-
-def _write_head(file: IO[bytes], kind: str, jobs: list[PlacedJob], network: Network) -> None:
-    file.write(f"{kind} 1\n".encode())
-    if network.ports_per_node > 1:
-        file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
-    file.write(f"jobs {len(jobs)}\n".encode())
-
-
-def _write_ranks(file: IO[bytes], job: PlacedJob) -> None:
-    file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
-    _write_rows(file, job.node_of_rank)
 
 
 def _write_rows(file: Any, *columns: Array) -> None:
@@ -242,10 +217,9 @@ def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
     jobs = [job for job in jobs if not job.background]
     phits = sum(int(phits_of(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
     messages = sum(len(job.messages) for job in jobs)
-    computing = sum(int(sum(map(np.sum, cycles_of(job.computing, units)))) for job in jobs if job.computing is not None)
-    calc_ns = sum(float(job.operations.duration_ns.sum()) for job in jobs if job.operations is not None)
-    computing += round(calc_ns / units.cycle_ns)
+    computing_ns = sum(float(job.computing.total_ns_per_rank(job.ranks).sum()) for job in jobs if job.computing)
+    computing_ns += sum(float(job.operations.duration_ns.sum()) for job in jobs if job.operations)
     # More than twice the hops of any route.
     hops = 2 * (sum(dimension.length for dimension in machine.dimensions) or machine.routers)
     on_links = phits * max(units.divisors) + messages * (hops + 2) * max(units.delays)
-    return (1 + background) * on_links + computing + 1000
+    return (1 + background) * on_links + round(computing_ns / units.cycle_ns) + 1000

@@ -10,7 +10,7 @@ from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.marks import is_drawable, mark_times, operation_rows
 from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.phases import from_phases
+from fabricstudy.workload.phases import operations_of
 
 from ..bundled import RESULT
 from ..contract import EngineFailure
@@ -32,7 +32,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         injected, ejected = int(result["injected_phits"]), int(result["ejected_phits"])
         phits = np.array([result["job_sent_phits"], result["job_arrived_phits"]], dtype=np.int64)
         doubled = [np.array(counts, dtype=np.int64).reshape(-1, 2) for counts in result["job_twice_message_counts"]]
-        waiting = np.array(result.get("rank_waiting_cycles", []), dtype=np.float64)
+        waiting = np.array(result["rank_waiting_cycles"], dtype=np.float64)
         operation_cycles = np.array(result.get("operation_cycles", []), dtype=np.float64).reshape(-1, 2)
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
@@ -73,7 +73,7 @@ def _of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
     """Return what follows from start and end of all operations, ns [operations, 2], if they were asked for."""
     if not len(times_ns):
         return {}
-    operations = [job.operations or from_phases(job.messages, job.computing, job.ranks) for job in jobs]
+    operations = [operations_of(job) for job in jobs]
     ends = np.cumsum([len(of_job) for of_job in operations])
     if len(times_ns) != ends[-1]:
         raise EngineFailure(f"{RESULT} is of another workload or machine")
@@ -105,14 +105,13 @@ def _by_rank(rank_cycles: Floats, cycles: Floats, jobs: list[PlacedJob]) -> list
 
 
 def _waiting_ns(cycles: Floats, cycle_ns: float, jobs: list[PlacedJob]) -> tuple[float | None, ...]:
-    """Return the mean waiting time of the ranks of each job; none if the run did not count them."""
+    """Return the mean waiting time of the ranks of each job of operations."""
     ends = np.cumsum([job.ranks for job in jobs])
-    if not len(cycles):
-        return ()
     if cycles.shape != (ends[-1],):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
     means = (float(of_job.mean()) * cycle_ns if len(of_job) else 0.0 for of_job in np.split(cycles, ends[:-1]))
-    return tuple(None if job.background else mean for job, mean in zip(jobs, means, strict=True))
+    hidden = [job.background or job.operations is None for job in jobs]
+    return tuple(None if hide else mean for hide, mean in zip(hidden, means, strict=True))
 
 
 def _message_times(
