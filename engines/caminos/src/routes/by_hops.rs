@@ -107,7 +107,7 @@ impl Routes {
                 for hop in minimal.iter() {
                     let again = self.chooses_again(topology, here, hop.port, goal);
                     let channels = if again { channels.clone() } else { final_channels.clone() };
-                    ways.extend(candidates(&[*hop].into(), channels, 0, Some(length)));
+                    ways.extend(candidates(&Rc::from([*hop].as_slice()), channels, 0, Some(length)));
                 }
                 for (label, &place) in (DETOUR..).zip(drawn) {
                     let place = place as usize;
