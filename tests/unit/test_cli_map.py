@@ -53,6 +53,21 @@ def test_the_file_for_mpich_has_the_nodes_in_ascending_order(files: Path, capsys
     assert [[node[rank] for rank in line] for line in filled] == [[at, at] for at in sorted(nodes)]
 
 
+def test_a_fabric_from_a_file_knows_the_names_of_its_nodes(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "machine.yaml").write_text("{kind: graph, file: topology.conf, bandwidth: {link: 1 GB/s, host: 1 GB/s}}")
+    lines = ["SwitchName=a Nodes=n[0-3]", "SwitchName=b Nodes=n[4-7]", "SwitchName=top Switches=a,b"]
+    (files / "topology.conf").write_text("\n".join(lines))
+    (files / "nodes").write_text("n5 0 n1 n4")
+    code, found = ran(capsys, "--ranks", "4", "--nodes", "nodes", "--out", "job")
+    assert code == 0 and "job.slurm" in found["files"]
+    core = [int(line) for line in (files / "job.cores").read_text().split()]
+    assert (files / "job.slurm").read_text().split() == [["n5", "n0", "n1", "n4"][one] for one in core]
+    for name, text in (("--hosts", "n5 n2 n1 n4"), ("--nodes", "n5 n0 n1 n9")):
+        (files / "wrong").write_text(text)
+        code, found = ran(capsys, "--ranks", "4", "--nodes", "nodes", name, "wrong", "--out", "other")
+        assert code == 1 and found["errors"][0]["code"] == "unknown-name" and not (files / "other.cores").exists()
+
+
 def test_the_table_names_the_start_that_is_best(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, found = ran(capsys, "--with", "{kind: best, starts: [greedy, random]}")
     assert [row["mapping_start"] for row in found["mappings"]] == [None, "greedy"]

@@ -16,7 +16,7 @@ from fabricstudy.machine.fabric import FORMATS
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
 from fabricstudy.study.plan import plan
-from fabricstudy.study.resolution import resolutions
+from fabricstudy.study.resolution import resolutions, virtual_channels
 from fabricstudy.workflow.pipeline import find_study
 
 from .common import (
@@ -118,9 +118,15 @@ def _write_study(args: argparse.Namespace, analysis: Candidates, jobs: list[Any]
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
     _write_yaml(study, args.write)
-    units = {one.unit_bytes for one in resolutions(plan(load_study(args.write))).values()}
-    if len(units) > 1:  # Machines and routings are compared at the smallest of their default units.
-        _write_yaml(study | {"engine": {"kind": "caminos", "phit": f"{min(units)} B"}}, args.write)
+    # Machines and routings are compared at the smallest of their default units, and with the most virtual channels.
+    planned = plan(load_study(args.write))
+    found = resolutions(planned)
+    units, channels = {one.unit_bytes for one in found.values()}, set(virtual_channels(planned, found).values())
+    if len(units) > 1:
+        study["engine"] = {"kind": "caminos", "phit": f"{min(units)} B"}
+    if len(channels) > 1:
+        study["network"] = {"virtual_channels": max(channels)}
+    _write_yaml(study, args.write)
 
 
 def _write_yaml(study: dict[str, Any], file: Path) -> None:

@@ -10,12 +10,13 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
-from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.input_files import numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import Model, at_path
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.named import NamedMachine
 from fabricstudy.routing.base import Routing
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
@@ -70,7 +71,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with", dest="mappings", default="exchange", metavar="KIND[,KIND]",
         help="mappings to try: names, or as in a study, like '{kind: exchange, start: random}' (default: exchange)",
     )  # fmt: skip
-    parser.add_argument("--out", type=Path, help="write OUT.cores and the rank files OUT.slurm, OUT.openmpi, OUT.mpich")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="write OUT.cores and the rank files OUT.openmpi, OUT.mpich and, if the hosts have names, OUT.slurm",
+    )
     parser.add_argument(
         "--by", choices=DECIDING, default="link_max_bytes", help="metric to minimise (default: %(default)s)"
     )
@@ -78,8 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ranks", type=parse_positive, help="ranks (default: as many as vertices, or as the nodes have cores)"
     )
     parser.add_argument("--ranks-per-node", type=parse_positive, help="ranks on a node (default: its cores)")
-    parser.add_argument("--nodes", type=Path, help="file with the numbers of the job's nodes (default: the first ones)")
-    parser.add_argument("--hosts", type=Path, help="file with the names of these nodes, one per line in the same order")
+    words = "file with the job's nodes, by number, or by name on a fabric from a file (default: the first ones)"
+    parser.add_argument("--nodes", type=Path, help=words)
+    words = "file with the names of these nodes, one per line in the same order (default: those of the fabric's file)"
+    parser.add_argument("--hosts", type=Path, help=words)
     parser.add_argument("--unit-bytes", type=parse_positive, default=1, help="bytes per unit of weight (default: 1)")
     parser.add_argument("--seed", type=parse_whole_number, default=1, help="seed of all random choices (default: 1)")
     add_extensions(parser)
@@ -103,14 +110,14 @@ def map_job(args: argparse.Namespace) -> dict[str, Any]:
     mappings = _mappings(args.mappings)
     for mapping in mappings.values():
         mapping.check_fit(config, pattern, slots.ranks)
-    hosts = _hosts(args.hosts, len(slots.nodes))
+    hosts = _hosts(args.hosts, slots)
     rows, cores = [], {}
     for name, mapping in mappings.items():
         cores[name], start, cpu_s = _mapped(mapping, slots, tasks, args.seed)
         rows.append({"mapping": name, "mapping_start": start, **_metrics(slots, tasks, pattern, cores[name])})
         rows[-1] |= {name: rows[-1][name] * args.unit_bytes / scale for name in IN_BYTES if name in rows[-1]}
         rows[-1]["mapping_cpu_s"] = cpu_s
-    best = min(rows, key=lambda row: (row[args.by], row["mapping"] == BASELINE_MAPPING))["mapping"]
+    best = min(rows, key=lambda row: (row[args.by], row["hop_bytes"], row["mapping"] != BASELINE_MAPPING))["mapping"]
     return {
         "graph": {"vertices": graph.tasks, "edges": len(graph.source), "loops": graph.loops, "sha256": sha256},
         "ranks": slots.ranks,
@@ -144,11 +151,21 @@ def _words(path: Path) -> list[tuple[str, int]]:
         return [(word, line) for line, text in numbered_lines(read_bytes(path)) for word in text.split()]
 
 
+def _node_names(machine: Machine) -> Sequence[str]:
+    return machine.node_names if isinstance(machine, NamedMachine) else ()
+
+
 def _numbers(path: Path, machine: Machine) -> Ints:
     nodes: list[tuple[int, int]] = []
+    number_of = {name: number for number, name in enumerate(_node_names(machine))}
     for word, line in _words(path):
         position = f"{path}: {position_text(line)}: {word}"
+        if word in number_of:
+            nodes.append((number_of[word], line))
+            continue
         if not (word.isascii() and word.isdigit()):
+            if number_of:
+                raise FabricstudyError(f"{position}: no such node; {suggestion(word, number_of)}", "unknown-name")
             raise FabricstudyError(f"{position}: not a whole number; write one node per line", "wrong-type")
         if len(word) > 12 or int(word) >= machine.nodes:
             raise FabricstudyError(f"{position}: the machine has nodes 0 to {machine.nodes - 1}", "unknown-name")
@@ -165,13 +182,21 @@ def _check_distinct(path: Path, entries: Sequence[tuple[object, int]]) -> None:
         seen.add(entry)
 
 
-def _hosts(path: Path | None, nodes: int) -> list[str] | None:
+def _hosts(path: Path | None, slots: Slots) -> list[str] | None:
+    """Return the names of the nodes, those in the fabric's file by default; a file must not contradict that."""
+    known = _node_names(slots.machine)
+    of_nodes = [known[node] for node in slots.nodes] if known else None
     if path is None:
-        return None
+        return of_nodes
     names = _words(path)
-    if len(names) != nodes:
-        raise FabricstudyError(f"{path}: {len(names)} names for {nodes} nodes; write one per node", "out-of-range")
+    if len(names) != len(slots.nodes):
+        problem = f"{path}: {len(names)} names for {len(slots.nodes)} nodes"
+        raise FabricstudyError(f"{problem}; write one per node", "out-of-range")
     _check_distinct(path, names)
+    for (name, line), of_node, node in zip(names, of_nodes or (), slots.nodes, strict=False):
+        if name != of_node:
+            problem = f"{path}: {position_text(line)}: {name}: node {node} is {of_node} in the fabric's file"
+            raise FabricstudyError(f"{problem}; leave --hosts out, and name the job's nodes in --nodes", "unknown-name")
     return [name for name, _ in names]
 
 

@@ -25,7 +25,14 @@ from .draw import DATES, SUFFIXES
 NAMED = 20
 """Most nodes and routers that are listed."""
 
-_UNITS = {"bisection_lower_Bps": ("bisection, at least (GB/s)", 1e9), "bisection_upper_Bps": ("bisection (GB/s)", 1e9)}
+_UNITS = {
+    "bisection_lower_Bps": ("bisection, at least (GB/s)", 1e9),
+    "bisection_upper_Bps": ("bisection, at most (GB/s)", 1e9),
+    "uniform_load": ("throughput bound, uniform traffic", 1),
+    "adversary_load": ("throughput bound, adversarial traffic", 1),
+}
+_COSTS = ("diameter", "mean_hops")
+"""Figures of which more is worse; of those in `_UNITS` less is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
-    """Compare a machine before and after faults: nodes, hops, bisection, bounds of the load, and the worst pair."""
+    """Compare a machine before and after faults: nodes, hops, bisection, throughput bounds, and the worst pair."""
     check_output_path(args.out, *machine_files(args.machine))
     if args.out is not None and args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
@@ -142,8 +149,14 @@ def show_losses(result: dict[str, Any]) -> None:
         words, factor = _UNITS.get(name, (name.replace("_", " "), 1))
         after = result["after"].get(name)
         change = "" if after is None or not before else f"{100 * (after / before - 1):+.1f} %"
+        if after is not None and name in (*_UNITS, *_COSTS) and abs(after - before) > 1e-9 * before:
+            change += ", worse" if (after > before) == (name in _COSTS) else ", better"
         table.add_row(words, f"{before / factor:.5g}", "-" if after is None else f"{after / factor:.5g}", change)
     console.print(table)
+    console.print(
+        "throughput bound: the load at which the bottleneck cable is full under minimal routing, as a share of the "
+        "bandwidth of a node's link (above 1 that link limits)"
+    )
     for cable in result["failed_cables"][:NAMED]:
         number = f"{cable['cables']} of {cable['of']} cables" if cable["of"] > 1 else "the cable"
         console.print(f"failed: {number} from {' to '.join(map(str, cable['routers']))}, class {cable['class']}")

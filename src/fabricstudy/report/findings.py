@@ -140,7 +140,8 @@ class Effects:
             rows.append([effect.axis, *numbers, effect.where, *(text or "none" for text in best)])
         if rows and self.noise:
             rows.append(["run-to-run variation", *(number(factor, 3) for factor in self.noise), *[""] * 4])
-        head = ["axis", "factor, median", "max", "comparisons", "max at", "best alone in", "best or tied in"]
+        best = ["best alone in", "best or tied in"] if self.noise else ["alone smallest in", "smallest or equal in"]
+        head = ["axis", "factor, median", "max", "comparisons", "max at", *best]
         return TextTable(head, rows, frozenset((1, 2, 3)))
 
 
@@ -350,12 +351,15 @@ def _claim_sentence(tables: Tables) -> str:
     claims = tables.claims.drop_duplicates("claim")
     if claims.empty:
         return ""
-    parts = []
-    for verdict, words in _VERDICT_WORDS.items():
-        ids = claims.loc[claims["claim_verdict"] == verdict, "claim"].astype(str).tolist()
-        named = f" ({', '.join(ids)})" if verdict == UNDECIDED and len(ids) <= _MOST_CLAIMS else ""
-        parts += [f"{len(ids)} {words[len(ids) > 1]}{named}"] * bool(ids)
-    sentence = f"Of {count_noun(len(claims), 'claim')}, {join_words(parts)}."
+    seeds = tables.claims.groupby("claim")["seeds"].transform("max").loc[claims.index]
+    simulated = (seeds > 0) | (claims["claim_verdict"] == NOT_RUN)
+    sentence = f"Of {count_noun(len(claims), 'claim')}, {_verdict_counts(claims)}."
+    if simulated.any() and not simulated.all():
+        computed = claims[~simulated]
+        sentence = (
+            f"Of {count_noun(len(claims), 'claim')}, {len(computed)} need no simulation: {_verdict_counts(computed)}. "
+            f"Of the others, {_verdict_counts(claims[simulated])}."
+        )
     differ = claims[claims["claim_verdict"] == DIFFERS]
     if differ.empty:
         return sentence
@@ -363,6 +367,16 @@ def _claim_sentence(tables: Tables) -> str:
     quoted = [f"{row['claim']}, \u201c{row['statement'].rstrip('.')}\u201d" for row in rows]
     quoted += [f"and {len(differ) - _MOST_CLAIMS} more"] * (len(differ) > _MOST_CLAIMS)
     return f"{sentence} Differing: {'; '.join(quoted)}."
+
+
+def _verdict_counts(claims: pd.DataFrame) -> str:
+    """Count the verdicts in words; `claims` has a row for each claim."""
+    parts = []
+    for verdict, words in _VERDICT_WORDS.items():
+        ids = claims.loc[claims["claim_verdict"] == verdict, "claim"].astype(str).tolist()
+        named = f" ({', '.join(ids)})" if verdict == UNDECIDED and len(ids) <= _MOST_CLAIMS else ""
+        parts += [f"{len(ids)} {words[len(ids) > 1]}{named}"] * bool(ids)
+    return join_words(parts)
 
 
 def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> list[str]:
@@ -383,7 +397,7 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
             factor = f"{median} and {number(effect.largest, 3)} at most"
         parts.append(
             f"{largest}{named(effect.axis)} changes the {noun}{' per byte' * effect.by_rate} by a factor of "
-            f"{factor}, all else equal. {_best(effect)}."
+            f"{factor}, all else equal. {_best(effect, changes.noise is not None)}."
         )
     for growth in changes.growths[:_MOST_AXES]:
         least, middle, most = (number(factor, 3) for factor in growth.factors)
@@ -400,20 +414,25 @@ def _effect_sentences(changes: Effects | None, meanings: Mapping[str, str]) -> l
     return [*parts, f"{variation} {changes.jobs}".strip()]
 
 
-def _best(effect: Effect) -> str:
-    """Return a text with the comparisons in which labels are best alone or tied with the best, the best label first."""
+def _best(effect: Effect, has_seeds: bool) -> str:
+    """Return a text with the comparisons in which labels are best alone or tied with the best, the best label first.
+
+    With one seed nobody knows whether a label is better than another, and only the smallest values are counted.
+    """
     best, alone = effect.times_best, effect.times_alone
     if min(best.values()) == effect.comparisons:
-        text = "No label is better than another beyond run-to-run variation"
+        text = "No label is better than another" + " beyond run-to-run variation" * has_seeds
     else:
         labels = sorted((label for label in best if best[label]), key=lambda label: (-best[label], -alone[label]))
         counts = [
             f"{label} {' and '.join(_counts(alone[label], best[label] - alone[label]))}"
+            if has_seeds else f"{label} in {best[label]}"
             for label in labels[:_MOST_BEST]
-        ]
+        ]  # fmt: skip
         counts += [f"{len(labels) - _MOST_BEST} more labels"] * (len(labels) > _MOST_BEST)
-        nothing = "No label is best alone. " * (not any(alone.values()))
-        text = f"{nothing}Best {effect.axis} in {count_noun(effect.comparisons, 'comparison')}: {'; '.join(counts)}"
+        nothing = "No label is best alone. " * (has_seeds and not any(alone.values()))
+        word = "Best" if has_seeds else "Smallest value, with one seed, by"
+        text = f"{nothing}{word} {effect.axis} in {count_noun(effect.comparisons, 'comparison')}: {'; '.join(counts)}"
     if effect.left_out:
         text += f" ({effect.left_out} more excluded: their points send different numbers of bytes)"
     return text

@@ -1,17 +1,18 @@
-"""Resolution of the simulations of a study: latencies that engines round, and points compared at unequal units."""
+"""What of the simulations of a study differs besides its axes: rounded latencies, units, and virtual channels."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS
 from fabricstudy.core.phrasing import count_noun, quantity
 from fabricstudy.engine.caminos import CaminosSettings
+from fabricstudy.engine.caminos.channels import channels_of
 from fabricstudy.engine.caminos.resolution import Resolution, RoundedLatency, resolution_of
 from fabricstudy.engine.job_traffic import traffic_by_job
 from fabricstudy.engine.point import Point
@@ -27,7 +28,12 @@ MESSAGE_ERROR = 0.05
 DIFFERENCE_ERROR = 0.1
 """Share of the difference of two latencies by which their simulated difference may be wrong without a warning."""
 
+MAX_ROUTERS = 4096
+"""Routers up to which the virtual channels of a routing, which take all distances, are compared."""
+
 _MOST_LABELS = 6
+
+T = TypeVar("T")
 
 
 def resolutions(plan: Plan) -> dict[str, Resolution]:
@@ -57,7 +63,10 @@ def resolution_warnings(plan: Plan, of_points: Mapping[str, Resolution]) -> list
     if not of_points:
         return []
     warnings = [_lost_latencies(plan, axis, of_points) for axis in _latency_axes(plan.study)]
-    warnings += [_unequal_units(plan, axis, of_points) for axis in plan.axes if axis in plan.study.design_axes]
+    axes = [axis for axis in plan.axes if axis in plan.study.design_axes]
+    warnings += [_unequal_units(plan, axis, of_points) for axis in axes]
+    of_channels = virtual_channels(plan, of_points)
+    warnings += [_unequal_channels(plan, axis, of_channels) for axis in axes]
     return [sentence for sentence in (*warnings, _rounded_latencies(plan, of_points)) if sentence]
 
 
@@ -74,9 +83,22 @@ def _latency_axes(study: Study) -> list[str]:
     return [name for name in keys if keys[name] & {"latency", "router_latency"}]
 
 
-def _comparisons(plan: Plan, axis: str, of_points: Mapping[str, Resolution]) -> Iterator[dict[Label, Resolution]]:
-    """Yield the resolutions by label of each set of points that differ in an axis only."""
-    groups: defaultdict[tuple[object, ...], dict[Label, Resolution]] = defaultdict(dict)
+def virtual_channels(plan: Plan, of_points: Iterable[str]) -> dict[str, int]:
+    """Return the virtual channels of points that are not too large."""
+    build = lru_cache(maxsize=4)(lambda machine_id: plan.machines[machine_id].build())
+    default = cache(lambda machine_id, routing: channels_of(routing, build(machine_id)))
+    found = {}
+    for name in of_points:
+        point, machine_id = plan.points[name].point, plan.points[name].machine_id
+        stated = point.network.virtual_channels
+        if stated is not None or point.machine.routers <= MAX_ROUTERS:
+            found[name] = default(machine_id, point.routing) if stated is None else stated
+    return found
+
+
+def _comparisons(plan: Plan, axis: str, of_points: Mapping[str, T]) -> Iterator[dict[Label, T]]:
+    """Yield what is known of points by label, for each set of points that differ in an axis only."""
+    groups: defaultdict[tuple[object, ...], dict[Label, T]] = defaultdict(dict)
     for row in _rows(plan):
         label = row.labels[axis]
         if label is not None and row.point_id in of_points:
@@ -134,22 +156,40 @@ def _unequal_units(plan: Plan, axis: str, of_points: Mapping[str, Resolution]) -
     unequal = [group for group in groups if len({resolution.unit_bytes for resolution in group.values()}) > 1]
     if not unequal:
         return ""
-    units: dict[Label, set[int]] = {}
-    for group in unequal:
-        for label, of_point in group.items():
-            units.setdefault(label, set()).add(of_point.unit_bytes)
-    shown = [f"{label}: {' to '.join(_ends(of_label))}" for label, of_label in list(units.items())[:_MOST_LABELS]]
-    shown += [f"{len(units) - _MOST_LABELS} more"] * (len(units) > _MOST_LABELS)
+    units = [{label: one.unit_bytes for label, one in group.items()} for group in unequal]
+    shown = _by_label(units, lambda unit: quantity(unit, "byte"))
     compared = [resolution for group in unequal for resolution in group.values()]
     return (
         f"Axis {axis} is compared at different phits (units in which data moves) in {len(unequal)} of "
         f"{count_noun(len(groups), 'comparison')}, which may cause a part of the difference: "
-        f"{'; '.join(shown)}. {_remedy(min(one.unit_bytes for one in compared), compared)}."
+        f"{shown}. {_remedy(min(one.unit_bytes for one in compared), compared)}."
     )
 
 
-def _ends(units: set[int]) -> list[str]:
-    return [quantity(unit, "byte") for unit in sorted({min(units), max(units)})]
+def _unequal_channels(plan: Plan, axis: str, of_points: Mapping[str, int]) -> str:
+    """Return a sentence if labels of an axis are compared with different numbers of virtual channels."""
+    groups = list(_comparisons(plan, axis, of_points))
+    unequal = [group for group in groups if len(set(group.values())) > 1]
+    if not unequal:
+        return ""
+    return (
+        f"Axis {axis} is compared with different numbers of virtual channels, each with a buffer of its own, in "
+        f"{len(unequal)} of {count_noun(len(groups), 'comparison')}, which may cause a part of the difference: "
+        f"{_by_label(unequal, str)}. Set network.virtual_channels to {max(max(group.values()) for group in unequal)}."
+    )
+
+
+def _by_label(groups: Iterable[Mapping[Label, int]], text: Callable[[int], str]) -> str:
+    """Return the smallest and the largest number of each label in words."""
+    numbers: dict[Label, set[int]] = {}
+    for group in groups:
+        for label, number in group.items():
+            numbers.setdefault(label, set()).add(number)
+    shown = [
+        f"{label}: {' to '.join(map(text, sorted({min(of_label), max(of_label)})))}"
+        for label, of_label in list(numbers.items())[:_MOST_LABELS]
+    ]
+    return "; ".join(shown + [f"{len(numbers) - _MOST_LABELS} more"] * (len(numbers) > _MOST_LABELS))
 
 
 def _rounded_latencies(plan: Plan, of_points: Mapping[str, Resolution]) -> str:

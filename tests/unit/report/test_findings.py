@@ -187,13 +187,16 @@ def test_engines_are_told_apart_and_their_agreement_is_told(make: Make) -> None:
         (["undecided", "reproduced", "differs", "undecided", "not run"],
          "Of 5 claims, 1 is reproduced, 2 are undecided (c0, c3), 1 differs and 1 could not be tested."),
         (["differs"] * 7, "Of 7 claims, 7 differ."),
+        (["computed"] * 2 + ["differs", "not run"],
+         "Of 4 claims, 2 need no simulation: 2 are reproduced. Of the others, 1 differs and 1 could not be tested."),
     ],
 )  # fmt: skip
 def test_verdicts_are_counted_and_what_is_not_reproduced_is_named(make: Make, verdicts: list[str], words: str) -> None:
     ids = [f"c{number}" for number in range(len(verdicts))]
-    assert told(
-        make(figures=[]), claims=pd.DataFrame({"claim": ids, "statement": ids, "claim_verdict": verdicts})
-    ).startswith(words)
+    seeds = [0 if verdict in ("computed", "not run") else 3 for verdict in verdicts]
+    verdicts = ["reproduced" if verdict == "computed" else verdict for verdict in verdicts]
+    claims = pd.DataFrame({"claim": ids, "statement": ids, "claim_verdict": verdicts, "seeds": seeds})
+    assert told(make(figures=[]), claims=claims).startswith(words)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,27 @@ def test_sizes_of_messages_may_have_phits_of_their_own(study_of: StudyOf) -> Non
     assert len({one.unit_bytes for one in resolved}) == 2 and not any("Axis" in sentence for sentence in warnings)
 
 
-@pytest.mark.parametrize(("name", "axes"), [("quick", []), ("faults", ["machine"]), ("congestion-impact", ["system"])])
-def test_shipped_studies_that_compare_at_different_phits(name: str, axes: list[str]) -> None:
+def test_machines_compared_with_different_virtual_channels_are_told_with_the_key_that_makes_them_equal(
+    study_of: StudyOf,
+) -> None:
+    line = {"kind": "mesh", "nodes_per_router": 1, "bandwidth": "1 GB/s"}
+    shapes = {"square": [3, 3], "long": [9]}
+    sweep = {"axis": {"set": {name: {"machine": line | {"shape": shape}} for name, shape in shapes.items()}}}
+    _, (sentence,) = found(plan(study_of(sweep=sweep)))
+    # One for each hop of the longest route.
+    assert "square: 4; long: 8" in sentence and "network.virtual_channels to 8" in sentence
+    assert not found(plan(study_of(sweep=sweep, network={"virtual_channels": 8})))[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "axes"),
+    [
+        ("quick", []),
+        ("faults", ["machine", "machine", "failed", "draw"]),
+        ("congestion-impact", ["system"] * 2),
+        ("next-machine", ["machine"]),
+    ],
+)
+def test_shipped_studies_whose_comparisons_are_not_equal(name: str, axes: list[str]) -> None:
     warnings = found(plan(load_study(CONFIGS / f"{name}.yaml")))[1]
     assert [sentence.split()[1] for sentence in warnings if sentence.startswith("Axis")] == axes
