@@ -107,7 +107,7 @@ class ConfigError(FabricstudyError, ValueError):
         return f"{location}{self.problem}{value}; {self.remedy}"
 
     def each(self) -> Sequence[ConfigError]:
-        return (self, *self.others)
+        return (self.changed(others=()) if self.others else self, *self.others)
 
     def changed(self, **facts: Any) -> ConfigError:
         """Return the mistake with other parameters."""
