@@ -11,7 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from fabricstudy.core.bundled_files import bundled_path
-from fabricstudy.core.errors import ConfigError
+from fabricstudy.core.errors import ConfigError, combine_errors
 from fabricstudy.core.extensions import load_extensions
 from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.kinds import extension_scope
@@ -75,7 +75,12 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
     with extension_scope(package):
-        return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
+        try:
+            return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
+        except ConfigError as error:
+            from .plan import mistakes_of_points  # loads the stages
+
+            raise combine_errors([error, *mistakes_of_points(data, error, folder)]) from None
 
 
 def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
