@@ -282,7 +282,7 @@ ERRORS = {
     "no point in the study": (("point", "p000000000000", "--study", "small.yaml"), "unknown-name"),
     "no machine": (("machine", "mirra"), "unknown-name"),
     "no results": (("clean", "--results", "nowhere"), "file-not-found"),
-    "a folder that cannot be written": (("compare", "/dev/null", "/dev/null"), "other"),
+    "no tables": (("compare", "/dev/null", "/dev/null"), "file-not-found"),
 }
 
 
@@ -507,6 +507,12 @@ def test_one_machine_of_several_is_said_to_be_one(capsys: pytest.CaptureFixture[
 def test_a_study_that_is_not_there_is_told_before_snakemake_starts(capsys: pytest.CaptureFixture[str]) -> None:
     told = said(capsys, "run", "nosuch", code=1)
     assert told.count("\n") == 1 and "quick" in told
+
+
+@pytest.mark.parametrize("wrong", ["small", "smal", "smal.yaml", "./smalll.yaml"])
+def test_a_study_file_with_a_similar_name_is_suggested(capsys: pytest.CaptureFixture[str], wrong: str) -> None:
+    (mistake,) = mistakes(capsys, "plan", wrong)
+    assert mistake["code"] == "file-not-found" and "'small.yaml'" in mistake["message"]
 
 
 def test_help_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:

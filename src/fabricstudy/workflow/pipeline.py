@@ -22,7 +22,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.schedule.run import PlannedRun
-from fabricstudy.study.file import load_study
+from fabricstudy.study.file import load_study, similar_file
 from fabricstudy.study.plan import Plan, plan
 from fabricstudy.workload.definitions import WorkloadIds
 from fabricstudy.workload.mapping.base import max_partners_estimate
@@ -232,7 +232,9 @@ def find_study(name: str, configs: Path = CONFIGS) -> Path:
     path = Path(name)
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path
-    remedy = f"{suggestion(name, bundled_studies(configs))}; or write the path of a .yaml file"
+    similar = similar_file(path)
+    known = suggestion("" if similar else name, bundled_studies(configs))  # one question is enough
+    remedy = f"{similar}{known}; or write the path of a .yaml file"
     raise ConfigError("no such study", remedy, value=name, code="file-not-found")
 
 
