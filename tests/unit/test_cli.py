@@ -408,7 +408,7 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
     with pytest.raises(SystemExit):
         cli.main(["run", "small.yaml", "--cores", "2", "--config", "batch_cpu_s=600", "--dry-run"])
     (command,) = started
-    at = command.index("snakemake")
+    at = command.index("fabricstudy.workflow.launch")
     assert command[:at] == [sys.executable, "-P", "-m"]
     assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
     assert command[at + 3 :] == ["--cores", "2", "--dry-run", "--config", "study=small.yaml", "batch_cpu_s=600"]
@@ -532,6 +532,15 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
             tell(f"{now:.0f} so far")
     said = capsys.readouterr()
     assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
+
+
+@pytest.mark.parametrize("more", [(), ("--here",)])
+def test_results_that_are_a_file_are_told_before_a_run(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    Path("results").write_text("")
+    said_of_it = said(capsys, "run", "small.yaml", *more, code=1)
+    assert said_of_it.count("\n") == 1 and "results: " in said_of_it
 
 
 @pytest.mark.parametrize("flag", ["--heer", "--her", "--heere"])
