@@ -169,7 +169,7 @@ def _tables_in(old: Path, new: Path) -> tuple[Path, Path]:
         sides.append({_study_of(path): path for path in found})
     pairs = [(sides[0][name], sides[1][name]) for name in sides[0] if name in sides[1]]
     if not pairs and len(sides[0]) == len(sides[1]) == 1:
-        pairs = [(*sides[0].values(), *sides[1].values())]
+        pairs = [(next(iter(sides[0].values())), next(iter(sides[1].values())))]
     if len(pairs) != 1:
         names = " and ".join(f"{folder} has {', '.join(side)}" for folder, side in zip((old, new), sides, strict=True))
         example = " ".join(str(one.parent) for one in [*pairs, [next(iter(side.values())) for side in sides]][0])

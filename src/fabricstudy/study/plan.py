@@ -134,7 +134,8 @@ def mistakes_of_points(data: Mapping[str, Any], known: ConfigError, folder: Path
 
     named = data.get("experiments")
     names = [name for name in named if isinstance(name, str)] if isinstance(named, dict) else []
-    for prefix in [("experiments", name) for name in names] or [()] * ("sweep" in data):
+    prefixes: list[tuple[str, ...]] = [("experiments", name) for name in names]
+    for prefix in prefixes or [()] * ("sweep" in data):
         for _ in range(2):  # the second time without wrong paths
             part = _correct_part(data, prefix, found)
             try:

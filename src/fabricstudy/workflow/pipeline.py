@@ -169,8 +169,8 @@ class Pipeline:
     @property
     def job_count(self) -> int:
         """Number of jobs of a whole run: with the plan, the tables and the report, and two for a chunk of machines."""
-        chunks = (self.machine_chunks, self.machine_chunks, self.workload_chunks, self.batches, self.run_chunks)
-        return 3 + len(self.plan.study.analyses) + sum(map(len, chunks))
+        simulated = len(self.workload_chunks) + len(self.batches) + len(self.run_chunks)
+        return 3 + 2 * len(self.machine_chunks) + simulated + len(self.plan.study.analyses)
 
     def batch_digest(self, name: str) -> str:
         """Digest of the points of a batch, of the code and program that simulate them, and of what else to store."""
@@ -240,8 +240,8 @@ def find_study(name: str, configs: Path = CONFIGS) -> Path:
     if path.suffix in (".yaml", ".yml") or "/" in name:
         return path
     similar = similar_file(path)
-    known = suggestion("" if similar else name, bundled_studies(configs))  # one question is enough
-    remedy = f"{similar}{known}; or write the path of a .yaml file"
+    listed = suggestion("" if similar else name, bundled_studies(configs))  # one question is enough
+    remedy = f"{similar}{listed}; or write the path of a .yaml file"
     raise ConfigError("no such study", remedy, value=name, code="file-not-found")
 
 
