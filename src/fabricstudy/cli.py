@@ -41,7 +41,7 @@ _COMMANDS: dict[str, tuple[str, str | None, str]] = {
     "where": ("find_resource", "show_path", "where configs"),
     "clean": ("clean_store", "show_unneeded", "clean --delete"),
     "completion": ("completion_script", "show_script", "completion bash"),
-    "compare": ("compare_runs", "show_comparison", "compare results-old results"),
+    "compare": ("compare_runs", "show_comparison", "compare results-old/quick results/quick"),
 }
 """Each command, which is a module of `fabricstudy.commands`: what it does, what prints the result, and an example."""
 

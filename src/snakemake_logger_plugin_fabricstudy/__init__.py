@@ -9,7 +9,11 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
-from fabricstudy.workflow.display import RunDisplay
+from fabricstudy.workflow.display import INTERRUPTED, RunDisplay
+
+LOCKED = """\
+Another run makes the same files in this folder: wait for it. If it was killed, add --unlock to the command once, and
+then repeat the command without it."""
 
 
 @dataclass
@@ -44,6 +48,10 @@ class LogHandler(LogHandlerBase):
                 self._display.fail(fields["jobid"], " ".join(fields["log"]))
             case LogEvent.ERROR if fields.get("exception") == "RuleException":
                 pass  # the error of its job says more
+            case LogEvent.ERROR if fields.get("exception") == "LockException":
+                self._display.say(LOCKED)
+            case _ if INTERRUPTED.is_set():
+                pass  # the last words say it
             case _ if record.getMessage() == NOTHING_TO_BE_DONE_MSG:  # then the Snakefile's last words are not said
                 self._display.say(record.getMessage())
                 if isinstance(self.settings, LogHandlerSettings) and self.settings.reports:

@@ -281,7 +281,8 @@ ERRORS = {
     "no point": (("point", "p000000000000"), "unknown-name"),
     "no point in the study": (("point", "p000000000000", "--study", "small.yaml"), "unknown-name"),
     "no machine": (("machine", "mirra"), "unknown-name"),
-    "a folder that cannot be written": (("compare", "/dev/null", "/dev/null"), "other"),
+    "no results": (("clean", "--results", "nowhere"), "file-not-found"),
+    "no tables": (("compare", "/dev/null", "/dev/null"), "file-not-found"),
 }
 
 
@@ -312,6 +313,29 @@ def test_all_values_of_axes_that_cannot_be_are_told(capsys: pytest.CaptureFixtur
     assert [(one["code"], one["path"]) for one in found] == [
         ("invalid-quantity", "sweep.alpha.values.1"), ("invalid-quantity", "sweep.alpha.values.3"),
     ]  # fmt: skip
+
+
+def test_mistakes_in_sweeps_are_told_with_those_of_the_base(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two in the base, a wrong path, and four in values, two of them under one label; some machine fits none."""
+    axis = """{set: {
+      other: {routing: ugall, jobs.0.nodes: 960},
+      large: {jobs.0.nodes: 960, machine.portz: 8},
+      sixth: {jobs.5.nodes: 1}}}"""
+    wrong = (
+        STUDY.replace("16 kB}", "16 kB}, nodes: 6")
+        .replace("share: 1.0, ", "")
+        .replace("sweep: {", f"sweep: {{a: {axis}, ")
+    )
+    in_axis = {
+        ("unknown-name", "sweep.a.set.large.machine.portz"), ("unknown-value", "sweep.a.set.other.routing"),
+        ("does-not-fit", "sweep.a.set.other.jobs.0.nodes"), ("does-not-fit", "sweep.a.set.large.jobs.0.nodes"),
+        ("unknown-name", "sweep.a.set.sixth.jobs.5.nodes"),
+    }  # fmt: skip
+    in_base = {("out-of-range", "limits.time"), ("unknown-key", "seed")}
+    for text, expected in ((wrong, in_axis), (f"{wrong}limits: {{time: 0 s}}\nseed: 1\n", in_axis | in_base)):
+        Path("small.yaml").write_text(text)
+        found = [(one["code"], one["path"]) for one in mistakes(capsys, "plan", "small.yaml")]
+        assert len(found) == len(set(found)) and set(found) == expected
 
 
 def test_values_that_json_does_not_know_are_told_as_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -384,7 +408,7 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
     with pytest.raises(SystemExit):
         cli.main(["run", "small.yaml", "--cores", "2", "--config", "batch_cpu_s=600", "--dry-run"])
     (command,) = started
-    at = command.index("snakemake")
+    at = command.index("fabricstudy.workflow.launch")
     assert command[:at] == [sys.executable, "-P", "-m"]
     assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
     assert command[at + 3 :] == ["--cores", "2", "--dry-run", "--config", "study=small.yaml", "batch_cpu_s=600"]
@@ -458,10 +482,16 @@ def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> N
     found = data(capsys, "kinds", "pattern")
     assert {one["path"] for one in found} == {"jobs.*.pattern"} and "stencil" in {one["kind"] for one in found}
     assert [one["kind"] for one in data(capsys, "kinds", "stencil")] == ["stencil"]
+    for heading in ("jobs.*.pattern", "pattern (jobs.*.pattern)"):
+        assert data(capsys, "kinds", heading) == found
 
 
 def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "kinds", "FFT")}
+    for words in (["halo"], ["halo exchange"], ["exchange", "halo"]):
+        assert {one["kind"] for one in data(capsys, "kinds", *words)} == {"refined-blocks", "stencil"}
+    for word, kind in (("ecmp", "minimal"), ("dragonfly+", "megafly")):
+        assert [one["kind"] for one in data(capsys, "kinds", word)] == [kind]
     for misspelt, meant in (("stencl", "'stencil'"), ("tors", "'torus'")):
         (mistake,) = mistakes(capsys, "kinds", misspelt)
         assert meant in mistake["message"]
@@ -477,6 +507,12 @@ def test_one_machine_of_several_is_said_to_be_one(capsys: pytest.CaptureFixture[
 def test_a_study_that_is_not_there_is_told_before_snakemake_starts(capsys: pytest.CaptureFixture[str]) -> None:
     told = said(capsys, "run", "nosuch", code=1)
     assert told.count("\n") == 1 and "quick" in told
+
+
+@pytest.mark.parametrize("wrong", ["small", "smal", "smal.yaml", "./smalll.yaml"])
+def test_a_study_file_with_a_similar_name_is_suggested(capsys: pytest.CaptureFixture[str], wrong: str) -> None:
+    (mistake,) = mistakes(capsys, "plan", wrong)
+    assert mistake["code"] == "file-not-found" and "'small.yaml'" in mistake["message"]
 
 
 def test_help_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -496,6 +532,15 @@ def test_how_far_it_is_stands_on_lines_without_a_terminal(
             tell(f"{now:.0f} so far")
     said = capsys.readouterr()
     assert said.err.splitlines() == [f"looking; {count} so far" for count in (10, 20, 30)] and said.out == ""
+
+
+@pytest.mark.parametrize("more", [(), ("--here",)])
+def test_results_that_are_a_file_are_told_before_a_run(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    Path("results").write_text("")
+    said_of_it = said(capsys, "run", "small.yaml", *more, code=1)
+    assert said_of_it.count("\n") == 1 and "results: " in said_of_it
 
 
 @pytest.mark.parametrize("flag", ["--heer", "--her", "--heere"])

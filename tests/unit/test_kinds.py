@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.kind_modules import MODULES
 from fabricstudy.core.kinds import families
 from fabricstudy.core.source import OURS, PACKAGE
 from fabricstudy.routing.base import Routing
+from fabricstudy.study.file import validate_machine
 
 
 def test_each_kind_is_registered_by_the_module_that_is_listed_for_it() -> None:
@@ -43,6 +45,15 @@ def test_an_unknown_kind_is_told_with_all_that_are_known() -> None:
     told = caught.value.errors()[0]["ctx"]["error"]
     assert told.code == "unknown-value"
     assert all(kind in told.remedy for kind in MODULES["routing"])
+
+
+def test_another_name_of_a_kind_is_the_same_machine() -> None:
+    about = {"groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 2, "bandwidth": "1 GB/s"}
+    found, same = (validate_machine({"kind": kind, **about}) for kind in ("dragonfly+", "megafly"))
+    assert found == same and found.physics()["kind"] == "megafly"
+    with pytest.raises(ConfigError) as caught:
+        validate_machine({"kind": "dragonfly+", **about, "group": 3})
+    assert caught.value.path == "machine.group" and "groups" in caught.value.remedy
 
 
 STUDY = """\

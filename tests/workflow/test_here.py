@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from fabricstudy.cli import main
+from fabricstudy.workflow.pipeline import load_pipelines
 
-from .conftest import FIGURE, TINY, Workplace
+from .conftest import FIGURE, TINY, Workplace, processes_of, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +23,7 @@ pytestmark = pytest.mark.slow
 def run(place: Workplace, *arguments: str, code: int = 0) -> str:
     """Run ``fabricstudy run`` in the folder; give what it printed."""
     done = subprocess.run(
-        [sys.executable, "-m", "fabricstudy.cli", "run", *arguments, "tiny.yaml"],
+        [sys.executable, "-m", "fabricstudy.cli", "run", "tiny.yaml", *arguments],
         cwd=place.folder, env=place.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert done.returncode == code, done.stdout
@@ -68,8 +72,51 @@ def test_a_lock_of_snakemake_is_respected(workplace: Workplace) -> None:
     assert not (workplace.folder / "results").exists()
 
 
+def test_snakemakes_refusals_are_told_in_our_words(workplace: Workplace) -> None:
+    assert "'--cores'" in (said := run(workplace, "--corse", "2", code=2)) and said.count("\n") == 1
+    run(workplace, "--until", "plan")
+    (workplace.folder / ".snakemake/locks").mkdir(exist_ok=True)
+    (workplace.folder / ".snakemake/locks/0.output.lock").write_text("results/tiny/tables/points.csv\n")
+    said = run(workplace, code=1)
+    assert "--unlock" in said and "LockException" not in said and "profile" not in said
+    run(workplace, "--unlock")
+    assert not list((workplace.folder / ".snakemake/locks").glob("*"))
+
+
+@pytest.mark.parametrize("more", [(), ("--here",)])
+def test_an_interrupted_run_ends_with_all_its_processes_and_goes_on(
+    after_run: Workplace, more: tuple[str, ...]
+) -> None:
+    workplace = after_run
+    for name in ("points", "tiny/simulate"):
+        shutil.rmtree(workplace.folder / "results" / name)
+    workplace.stand_in("sleep 2")
+    command = [sys.executable, "-m", "fabricstudy.cli", "run", "tiny.yaml", *more]
+    running = subprocess.Popen(
+        command,
+        cwd=workplace.folder,
+        env=workplace.environment,
+        text=True,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    wait_until(workplace.point_records)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130 and "Interrupted" in said and "FAILED" not in said and "Traceback" not in said
+    assert not processes_of("simulate", workplace.folder)
+    kept = len(workplace.point_records())
+    assert 0 < kept < 8
+    workplace.stand_in()
+    started = workplace.started
+    run(workplace, *more)
+    assert workplace.started == started + 8 - kept
+
+
 def test_run_shows_a_line_a_job_and_where_a_failed_one_wrote(workplace: Workplace) -> None:
     said = run(workplace)
+    (pipeline,) = load_pipelines(str(workplace.folder / "tiny.yaml")).values()
+    assert pipeline.job_count == 7
     assert len(re.findall(r"^\[\d+/\d+\] ", said, re.M)) == 7 and "Reason: " not in said
     assert said.rstrip().endswith("reports/tiny/index.html")
     assert run(workplace).rstrip().endswith("reports/tiny/index.html")  # with nothing to do

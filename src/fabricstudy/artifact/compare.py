@@ -115,19 +115,30 @@ class Comparison:
 def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     """Compare the tables of two runs of a study.
 
-    `old` and `new` are folders of tables, or contain exactly one study: an unpacked artifact, or where Snakemake ran.
+    `old` and `new` are folders of tables, or have exactly one study in common: unpacked artifacts, folders of results,
+    or where Snakemake ran.
     Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
     fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out, and so are columns
     that one of two versions of the project does not have; a table that one of them does not have has no rows there.
 
-    Raises ArtifactError if there are no tables or several, the files of an artifact were changed, or the tables have
-    different axes.
+    Raises ArtifactError if there are no tables or those of several studies, the files of an artifact were changed, or
+    the tables have different axes.
     """
-    old, new = _tables_in(old), _tables_in(new)
+    old, new = _tables_in(old, new)
+    try:
+        return _compare(old, new, tolerance)
+    except ArtifactError as error:
+        if _study_of(old) == _study_of(new):
+            raise
+        problem = f"{_study_of(old)} and {_study_of(new)} seem to be different studies; compare two runs of one study"
+        raise ArtifactError(f"{problem} ({error})", error.code) from None
+
+
+def _compare(old: Path, new: Path, tolerance: float) -> Comparison:
     before, after = ({path.stem: read_table(path) for path in sorted(side.glob("*.parquet"))} for side in (old, new))
     if unknown := (before.keys() ^ after.keys()) - TABLES.keys():
         names = ", ".join(sorted(unknown))
-        raise ArtifactError(f"only one of the two runs has the tables {names}; compare two runs of one study")
+        raise ArtifactError(f"only one of the two runs has the tables {names}", "not-comparable")
     for side, other in ((before, after), (after, before)):
         side.update({name: frame.iloc[:0] for name, frame in other.items() if name not in side})
     points = before["points"], after["points"]
@@ -145,16 +156,33 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     return Comparison(old, new, tolerance, engines, tables, verdicts)
 
 
-def _tables_in(folder: Path) -> Path:
-    """Return the folder of the tables; of an artifact, verify the results first."""
-    folders = [path for path in (folder, folder / "tables") if (path / "points.parquet").is_file()][:1]
-    folders = folders or [file.parent for file in sorted(folder.glob("results/*/tables/points.parquet"))]
-    if len(folders) != 1:
-        contents = f"tables of {len(folders)} studies" if folders else "no tables of a study"
-        raise ArtifactError(f"{folder}: {contents}; name a folder such as results/quick, or an unpacked artifact")
-    if (folder / CHECKSUMS).is_file():
-        check(folder, below="results/")
-    return folders[0]
+def _tables_in(old: Path, new: Path) -> tuple[Path, Path]:
+    """Return the folders of the tables of the study of both runs; of artifacts, verify the results first."""
+    sides = []
+    for folder in (old, new):
+        found = [path for path in (folder, folder / "tables") if (path / "points.parquet").is_file()][:1]
+        below = ("results/*/tables/points.parquet", "*/tables/points.parquet")
+        found = found or [file.parent for pattern in below for file in sorted(folder.glob(pattern))]
+        if not found:
+            remedy = "name a folder such as results/quick, or an unpacked artifact"
+            raise ArtifactError(f"{folder}: no tables of a study; {remedy}", "file-not-found")
+        sides.append({_study_of(path): path for path in found})
+    pairs = [(sides[0][name], sides[1][name]) for name in sides[0] if name in sides[1]]
+    if not pairs and len(sides[0]) == len(sides[1]) == 1:
+        pairs = [(next(iter(sides[0].values())), next(iter(sides[1].values())))]
+    if len(pairs) != 1:
+        names = " and ".join(f"{folder} has {', '.join(side)}" for folder, side in zip((old, new), sides, strict=True))
+        example = " ".join(str(one.parent) for one in [*pairs, [next(iter(side.values())) for side in sides]][0])
+        raise ArtifactError(f"several studies: {names}; name one study, such as: {example}", "not-comparable")
+    for folder in (old, new):
+        if (folder / CHECKSUMS).is_file():
+            check(folder, below="results/")
+    return pairs[0]
+
+
+def _study_of(tables: Path) -> str:
+    """Return the name of the folder of a study's results, as far as the path has it."""
+    return tables.parent.name if tables.name == "tables" else tables.name
 
 
 def _versions(points: pd.DataFrame) -> dict[str, str]:
@@ -180,7 +208,7 @@ def _compare_table(
     only_old, only_new = (tuple(str(a) for a in one if a not in other) for one, other in ((old, new), (new, old)))
     if unknown := {*only_old, *only_new} - {column.name for column in TABLES.get(name, ())}:
         names = ", ".join(sorted(unknown))
-        raise ArtifactError(f"table {name}: only one run has the columns {names}; compare two runs of one study")
+        raise ArtifactError(f"table {name}: only one of the two runs has the columns {names}", "not-comparable")
     first = old.columns[0]
     keys = [*([first, *axes_of(old)] if first in _PARTS else []), *_keys(name, old)]
     old, new = old.set_index(_row_names(old, keys)), new.set_index(_row_names(new, keys))

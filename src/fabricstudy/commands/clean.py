@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.parquet import read_parquet
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.core.store import POINTS, STRUCTURES, Store, point_store
@@ -21,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def clean_store(args: argparse.Namespace) -> dict[str, Any]:
     """Count the stored points and structures that no study in the folder of results needs, or remove them."""
     results = results_folder(args)
+    if not results.exists():
+        raise FabricstudyError(f"{results}: no such folder; name the folder `results` of a run", "file-not-found")
     studies = sorted(results.glob(f"*/{POINTS_FILE}"))
     plans = [read_parquet(file, columns=["point_id", "machine_id"]) for file in studies]
     stores = {POINTS: point_store(results), STRUCTURES: Store(results / STRUCTURES, "machine_id")}

@@ -11,7 +11,7 @@ from .common import check_output_path, table_console
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("old", type=Path, metavar="OLD", help="folder of a run, its results/STUDY, or an artifact")
+    parser.add_argument("old", type=Path, metavar="OLD", help="results/STUDY of a run, its folder, or an artifact")
     parser.add_argument("new", type=Path, metavar="NEW", help="the same of the other run")
     words = "relative difference allowed between two versions of an engine (default: %(default)s)"
     parser.add_argument("--tolerance", type=_tolerance, default=0.05, help=words)

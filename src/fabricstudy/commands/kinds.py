@@ -21,38 +21,42 @@ LINE_WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "a kind, to show its keys; or a family such as pattern, or a word such as fft, to list kinds"
-    parser.add_argument("kind", nargs="?", metavar="KIND", help=words)
+    words = "a kind, to show its keys; or a family such as pattern, or words such as halo exchange, to list kinds"
+    parser.add_argument("kind", nargs="*", metavar="KIND", help=words)
     add_extensions(parser)
 
 
 def list_kinds(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """List the kinds of a study by family, of one family, or those about a word, or print the keys of one kind."""
+    """List the kinds of a study by family, of one family, or those about some words, or print the keys of one kind."""
     with extension_scope(load_extensions(args.extensions, Path(), anywhere=True)):
         members = [
             (base.FAMILY.noun, path, kind)
             for base, path in family_paths().items()
             for kind in base.FAMILY.members.values()
         ]
-        if args.kind is None:
+        asked = " ".join(args.kind)
+        if not asked:
             return [_facts(family, path, kind) for family, path, kind in members]
-        named = [entry for entry in members if kind_of(entry[2]) == args.kind]
-        family = [entry for entry in members if args.kind in (entry[0], entry[1].split(".")[-1])]
-        listed = family or [entry for entry in members if _is_about(entry[2], args.kind.lower())]
+        named = [entry for entry in members if kind_of(entry[2]) == entry[2].FAMILY.synonyms.get(asked, asked)]
+        family = [
+            entry for entry in members if asked in (*entry[:2], f"{entry[0]} ({entry[1]})", entry[1].split(".")[-1])
+        ]
+        listed = family or [entry for entry in members if _is_about(entry[2], asked.lower())]
         if not named and listed:
             return [_facts(*entry) for entry in listed]
         if not named:
             words = {word for family, _, kind in members for word in (kind_of(kind), family)}
-            raise FabricstudyError(f"{args.kind}: no such kind; {suggestion(args.kind, words)}")
+            raise FabricstudyError(f"{asked}: no such kind; {suggestion(asked, words)}")
         return [
             _facts(family, path, kind) | {"reference": reference(kind, path), "schema": kind_schema(kind)}
             for family, path, kind in named
         ]
 
 
-def _is_about(kind: type[Kind], word: str) -> bool:
-    """Return whether the name or the description of a kind has a word, or its plural."""
-    return re.search(rf"\b{re.escape(word)}s?\b", f"{kind_of(kind)}\n{kind.__doc__}".lower()) is not None
+def _is_about(kind: type[Kind], words: str) -> bool:
+    """Return whether the name or the description of a kind has all words, or their plurals."""
+    text = f"{kind_of(kind)}\n{kind.__doc__}".lower()
+    return all(re.search(rf"(?<!\w){re.escape(word)}s?(?!\w)", text) for word in words.split())
 
 
 def _facts(family: str, path: str, kind: type[Kind]) -> dict[str, Any]:

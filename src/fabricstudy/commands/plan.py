@@ -14,7 +14,7 @@ from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.study.resolution import resolution_warnings, resolutions
-from fabricstudy.workflow.pipeline import BATCH_CPU_S, Seconds
+from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
 from fabricstudy.workload.pattern.base import Pattern
 
 from .common import add_study, load_pipeline, results_folder
@@ -48,7 +48,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
-        "machines": len(pipeline.plan.machines), "batches": len(pipeline.batches),
+        "machines": len(pipeline.plan.machines), "jobs": pipeline.job_count, "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
@@ -122,7 +122,10 @@ def show_plan(summary: dict[str, Any]) -> None:
     if summary["unchecked"]:
         print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
-    print(f"predicted {cpu_time(summary['cpu_s'])} for the new points")
+    print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
+    overhead_s = summary["jobs"] * JOB_CPU_S
+    small = "; for a study this small, run --here saves it" if summary["cpu_s"] < BATCH_CPU_S else ""
+    print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {summary['jobs']} jobs, if all run{small}")
     if summary["cores"] > 1:
         minutes = f"{summary['longest_s'] / 60:.1f} minutes"
         print(f"cores     up to {summary['cores']} for a point, if --cores allows; the longest then takes {minutes}")

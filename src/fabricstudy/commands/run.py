@@ -11,7 +11,7 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.study.file import load_study
 from fabricstudy.workflow.jobs import read_jobs
 from fabricstudy.workflow.pipeline import find_study
-from fabricstudy.workflow.snakefile import RESULTS, summary_lines
+from fabricstudy.workflow.snakefile import REPORTS, RESULTS, summary_lines
 
 _WHERE = ("--cores", "-c", "--jobs", "-j", "--profile", "--workflow-profile", "--executor", "-e")
 """Flags for the number of concurrent jobs, and for where they run."""
@@ -33,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_study(args: argparse.Namespace) -> None:
     """Run a study with Snakemake; results and reports are written below the working directory."""
+    for folder in (RESULTS, REPORTS):
+        if folder.exists() and not folder.is_dir():
+            raise FabricstudyError(f"{folder}: not a folder; rename it, or work in another folder", "file-unreadable")
     if args.here or _HERE in args.flags:
         if set(args.flags) - {_HERE}:
             raise FabricstudyError(f"{_HERE}: takes no flags of Snakemake; leave them out, or leave it out", "usage")
@@ -49,7 +52,7 @@ def run_study(args: argparse.Namespace) -> None:
         words = "\n".join(summary_lines(known, time.time()))
         flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", words]
     flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
-    command = [sys.executable, "-P", "-m", "snakemake", *snakemake_arguments(args.study, flags)]
+    command = [sys.executable, "-P", "-m", "fabricstudy.workflow.launch", *snakemake_arguments(args.study, flags)]
     os.execv(command[0], command)
 
 

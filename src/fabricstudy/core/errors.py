@@ -107,7 +107,7 @@ class ConfigError(FabricstudyError, ValueError):
         return f"{location}{self.problem}{value}; {self.remedy}"
 
     def each(self) -> Sequence[ConfigError]:
-        return (self, *self.others)
+        return (self.changed(others=()) if self.others else self, *self.others)
 
     def changed(self, **facts: Any) -> ConfigError:
         """Return the mistake with other parameters."""
@@ -154,6 +154,10 @@ def combine_errors(mistakes: Sequence[ConfigError]) -> ConfigError:
     return first.changed(others=others)
 
 
+INTERRUPTED_CODE = 128 + signal.SIGINT
+"""Exit code after Ctrl-C."""
+
+
 def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: bool = False) -> int:
     """Run a command, print the mistakes that its user can fix, and return the exit code.
 
@@ -163,7 +167,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
     try:
         return work() or 0
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return INTERRUPTED_CODE
     except FabricstudyError as error:
         mistake = error
     except OSError as error:

@@ -22,12 +22,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 
-from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo
+from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.kind_modules import MODULES
-from fabricstudy.core.model import ConfigError, Model
+from fabricstudy.core.kind_modules import MODULES, SYNONYMS
+from fabricstudy.core.model import ConfigError, Model, Written
 from fabricstudy.core.quantities import has_base_units
 from fabricstudy.core.source import extension_package
 
@@ -53,7 +53,7 @@ class Family:
     """
 
     def __init__(self, noun: str) -> None:
-        self.noun, self._modules = noun, MODULES.get(noun, {})
+        self.noun, self._modules, self.synonyms = noun, MODULES.get(noun, {}), SYNONYMS.get(noun, {})
         self._ours: dict[str, type[Kind]] = {}
         self._of_extensions: dict[str, dict[str, type[Kind]]] = {}
 
@@ -130,6 +130,12 @@ class Kind(Model):
             cls.FAMILY = Family(family)
         if kind:
             cls.__annotations__["kind"] = Literal.__getitem__(kind)
+            names = [kind, *(name for name, meant in cls.FAMILY.synonyms.items() if meant == kind)]
+            if len(names) > 1:
+                words = Written(" or ".join(f"`{name}`" for name in names))
+                cls.__annotations__["kind"] = Annotated[
+                    Literal.__getitem__(kind), WithJsonSchema({"enum": names}), words
+                ]
             cls.kind = kind
         super().__init_subclass__(**config)
 
@@ -144,6 +150,13 @@ class Kind(Model):
         return "FAMILY" in cls.__dict__
 
     @classmethod
+    def from_shorthand(cls, value: Any) -> Any:
+        written = super().from_shorthand(value)
+        kind = written.get("kind") if isinstance(written, dict) else None
+        meant = cls.FAMILY.synonyms.get(kind) if isinstance(kind, str) else None
+        return written if meant is None else {**written, "kind": meant}
+
+    @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         if not cls.is_family():
             return handler(source)
@@ -154,7 +167,7 @@ class Kind(Model):
         """Describe the name of a kind alone, and the mapping of each member."""
         if not cls.is_family():
             return handler(schema)
-        name = {"enum": cls.FAMILY.kinds}
+        name = {"enum": sorted([*cls.FAMILY.kinds, *cls.FAMILY.synonyms])}
         if cls.FAMILY.noun in _described.get():  # a kind within one of its own family, such as a mapping's start
             return {"anyOf": [name, {"type": "object", "required": ["kind"], "properties": {"kind": name}}]}
         token = _described.set(_described.get() | {cls.FAMILY.noun})

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -11,7 +12,7 @@ import yaml
 from pydantic import ValidationError
 
 from fabricstudy.core.bundled_files import bundled_path
-from fabricstudy.core.errors import ConfigError
+from fabricstudy.core.errors import LIKENESS, ConfigError, combine_errors
 from fabricstudy.core.extensions import load_extensions
 from fabricstudy.core.input_files import read_bytes, text_of
 from fabricstudy.core.kinds import extension_scope
@@ -75,7 +76,12 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
     folder = path.parent if path else Path()
     package = load_extensions(data.get("extensions"), folder)
     with extension_scope(package):
-        return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
+        try:
+            return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
+        except ConfigError as error:
+            from .plan import mistakes_of_points  # loads the stages
+
+            raise combine_errors([error, *mistakes_of_points(data, error, folder)]) from None
 
 
 def validated(model: type[M], data: dict[str, Any], context: dict[str, Any]) -> M:
@@ -150,9 +156,16 @@ class _OnlyMachine(Model):
     machine: Topology
 
 
+def similar_file(path: Path) -> str:
+    """Return a question that names the study file next to `path` with the most similar name; empty without one."""
+    files = {file.stem: file for file in path.parent.glob("*.yaml")}
+    close = get_close_matches(path.stem, files, 1, LIKENESS)
+    return f"did you mean '{files[close[0]]}'? " if close else ""
+
+
 def _text(path: Path) -> str:
     if not path.exists():
-        remedy = "check its path, or name a bundled study, such as quick"
+        remedy = similar_file(path) or "check its path, or name a bundled study, such as quick"
         raise ConfigError("no such file", remedy, code="file-not-found")
     return text_of(read_bytes(path, MAX_STUDY_BYTES))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
@@ -18,26 +20,27 @@ from fabricstudy.engine.settings import EngineSettings, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
+from fabricstudy.routing.minimal import Minimal
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.workload.job import Job
 from fabricstudy.workload.offered import Offered
 
 from .checks import check_engine, check_point
 from .comparisons import check_comparisons
-from .dotted_paths import DottedPath, set_at_path
+from .dotted_paths import DottedPath, fields_of, set_at_path
 from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .messages import explain_errors
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .spot_check import plan_resolution_check, plan_spot_check
-from .sweep import Experiment, PointRow
+from .sweep import Experiment, PointRow, Sweep
 from .virtual_channels import VirtualChannels
 
 MAX_LINK_ROWS = 1_000_000
 """Rows of the table `link_loads`: about 0.5 GB."""
 
 FOLLOWED = 10_000
-"""Points of an experiment with a mistake that are checked for further ones."""
+"""Points of an experiment with a mistake, or of a study with one, that are checked for further ones."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,61 @@ def _planned(study: Study) -> Plan:
     return Plan(study, planner.rows, planner.points, planner.machines, study.axes, runs.rows, runs.runs, run_axes)
 
 
+def mistakes_of_points(data: Mapping[str, Any], known: ConfigError, folder: Path) -> list[ConfigError]:
+    """Return the mistakes in sweeps of a study as read, `data`, that has others, `known`, as far as these allow."""
+    base = {key: data[key] for key in Point.model_fields if key in data}
+    cache, found = _SectionCache(folder), list(known.each())
+
+    def unseen(error: ConfigError) -> list[ConfigError]:
+        """Return the mistakes that are neither found nor below one that is, whose consequence they may be."""
+        seen = {mistake.keys for mistake in found}
+        return [one for one in error.each() if not any(one.keys[: len(keys)] == keys for keys in seen)]
+
+    def check(_: tuple[int, ...], tree: dict[str, Any]) -> None:
+        try:
+            cache.of(tree)
+        except ConfigError as error:
+            if new := unseen(error):
+                raise combine_errors(new) from None
+
+    named = data.get("experiments")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, dict) else []
+    prefixes: list[tuple[str, ...]] = [("experiments", name) for name in names]
+    for prefix in prefixes or [()] * ("sweep" in data):
+        for _ in range(2):  # the second time without wrong paths
+            part = _correct_part(data, prefix, found)
+            try:
+                experiment = Experiment.model_validate(part, by_alias=True, by_name=False)
+                if experiment.size <= FOLLOWED:
+                    _Expansion(base, experiment, prefix).each(check)
+                break
+            except ValidationError as error:
+                found += [] if part is None else unseen(explain_errors(error, part, Experiment).below(*prefix))
+            except ConfigError as error:
+                found += unseen(error)
+                break
+    return found[len(known.each()) :]
+
+
+def _correct_part(data: Mapping[str, Any], prefix: tuple[str, ...], mistakes: Sequence[ConfigError]) -> Any:
+    """Return the experiment at `prefix`, or the only sweep, without wrong paths in `set`; None if more is wrong."""
+    keys = fields_of(Sweep)
+    part = deepcopy(data[prefix[0]][prefix[1]] if prefix else {key: data[key] for key in keys if key in data})
+    for mistake in mistakes:
+        match mistake.keys[len(prefix) :] if mistake.keys[: len(prefix)] == prefix else ():
+            case "sweep", axis, "set", label, path if not {"zip", "exclude"} & set(part):
+                labels = part["sweep"][axis]["set"]
+                for key in [key for key in labels if str(key) == label]:
+                    labels[key].pop(path, None)
+                    if not labels[key]:
+                        del labels[key]
+                if not labels:
+                    return None
+            case key, *_ if key in (*keys, "set"):
+                return None
+    return part
+
+
 def _check_link_loads(study: Study, planner: _Planner) -> None:
     """Refuse a table of links that needs too much memory."""
     machines = [
@@ -128,7 +186,7 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
     planner = RunPlanner(rows, axes_of_schedules(study.schedules), study.folder)
 
     def add(name: str, schedule: Schedule) -> None:
-        _Expansion(study, schedule, ("schedules", name)).each(
+        _Expansion(schedule.base, schedule, ("schedules", name)).each(
             lambda indices, tree: planner.add(name, schedule, schedule.labels_at(indices), tree)
         )
 
@@ -216,14 +274,16 @@ class Sections(NamedTuple):
 class _SectionCache:
     """Checks each distinct part of points once: points share most of their parts."""
 
-    def __init__(self, study: Study) -> None:
-        self._context = {"folder": study.folder}
+    def __init__(self, folder: Path) -> None:
+        self._context = {"folder": folder}
         self._checked: dict[tuple[str, str], _Section] = {}
+        self._mistakes: list[ConfigError] = []
         self._silent: dict[_Section, _Section] = {}
         self._fitting: set[tuple[_Section | None, ...]] = set()
 
     def of(self, tree: dict[str, Any]) -> Sections:
-        """Check all parts of a point, and that they fit together."""
+        """Check all parts of a point, and that they fit together. Raises ConfigError with the mistakes of all."""
+        self._mistakes = []
         network, offered = tree.get("network"), tree.get("offered")
         if offered is not None and tree.get("jobs"):
             remedy = "a point has either; write jobs: [] next to offered in `set`, or offered: null next to jobs"
@@ -240,26 +300,35 @@ class _SectionCache:
         if key not in self._fitting:
             traffic = None if sections.offered is None else sections.offered.model
             jobs = [job.model for job in sections.jobs]
-            check_point(sections.machine.model, sections.routing.model, jobs, traffic)
+            if sections.machine.model is not None and None not in jobs:
+                try:
+                    check_point(sections.machine.model, sections.routing.model or Minimal(), jobs, traffic)
+                except ConfigError as error:
+                    self._mistakes.append(error)
+            if self._mistakes:
+                raise combine_errors(self._mistakes)
             self._fitting.add(key)
         return sections
 
     def _jobs(self, raw: Any) -> tuple[_Section, ...]:
         if not isinstance(raw, list) or not raw:
             remedy = "write [{pattern: ..., share: 1.0}]"
-            raise ConfigError("not a list of jobs", remedy, ("jobs",), raw, code="wrong-type")
+            self._mistakes.append(ConfigError("not a list of jobs", remedy, ("jobs",), raw, code="wrong-type"))
+            return ()
         return tuple(self._section("job", job, ("jobs", str(number))) for number, job in enumerate(raw))
 
     def _section(self, kind: str, raw: Any, path: tuple[str, ...]) -> _Section:
+        """Return a part; after a mistake, which it keeps for later, one without a model."""
         key, annotation = (kind, repr(raw)), _TYPES[kind]
         if key not in self._checked:
-            with at_path(*path):
-                try:
-                    model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
-                except ValidationError as error:
-                    raise explain_errors(error, raw, annotation) from None
+            try:
+                model = annotation.model_validate(raw, context=self._context, by_alias=True, by_name=False)
                 if isinstance(model, EngineSettings):
                     check_engine(model)
+            except (ValidationError, ConfigError) as error:
+                mistake = error if isinstance(error, ConfigError) else explain_errors(error, raw, annotation)
+                self._mistakes.append(mistake.below(*path))
+                return _Section(None, "")
             self._checked[key] = _section_of(model)
         return self._checked[key]
 
@@ -276,7 +345,7 @@ class _Planner:
         self.rows: list[PointRow] = []
         self.points: dict[str, PlannedPoint] = {}
         self.machines: dict[str, Topology] = {}
-        self._sections = _SectionCache(study)
+        self._sections = _SectionCache(study.folder)
         # The machine that was built last: rows of one machine are mostly consecutive.
         self._built: tuple[_Section, Machine] | None = None
         self._expanded: list[tuple[str, Experiment, dict[str, Label | None], Sections]] = []
@@ -289,7 +358,7 @@ class _Planner:
             labels = dict.fromkeys(self.study.axes) | experiment.labels_at(indices)
             self._expanded.append((name, experiment, labels, self._sections.of(tree)))
 
-        _Expansion(self.study, experiment, prefix).each(add)
+        _Expansion(self.study.base, experiment, prefix).each(add)
 
     def add_rows(self) -> None:
         """Plan the rows of all experiments, once all compared routings are known."""
@@ -359,10 +428,9 @@ class _Planner:
 class _Expansion:
     """Expands the raw points of an experiment, or runs of a schedule, and locates mistakes in them."""
 
-    def __init__(self, study: Study, varied: Experiment | Schedule, prefix: tuple[str, ...]) -> None:
-        self._study, self._varied, self._prefix = study, varied, prefix
+    def __init__(self, base: dict[str, Any], varied: Experiment | Schedule, prefix: tuple[str, ...]) -> None:
+        self._varied, self._prefix = varied, prefix
         self._axes = list(varied.changes.values())
-        base = varied.base if isinstance(varied, Schedule) else study.base
         for path, value in varied.fixed:
             try:
                 base = set_at_path(base, path, value)
@@ -390,7 +458,11 @@ class _Expansion:
         wrong: dict[tuple[str | None, str], ConfigError] = {}
         number = 0
         for number, indices in enumerate(self._varied.combinations(), 1):
-            tree = self.tree(indices)
+            try:
+                tree = self.tree(indices)
+            except ConfigError as error:
+                wrong.setdefault((error.path, error.code), error)
+                continue
             try:
                 add(indices, tree)
             except ConfigError as error:

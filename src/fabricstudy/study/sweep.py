@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -21,7 +21,7 @@ from pydantic import (
 
 from fabricstudy.core.columns import RESERVED
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.model import ConfigError, Flag, Model, Name, OrList, Written, model_check
+from fabricstudy.core.model import ConfigError, Flag, Model, Name, OrList, Written, check_all, model_check
 from fabricstudy.core.quantities import to_unit
 from fabricstudy.engine.point import Point
 
@@ -299,6 +299,13 @@ class SweepBase(Model):
 
     @model_check
     def _paths_fit(self) -> None:
+        places = {
+            ("sweep", name, *axis.path_location(index, path)): path
+            for name, axis in self.sweep.items()
+            for index, change in enumerate(axis.changes)
+            for path in change
+        }
+        check_all(partial(path_into, self.VARIES, path, place) for place, path in places.items())
         paths = {name: self._paths_of(name) for name in self.sweep}
         for number, name in enumerate(paths):
             for before in itertools.islice(paths, number):
@@ -422,7 +429,7 @@ class Experiment(Sweep):
 
     @model_check
     def _settings_fit(self) -> None:
-        assert self.fixed is not None
+        check_all(partial(path_into, Point, text, ("set", text)) for text in self.settings)
 
     @cached_property
     def fixed(self) -> list[tuple[DottedPath, Any]]:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import TextIO
 
 from fabricstudy.core.phrasing import duration
@@ -15,6 +16,8 @@ from fabricstudy.core.phrasing import duration
 TYPICAL_S = {"simulate": 20.0}
 """Elapsed seconds of a job before the first one of its rule ends; see `OTHER_S`."""
 OTHER_S = 3.0
+INTERRUPTED = Event()
+"""Set by Ctrl-C."""
 LAST_LINES = 10
 """Shown of the log of a failed job."""
 
@@ -59,7 +62,9 @@ class RunDisplay:
         self.say(line if self._console.is_terminal or not self.done < self._total else f"{line}; {self.time_left()}")
 
     def fail(self, job: object, log: str) -> None:
-        """Show that a job failed, and the end of its log."""
+        """Show that a job failed, and the end of its log; nothing of one that was interrupted."""
+        if INTERRUPTED.is_set():
+            return
         _, words, _ = self._running.pop(job, ("", "a job", 0.0))
         self.say(f"FAILED: {words}; see {log}")
         if Path(log).is_file():

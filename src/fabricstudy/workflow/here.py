@@ -8,6 +8,7 @@ written here, too, so that Snakemake can continue a study, and the reverse.
 import hashlib
 import json
 import shutil
+import sys
 import time
 import traceback
 from base64 import urlsafe_b64encode
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from fabricstudy.core.errors import FabricstudyError, exit_code_of
+from fabricstudy.core.errors import INTERRUPTED_CODE, FabricstudyError, exit_code_of
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
 
@@ -102,7 +103,10 @@ class Task:
         main: Callable[[list[str]], None] = import_module(self.module).main
         with self.log.open("w", encoding="utf-8") as log, redirect_stdout(log), redirect_stderr(log):
             try:
-                return exit_code_of(lambda: main(self.arguments)) == 0
+                code = exit_code_of(lambda: main(self.arguments))
+                if code == INTERRUPTED_CODE:
+                    raise KeyboardInterrupt
+                return code == 0
             except Exception:
                 traceback.print_exc()
                 return False
@@ -165,7 +169,13 @@ def run_here(name: str, rules: Collection[str] = ()) -> None:
             write_jobs(studies.planned[study], jobs, RESULTS / study)
     every = [task for study, jobs in studies.jobs.items() for task in tasks(study, jobs)]
     due = list(_due([task for task in every if not rules or task.rule in rules]))
-    if due and not all(_run(due, RunDisplay())):
+    try:
+        done = not due or all(_run(due, RunDisplay()))
+    except (KeyboardInterrupt, SystemExit):  # the latter where simulations are ended
+        words = "Interrupted. Finished simulations are cached; the same command continues with the rest."
+        print(words, file=sys.stderr)
+        raise
+    if not done:
         raise FabricstudyError(f"{name}: a job failed, see above; the same command continues with the rest")
     if not rules:
         print("\n".join(["Nothing to be done."] * (not due) + summary_lines(studies.jobs, start_s)))

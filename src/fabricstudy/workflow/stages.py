@@ -148,7 +148,7 @@ def _end_when_asked() -> None:
 
 
 def _stop(number: int, frame: object) -> None:
-    raise SystemExit(128 + signal.SIGTERM)
+    raise SystemExit(128 + (number if number == signal.SIGINT else signal.SIGTERM))
 
 
 def _stop_again(dropped: sys.UnraisableHookArgs) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,7 +164,11 @@ def test_a_status_and_a_verdict_that_changed_are_found(ran: Ran, again: Ran) -> 
 
 def test_studies_with_other_axes_cannot_be_compared(ran: Ran, tmp_path: Path) -> None:
     other = run_in(tmp_path / "other", sweep={"alpha": STUDY["sweep"]["alpha"]}, claims=[])
-    with pytest.raises(ArtifactError, match=r"table points: .* routing;"):
+    with pytest.raises(ArtifactError, match=r"table points: .* routing$") as caught:
+        compare(ran.base, other.base)
+    assert caught.value.code == "not-comparable"
+    other.tables.parent.rename(other.base / "results/second")
+    with pytest.raises(ArtifactError, match=rf"^{ran.tables.parent.name} and second .* routing"):
         compare(ran.base, other.base)
 
 
@@ -171,12 +176,14 @@ def test_folders_that_hold_no_tables_or_several_are_refused(ran: Ran, tmp_path: 
     (tmp_path / "empty").mkdir()
     with pytest.raises(ArtifactError, match=r"empty: no tables of a study; name a folder such as results/quick"):
         compare(ran.base, tmp_path / "empty")
-    for one in (ran.tables, ran.tables.parent):
+    for one in (ran.tables, ran.tables.parent, ran.tables.parents[1]):
         assert compare(ran.base, one).agrees
+    shutil.copytree(ran.base / "results", tmp_path / "before")
     ran.tables.parent.rename(ran.base / "results/first")
     run_in(ran.base)
-    with pytest.raises(ArtifactError, match="tables of 2 studies"):
+    with pytest.raises(ArtifactError, match=r"several studies: .* has first, "):
         compare(ran.base, ran.base)
+    assert compare(tmp_path / "before", ran.base / "results").agrees  # one study is in both
 
 
 @given(st.floats(1, 1e12), st.floats(-0.9, 10))

@@ -138,7 +138,7 @@ Level = Annotated[Whole, Field(ge=0, le=12)]
 
 
 class RefinedBlocks(MessagePattern, kind="refined-blocks"):
-    """Guard cells of blocks of an adaptively refined mesh, as in FLASH with PARAMESH (MacNeice et al., CPC 2000).
+    """Halo exchange of adaptively refined blocks: guard cells in FLASH with PARAMESH (MacNeice et al., CPC 2000).
 
     An octree refines a cube to the first of `levels`, and to the second where a block touches the surface of a sphere;
     blocks that share a face differ by at most one level. Each block has `cells`^3 cells, and sends `guard` layers of

@@ -50,7 +50,7 @@ class RankGrid(MessagePattern):
 
 
 class Stencil(RankGrid, kind="stencil"):
-    """Each rank sends one message to both neighbours in each dimension of a Cartesian rank grid, all in one phase.
+    """Halo exchange: each rank sends a message to both neighbours in each dimension of a Cartesian rank grid, at once.
 
     Ranks are in row-major order, as in ``MPI_Cart_create``. In a periodic dimension of length 2 both neighbours are the
     same rank, which receives two messages.
