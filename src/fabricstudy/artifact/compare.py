@@ -119,7 +119,8 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     or where Snakemake ran.
     Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
     fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out, and so are columns
-    that one of two versions of the project does not have; a table that one of them does not have has no rows there.
+    that one of two versions of the project does not have; a table or analysis that one of them does not have has no rows
+    there.
 
     Raises ArtifactError if there are no tables or those of several studies, the files of an artifact were changed, or
     the tables have different axes.
@@ -136,9 +137,6 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
 
 def _compare(old: Path, new: Path, tolerance: float) -> Comparison:
     before, after = ({path.stem: read_table(path) for path in sorted(side.glob("*.parquet"))} for side in (old, new))
-    if unknown := (before.keys() ^ after.keys()) - TABLES.keys():
-        names = ", ".join(sorted(unknown))
-        raise ArtifactError(f"only one of the two runs has the tables {names}", "not-comparable")
     for side, other in ((before, after), (after, before)):
         side.update({name: frame.iloc[:0] for name, frame in other.items() if name not in side})
     points = before["points"], after["points"]
