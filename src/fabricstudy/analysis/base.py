@@ -37,6 +37,10 @@ class Analysis(Kind, family="analysis"):
         """Return kinds whose code it runs and that the study does not name."""
         return ()
 
+    def other_prices(self) -> tuple[str, dict[str, "Analysis"]] | None:
+        """Return the title of its price list, and itself with others, by their titles; None without prices."""
+        return None
+
     def rows(self) -> list[Row]:
         """Return the table; a missing value is None."""
         raise NotImplementedError

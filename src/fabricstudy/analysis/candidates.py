@@ -6,7 +6,8 @@ router, around each group and between the halves, and bytes times hops over the 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from math import isnan
+from dataclasses import dataclass
+from math import inf, isnan
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from fabricstudy.machine.hops import hop_distances
 from fabricstudy.machine.requirements import MachineRequirements
 from fabricstudy.structure.bisection import BisectionBounds, bisection_bounds
 from fabricstudy.structure.bound import cuts_ns, hops_ns
-from fabricstudy.structure.cost import ALL, bill_of_materials
+from fabricstudy.structure.cost import bill_of_materials
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.structure.prices import Prices, Tariff
 from fabricstudy.structure.prices.besta_2014 import Besta2014
@@ -135,28 +136,33 @@ class Candidates(Analysis, kind="candidates"):
     * `machine`: its keys; `family`: its kind; `equal`: other machines with the same numbers, which have no row of their
       own, as one network may be a dragonfly and a HyperX
     * `nodes`, `routers`; `ports`: in use of the largest router; `diameter`, `mean_hops`
-    * `bisection_lower_Bps`, `bisection_upper_Bps`: a proven interval; `fabricstudy machine` spends more time on one
-      machine and may find a narrower one
-    * `taper`: what half of the nodes can send, over the upper end
+    * `bisection_lower_Bps`, `bisection_upper_Bps`: a proven interval, closer for rows that may be on the front;
+      `fabricstudy machine` searches small machines exhaustively and may find a narrower one
+    * `taper_lower`, `taper_upper`: what half of the nodes can send, over the upper and the lower end
     * `price_per_node`, `power_per_node_W`: as in the analysis `cost`, every router with all its ports
     * `bound_ns`: lower bound on the time of the traffic of `jobs` for any routing, all jobs on the first nodes in order
     * `given`: 1 for those in `given_machines`, which are listed whatever their taper and price, else 0
-    * `front`: 1 if no other candidate has at most its price a node, its bound and its taper (below 1 counts as 1), and
-      less of one of them; else 0
+    * `front`: 1 if no other candidate has at most its price a node, its bound and its `taper_upper` (below 1 counts as
+      1), and less of one of them; else 0
+    * `front_by`: the price lists by which it is on the front: `prices`, and those that need no file
+    * `undecided`: 1 if not on the front, and no other one on it has at most its price, bound and `taper_lower`, and
+      less of one of them: the bisection decides; else 0
     """
 
     keys = ("machine",)
-    labels = ("family", "equal")
+    labels = ("family", "equal", "front_by")
     numbers = (
-        "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps", "taper",
-        "price_per_node", "power_per_node_W", "bound_ns", "given", "front",
+        "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps",
+        "taper_lower", "taper_upper", "price_per_node", "power_per_node_W", "bound_ns", "given", "front", "undecided",
     )  # fmt: skip
 
     nodes: Whole = Field(ge=2, le=100_000, description="nodes, at least")
     max_nodes: Whole | None = Field(None, ge=2, description="nodes, at most; left out: 5 % more")
     radix: Whole = Field(ge=3, le=1024, description="ports of a router")
     ports_per_node: Number = Field(8.0, gt=0, le=1000, description="ports of all routers for each node, at most")
-    taper: Number | None = Field(None, gt=0, description="taper, at most; left out: any")
+    taper: Number | None = Field(
+        None, gt=0, description="`taper_lower`, at most, and `taper_upper` of those on the front; left out: any"
+    )
     price_at_most: Number | None = Field(None, gt=0, description="price per node, at most; left out: any")
     price_at_least: Number | None = Field(None, ge=0, description="price per node, at least; left out: any")
     given_machines: dict[str, Topology] = Field(
@@ -244,7 +250,7 @@ class Candidates(Analysis, kind="candidates"):
             raise FabricstudyError(f"{problem}; raise max_nodes, radix or ports_per_node")
 
     def kinds_used(self) -> Iterable[type[Kind]]:
-        return Topology.FAMILY.members.values()
+        return [*Topology.FAMILY.members.values(), *map(type, self.prices.others().values())]
 
     def rows(self) -> list[Row]:
         return [row for row, _ in self.found(every_bound=True)]
@@ -255,61 +261,143 @@ class Candidates(Analysis, kind="candidates"):
         """Return the row of each candidate and its keys in a study, sorted by price a node.
 
         `tell` is called with the progress before each machine. Lower bounds of bisections take most of the time; unless
-        `every_bound`, those off the front are 0. Raises FabricstudyError if there is no candidate.
+        `every_bound`, they are 0 where a row is off the front at any of them. Raises FabricstudyError if there is no
+        candidate.
         """
-        traffic, tariff = node_traffic(self.jobs, self.nodes, self.cores_per_node), self.prices.tariff()
-        candidates, by_numbers = [], dict[tuple[float, ...], Row]()
+        traffic, by_numbers = node_traffic(self.jobs, self.nodes, self.cores_per_node), dict[tuple[float, ...], Row]()
+        tariffs = {name: prices.tariff() for name, prices in self.price_lists.items()}
+        candidates: list[_Candidate] = []
         for count, (label, written, config) in enumerate(self.written()):
             if tell is not None:
                 tell(f"{count:,} so far, now {written['kind']}")
-            machine = config.build()
-            row = self._row(label, machine, bisection_bounds(machine, True, every_bound), traffic, tariff)
-            limits = (row["taper"], self.taper), (row["price_per_node"], self.price_at_most)
-            fits = all(most is None or value <= most for value, most in limits)
-            if not fits or row["price_per_node"] < (self.price_at_least or 0):
+            one = self._candidate(label, written, config, every_bound, traffic, tariffs)
+            price = one.row["price_per_node"]
+            if not ((self.price_at_least or 0) <= price <= (self.price_at_most or inf) and self._may_fit(one)):
                 continue
-            first = by_numbers.setdefault(tuple(round(row[name], 6) for name in _COMPARED), row)
-            if first is row:
-                candidates.append((row, written, config))
+            first = by_numbers.setdefault(tuple(round(one.row[name], 6) for name in _COMPARED), one.row)
+            if first is one.row:
+                candidates.append(one)
             else:
                 first["equal"] = "; ".join(filter(None, (first["equal"], label)))
         for label, config in self.given_machines.items():
-            machine = config.build()
-            row = self._row(label, machine, bisection_bounds(machine, quickly=True), traffic, tariff)
-            candidates.append((row | {"given": 1}, {}, config))
+            one = self._candidate(label, {}, config, True, traffic, tariffs)
+            one.row["given"] = 1
+            one.bound_closely(traffic)
+            candidates.append(one)
         if not candidates:
             problem = "no candidate has such a taper and price"
             raise FabricstudyError(f"{problem}; raise taper, price_at_most or ports_per_node, or lower price_at_least")
-        candidates.sort(key=lambda candidate: (candidate[0]["price_per_node"], candidate[0]["bound_ns"]))
-        costs = np.array([(row["price_per_node"], row["bound_ns"], max(1.0, row["taper"])) for row, *_ in candidates])
-        # Rounded, since costs may differ by floating-point errors.
-        for (row, _, config), best in zip(candidates, is_pareto_efficient(np.round(costs, 6)), strict=True):
-            row["front"] = int(best)
-            if best and not every_bound and not row["given"]:
-                row["bisection_lower_Bps"] = bisection_bounds(config.build(), quickly=True).lower_Bps
-        return [(row, written) for row, written, _ in candidates]
+        candidates.sort(key=lambda one: (one.row["price_per_node"], one.row["bound_ns"]))
+        for name in self.price_lists:
+            for one in self._front(candidates, name, traffic):
+                one.row["front_by"] = "; ".join(filter(None, (one.row["front_by"], name)))
+                one.row["front"] |= int(name == self.prices.kind)
+        self._mark_undecided(candidates)
+        return [(one.row, one.written) for one in candidates if one.row["given"] or self._may_fit(one)]
 
-    def _row(self, label: str, machine: Machine, bisection: BisectionBounds, traffic: PairBytes, tariff: Tariff) -> Row:
+    def _may_fit(self, one: "_Candidate") -> bool:
+        return bool(one.row["taper_lower"] <= (self.taper or inf))
+
+    @property
+    def price_lists(self) -> dict[str, Prices]:
+        """The price list, and the others that need no file, by kind."""
+        return {self.prices.kind: self.prices} | self.prices.others()
+
+    def _candidate(
+        self,
+        label: str,
+        written: dict[str, Any],
+        config: Topology,
+        proven: bool,
+        traffic: PairBytes,
+        tariffs: dict[str, Tariff],
+    ) -> "_Candidate":
+        machine = config.build()
+        bisection = bisection_bounds(machine, quickly=True, proven=proven)
         far, ends = hop_distances(machine).matrix(), np.flatnonzero(machine.nodes_of_router)
-        between = far[np.ix_(ends, ends)]
-        radix = max(self.radix, machine.radix)
-        total = bill_of_materials(machine, tariff, radix=radix, routers_per_rack=self.routers_per_rack)[-1]
-        assert total.name == ALL
-        power_W = total.power_W / machine.nodes
-        half_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps
-        return {
-            "machine": label, "family": machine.kind, "equal": "", "nodes": machine.nodes, "routers": machine.routers,
-            "ports": machine.radix, "diameter": int(between.max()),
+        between, radix = far[np.ix_(ends, ends)], max(self.radix, machine.radix)
+        totals = {
+            name: bill_of_materials(machine, tariff, radix=radix, routers_per_rack=self.routers_per_rack)[-1]
+            for name, tariff in tariffs.items()
+        }
+        power_W = totals[self.prices.kind].power_W / machine.nodes
+        prices = {name: total.price / machine.nodes for name, total in totals.items()}
+        row = {
+            "machine": label, "family": machine.kind, "equal": "", "front_by": "", "nodes": machine.nodes,
+            "routers": machine.routers, "ports": machine.radix, "diameter": int(between.max()),
             "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
-            "bisection_lower_Bps": bisection.lower_Bps, "bisection_upper_Bps": bisection.upper_Bps,
-            "taper": half_Bps / bisection.upper_Bps, "price_per_node": total.price / machine.nodes,
-            "power_per_node_W": None if isnan(power_W) else power_W,
-            "bound_ns": bound_ns(machine, traffic, bisection, far), "given": 0,
+            "price_per_node": prices[self.prices.kind], "power_per_node_W": None if isnan(power_W) else power_W,
+            "bound_ns": bound_ns(machine, traffic, bisection, far), "given": 0, "front": 0, "undecided": 0,
         }  # fmt: skip
+        one = _Candidate(row, written, config, prices, bisection.exact)
+        one.set_bisection(machine, bisection)
+        return one
+
+    def _front(self, candidates: list["_Candidate"], prices: str, traffic: PairBytes) -> list["_Candidate"]:
+        """Return the candidates on the front by a price list, with close bounds of their bisections.
+
+        A candidate without close bounds counts with its least possible taper, which no close bound is below; so what a
+        front of close bounds alone excludes is off it at any bound.
+        """
+        while True:
+            fitting = [one for one in candidates if one.row["given"] or one.taper(one.close) <= (self.taper or inf)]
+            efficient = is_pareto_efficient(np.array([one.costs(prices, one.close) for one in fitting]).reshape(-1, 3))
+            front = [one for one, best in zip(fitting, efficient, strict=True) if best]
+            loose = [one for one in front if not one.close]
+            if not loose:
+                return front
+            for one in loose:
+                one.bound_closely(traffic)
+
+    def _mark_undecided(self, candidates: list["_Candidate"]) -> None:
+        """Mark those with close bounds that only the lower end of the bisection keeps off the front."""
+        front = np.array([one.costs(self.prices.kind, True) for one in candidates if one.row["front"]])
+        for one in candidates:
+            if one.close and not one.row["front"] and (one.row["given"] or self._may_fit(one)):
+                best = np.array(one.costs(self.prices.kind, False))
+                beaten = len(front) and ((front <= best).all(axis=1) & (front < best).any(axis=1)).any()
+                one.row["undecided"] = int(not beaten)
+
+
+@dataclass(eq=False)
+class _Candidate:
+    """A candidate: its row, keys in a study, machine, and prices per node by price list; `close` has close bounds."""
+
+    row: dict[str, Any]
+    written: dict[str, Any]
+    config: Topology
+    prices: dict[str, float]
+    close: bool = False
+
+    def taper(self, proven: bool) -> float:
+        """Return the proven or the least possible taper."""
+        return float(self.row["taper_upper" if proven else "taper_lower"])
+
+    def costs(self, prices: str, proven: bool) -> tuple[float, ...]:
+        """Return price, bound and taper, rounded, since they have floating-point errors."""
+        costs = self.prices[prices], self.row["bound_ns"], max(1.0, self.taper(proven))
+        return tuple(round(cost, 6) for cost in costs)
+
+    def set_bisection(self, machine: Machine, bisection: BisectionBounds) -> None:
+        """Set the bisection and the taper; without a lower bound the taper is at most None."""
+        half_Bps, lower_Bps = machine.nodes / 2 * machine.host.bandwidth_Bps, bisection.lower_Bps
+        self.row |= {
+            "bisection_lower_Bps": lower_Bps, "bisection_upper_Bps": bisection.upper_Bps,
+            "taper_lower": half_Bps / bisection.upper_Bps, "taper_upper": half_Bps / lower_Bps if lower_Bps else None,
+        }  # fmt: skip
+
+    def bound_closely(self, traffic: PairBytes) -> None:
+        """Set the bounds of the bisection of `fabricstudy machine` without an exhaustive search, and of the time."""
+        machine = self.config.build()
+        bisection = bisection_bounds(machine, exhaustive=False)
+        through_ns = cuts_ns(machine, *traffic.between(machine.node_router), bisection.cut_side)
+        self.row["bound_ns"] = max(self.row["bound_ns"], through_ns)
+        self.set_bisection(machine, bisection)
+        self.close = True
 
 
 def label_of(kind: str, written: dict[str, Any]) -> str:
-    """Return a machine in a few words, without values that are the default; n/r are nodes per router, and so on.
+    """Return a machine in a few words, without values that are the default; keys as in `abbreviation`.
 
     Examples
     --------
@@ -321,7 +409,18 @@ def label_of(kind: str, written: dict[str, Any]) -> str:
     words = []
     for key, value in written.items():
         if key not in defaults or defaults[key] != value:
-            name = "/".join(part[0] for part in key.split("_per_")) if "_per_" in key else key
             text = "x".join(map(str, value)) if isinstance(value, list) else value
-            words.append(text if key == "shape" else f"{name} {text}")
+            words.append(text if key == "shape" else f"{abbreviation(key)} {text}")
     return f"{kind} {', '.join(words)}"
+
+
+def abbreviation(key: str) -> str:
+    """Return the initials of a key of the form x_per_y, and others as they are.
+
+    Examples
+    --------
+    >>> [abbreviation(key) for key in ("nodes_per_router", "links_per_group_pair", "groups")]
+    ['n/r', 'l/gp', 'groups']
+    """
+    parts = ("".join(word[0] for word in part.split("_")) for part in key.split("_per_"))
+    return "/".join(parts) if "_per_" in key else key

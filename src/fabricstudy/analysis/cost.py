@@ -47,6 +47,10 @@ class Cost(Analysis, kind="cost"):
     )
     without: tuple[str, ...] = Field((), description="link classes to leave out, with their ports; default: none")
 
+    def other_prices(self) -> tuple[str, dict[str, Analysis]]:
+        others = self.prices.others().values()
+        return self.prices.title, {other.title: self.model_copy(update={"prices": other}) for other in others}
+
     def rows(self) -> list[Row]:
         tariff = self.prices.tariff()
         rows: list[dict[str, Any]] = []

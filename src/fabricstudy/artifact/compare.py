@@ -119,8 +119,8 @@ def compare(old: Path, new: Path, tolerance: float = TOLERANCE) -> Comparison:
     or where Snakemake ran.
     Numbers of points that two versions of an engine simulated may differ by `tolerance`; all others must be equal, with
     fractions to `FLOAT_TOLERANCE`. Columns on where, when and how fast something ran are left out, and so are columns
-    that one of two versions of the project does not have; a table or analysis that one of them does not have has no rows
-    there.
+    that one of two versions of the project does not have; a table that one of them does not have has no rows there, nor
+    has an analysis.
 
     Raises ArtifactError if there are no tables or those of several studies, the files of an artifact were changed, or
     the tables have different axes.

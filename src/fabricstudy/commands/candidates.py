@@ -3,15 +3,19 @@
 import argparse
 import os
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import yaml
 
-from fabricstudy.analysis.candidates import Candidates
+from fabricstudy.analysis.candidates import Candidates, abbreviation
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import Model
+from fabricstudy.core.phrasing import quoted
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fabric import FORMATS
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
@@ -31,14 +35,16 @@ from .common import (
 WORDS = (
     "A candidate is on the Pareto front if no other is at least as good in price per node, bound and taper (values "
     "below 1 count as 1), and better in one. Taper: injection bandwidth of half of the nodes over the bisection "
-    "bandwidth; above 1 the bisection is the bottleneck. Bound: lower bound on the traffic time under any routing. "
-    "Machines with the same numbers share a line, with = between them."
+    "bandwidth; above 1 the bisection is the bottleneck. Of an interval, the higher taper is proven and counts, for "
+    "--taper too. Bound: lower bound on the traffic time under any routing. Machines with the same numbers share a "
+    "line, with = between them."
 )
-ABBREVIATIONS = "n/r: nodes per router, r/g: routers per group, l/g: links per pair of groups."
 MS_FROM_NS = 1e7
 """Longest bound from which a study has figures in milliseconds."""
 
 _HOW_LONG = "all families of 2000 nodes take up to a minute"
+_ROUTINGS = ("minimal", "ugal")
+_SEEDS = 3
 _KEYS = (
     "nodes", "max_nodes", "radix", "ports_per_node", "taper", "price_at_least", "price_at_most", "bandwidth",
     "families",
@@ -46,17 +52,17 @@ _KEYS = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = f"{WORDS} {ABBREVIATIONS} Time: {_HOW_LONG}."
+    parser.epilog = f"{WORDS} Time: {_HOW_LONG}."
     parser.add_argument("--nodes", type=int, required=True, help="fewest nodes")
     parser.add_argument("--max-nodes", type=int, help="most nodes (default: 5 %% more)")
     parser.add_argument("--radix", type=int, required=True, help="ports of a router")
     parser.add_argument("--ports-per-node", type=float, help="most router ports per node (default: 8)")
-    parser.add_argument("--taper", type=float, help="largest taper")
+    parser.add_argument("--taper", type=float, help="largest proven taper")
     parser.add_argument("--price-at-least", type=float, metavar="PRICE", help="lowest price per node")
     parser.add_argument("--price-at-most", type=float, metavar="PRICE", help="highest price per node")
     parser.add_argument(
         "--with", dest="given", action="append", default=[], metavar="MACHINE",
-        help="compare with this machine, such as the incumbent: a name, file or mapping; may be repeated",
+        help="compare with this machine, such as the incumbent: a name, file or mapping, or label=one; may be repeated",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="list all candidates, not only the front")
     parser.add_argument("--bandwidth", help="of each cable (default: 25 GB/s)")
@@ -75,49 +81,103 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
     file = find_study(args.study) if args.study else None
     folder = file.parent if file else Path()
     asked = {key: getattr(args, key) for key in _KEYS if getattr(args, key) is not None} | _jobs(file)
-    given = {_label(source): load_named_machine(source) for source in args.given}
+    given = _given(args.given)
     if args.prices:
         asked["prices"] = _prices(args.prices, folder)
-    asked["given_machines"] = given
+    asked["given_machines"] = {label: machine for label, (_, machine) in given.items()}
     analysis = validated(_Asked, {"candidates": asked}, {"folder": folder}).candidates
     with progress_spinner(f"analysing candidates; {_HOW_LONG}") as show_progress:
         candidates = analysis.found(show_progress, every_bound=args.all)
     if args.write:
-        _write_study(args, analysis, asked["jobs"], candidates)
-    tariff = analysis.prices.tariff()
+        _write_study(args, analysis, asked["jobs"], candidates, given)
     rows = sorted((row for row, _ in candidates), key=lambda row: row["bound_ns"])
+    undecided = sorted((row for row in rows if row["undecided"]), key=lambda row: row["price_per_node"])
+    listed = [written for row, written in candidates if args.all or row["front"] or row["undecided"]]
     return {
         "candidates": len(candidates),
         "families": Counter(row["family"] for row in rows),
-        "currency": f"{tariff.currency} of {tariff.year}",
+        "prices": analysis.prices.title,
+        "other_prices": {prices.title: _changes(rows, name) for name, prices in analysis.prices.others().items()},
         "traffic": f"the jobs of {args.study}" if args.study else "all-to-all of all nodes, 1 kB a message",
         "written": str(args.write) if args.write else None,
+        "taken": _taken(file) if args.write else None,
+        "abbreviations": _abbreviations(listed),
         "front": [row for row in rows if row["front"]],
+        "undecided": undecided,
         "given": [row for row in rows if row["given"]],
         **({"all": rows} if args.all else {}),
     }
 
 
-def _label(source: str) -> str:
-    """Return the label of a machine: the name of its file, or its text."""
-    return Path(source).stem if Path(source).is_file() else source
+def _given(sources: list[str]) -> dict[str, tuple[str, Topology]]:
+    """Return the source of each given machine, and the machine, by label: the one written, its name, or its size."""
+    given: dict[str, tuple[str, Topology]] = {}
+    for source in sources:
+        label, _, rest = source.partition("=")
+        if Path(source).is_file() or not rest or "{" in label:
+            label, rest = "", source
+        machine = load_named_machine(rest)
+        name = Path(rest).stem if Path(rest).is_file() else rest
+        label = label or (f"{machine.kind}, {machine.nodes} nodes" if "{" in rest else name)
+        if label in given:
+            raise FabricstudyError(f"--with: two machines are called {label}; write label={rest}", "duplicate")
+        given[label] = (rest, machine)
+    return given
 
 
-def _write_study(args: argparse.Namespace, analysis: Candidates, jobs: list[Any], candidates: list[Any]) -> None:
+def _changes(rows: list[dict[str, Any]], prices: str) -> dict[str, list[str]]:
+    """Return the labels of the machines that leave and join the front by another price list."""
+    by_other = [(row, prices in row["front_by"].split("; ")) for row in rows]
+    return {
+        "leave": [row["machine"] for row, on_it in by_other if row["front"] and not on_it],
+        "join": [row["machine"] for row, on_it in by_other if on_it and not row["front"]],
+    }
+
+
+def _abbreviations(written: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return the meaning of each abbreviation in the labels of machines."""
+    keys = dict.fromkeys(key for one in written for key in one if "_per_" in key)
+    return {abbreviation(key): key.replace("_", " ") for key in keys}
+
+
+def _taken(file: Path | None) -> str | None:
+    """Return which parts of the study of the jobs are in the study written, and which are not; None without one."""
+    if file is None:
+        return None
+    study = load_study(file)
+    axes = f" (axes {', '.join(study.axes)})" if study.axes else ""
+    left_out = sorted(study.model_fields_set - {"study", "title", "description", "jobs", "figures", "claims"})
+    return (
+        f"From {file.name}: the jobs, as they are without its sweeps{axes}, and the cores of a node. Not taken from "
+        f"it: {', '.join(left_out)}. The machines are those of the front, the routings {' and '.join(_ROUTINGS)}, with "
+        f"{_SEEDS} seeds each."
+    )
+
+
+def _write_study(
+    args: argparse.Namespace,
+    analysis: Candidates,
+    jobs: list[Any],
+    candidates: list[Any],
+    given: dict[str, tuple[str, Topology]],
+) -> None:
     """Write a study of the front and the given machines."""
     folder = args.write.parent
     machines = {row["machine"]: written for row, written in candidates if row["front"] and not row["given"]}
     extensions = [Path(name) for name in args.extensions]
-    for source in args.given:
-        machines[_label(source)], listed = _as_written(source, folder)
+    for label, (source, _) in given.items():
+        machines[label], listed = _as_written(source, folder)
         extensions += listed
+    if not machines:
+        raise FabricstudyError("no machine is on the front with certainty, so no study was written; raise --taper")
     prices = _prices(args.prices, folder) if args.prices else "besta-2014"
     bounds_ns = [row["bound_ns"] for row, _ in candidates if row["front"] or row["given"]]
     study = _study(analysis, jobs, machines, prices, "us" if max(bounds_ns) < MS_FROM_NS else "ms")
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
-    _write_yaml(study, args.write)
+    taken = _taken(find_study(args.study)) if args.study else None
+    _write_yaml(study, args.write, taken)
     # Machines and routings are compared at the smallest of their default units, and with the most virtual channels.
     planned = plan(load_study(args.write))
     found = resolutions(planned)
@@ -126,11 +186,12 @@ def _write_study(args: argparse.Namespace, analysis: Candidates, jobs: list[Any]
         study["engine"] = {"kind": "caminos", "phit": f"{min(units)} B"}
     if len(channels) > 1:
         study["network"] = {"virtual_channels": max(channels)}
-    _write_yaml(study, args.write)
+    _write_yaml(study, args.write, taken)
 
 
-def _write_yaml(study: dict[str, Any], file: Path) -> None:
+def _write_yaml(study: dict[str, Any], file: Path, comment: str | None) -> None:
     with atomic_text(file) as text:
+        text.writelines(f"# {line}\n" for line in wrap(comment or "", 118))
         yaml.safe_dump(study, text, sort_keys=False, width=120, default_flow_style=None)
 
 
@@ -176,7 +237,7 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
         {key: value for key, value in written.items() if key != "share"} | {"nodes": job.node_count(analysis.nodes)}
         for written, job in zip(jobs, analysis.jobs, strict=True)
     ]
-    tariff = analysis.prices.tariff()
+    abbreviations = _legend(_abbreviations(one for one in front.values() if isinstance(one, dict)))
     title = "Runtime" if len(jobs) == 1 else "Geometric mean of the runtimes of the jobs"
     time = {"y": "runtime_ns", "unit": unit, "reduce_jobs": "geometric-mean", "y_label": title.lower()}
     cost = {"kind": "cost", "machines": front, "prices": prices, "radix": analysis.radix}
@@ -190,16 +251,16 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
         # Under minimal routing alone, networks with few hops would compare badly with trees.
         "sweep": {
             "machine": {"of": "machine", "values": front},
-            "routing": {"of": "routing", "values": ["minimal", "ugal"]},
+            "routing": {"of": "routing", "values": list(_ROUTINGS)},
         },
         "analyses": {"cost": cost | {"routers_per_rack": analysis.routers_per_rack}},
-        "seeds": 3,
+        "seeds": _SEEDS,
         "figures": [
             {
                 "id": "price-and-time", "kind": "scatter", "title": "Price of a machine and time of the jobs",
                 "hue": "machine", "style": "routing", "front": True, "x": "price_per_node", "x_analysis": "cost",
-                "x_where": {"part": "all"}, "x_label": f"price per node ({tariff.currency} of {tariff.year})",
-                "caption": ABBREVIATIONS, **time,
+                "x_where": {"part": "all"}, "x_label": f"price per node, {analysis.prices.title}",
+                **({"caption": abbreviations} if abbreviations else {}), **time,
             },
             {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **time},
         ],
@@ -213,23 +274,54 @@ def show_candidates(result: dict[str, Any]) -> None:
     table = text_table("machine", *numbers, *(f"/ {row['machine']}" for row in given))
     shown = result.get("all", [*result["front"], *(row for row in given if not row["front"])])
     for row in shown:
-        low, high = row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12
-        interval = f"{high:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-        mark = "* " if row["front"] and len(shown) > len(result["front"]) else ""
+        bisection = _interval(row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12, ".4g")
+        taper = _interval(row["taper_lower"], row["taper_upper"], ".2f")
+        mark = "? " if row["undecided"] else "* " if row["front"] and len(shown) > len(result["front"]) else ""
         power = "–" if row["power_per_node_W"] is None else f"{row['power_per_node_W']:.1f}"
         name = mark + " = ".join(filter(None, (row["machine"], row["equal"])))
         table.add_row(
             name, str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
-            f"{row['mean_hops']:.2f}", interval, f"{row['taper']:.2f}", f"{row['price_per_node']:,.0f}", power,
+            f"{row['mean_hops']:.2f}", bisection, taper, f"{row['price_per_node']:,.0f}", power,
             f"{row['bound_ns'] / 1e3:,.1f}", *(f"{row['bound_ns'] / other['bound_ns']:.2f}" for other in given),
         )  # fmt: skip
     console = table_console(200)
     console.print(table)
     counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(result["families"].items()))
-    which = "all, those on the front with *" if "all" in result else "the front"
+    which = "all" if "all" in result else "the front"
+    marked = ", those on the front with *" * (len(shown) > len(result["front"]))
     console.print(
-        f"\n{result['candidates']:,} candidates ({counted}); the table has {which}, sorted by bound. Prices in "
-        f"{result['currency']}; bound of {result['traffic']}.\n{WORDS} {ABBREVIATIONS}"
+        f"\n{result['candidates']:,} candidates ({counted}); the table has {which}{marked}, sorted by bound. Bound of "
+        f"{result['traffic']}. The front is by the prices {result['prices']}{_by_other_prices(result)}"
+        f"{_undecided(result)}\n"
+        f"{WORDS} {_legend(result['abbreviations'])}"
     )
     if result["written"]:
         console.print(f"Written: {result['written']}; see: fabricstudy plan {result['written']}")
+        console.print(result["taken"] or "", end="\n" * bool(result["taken"]))
+
+
+def _interval(low: float, high: float, form: str) -> str:
+    ends = dict.fromkeys((format(low, form), format(high, form)))
+    return " to ".join(ends)
+
+
+def _legend(abbreviations: dict[str, str]) -> str:
+    return "; ".join(f"{short}: {meaning}" for short, meaning in abbreviations.items()) + "." * bool(abbreviations)
+
+
+def _by_other_prices(result: dict[str, Any]) -> str:
+    """Return how the front differs by other price lists, as the end of a sentence."""
+    texts = []
+    for title, changes in result["other_prices"].items():
+        told = [f"{quoted(names)} {verb}" for verb, names in changes.items() if names]
+        texts.append(f"; by {title}, {' and '.join(told) or 'it is the same'}")
+    return f"{''.join(texts)}."
+
+
+def _undecided(result: dict[str, Any]) -> str:
+    """Return a sentence on the machines that only the proven end of their taper keeps off the front."""
+    if not result["undecided"]:
+        return ""
+    names = quoted(row["machine"] for row in result["undecided"])
+    where = "marked with ?" if "all" in result else "--all lists them with ?"
+    return f" Off it only by the proven end of their taper, and on it by the other end: {names} ({where})."

@@ -1,7 +1,9 @@
 """Phrases for counts, times and lists."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+_MOST_NAMES = 6
 
 
 def count_noun(count: int, noun: str) -> str:
@@ -77,3 +79,20 @@ def join_words(parts: Sequence[Any]) -> str:
     ('a, b and c', 'a')
     """
     return " and ".join([", ".join(map(str, parts[:-1])), str(parts[-1])] if len(parts) > 1 else map(str, parts))
+
+
+def named(labels: Sequence[str]) -> str:
+    """Join the first labels of a list and count the rest.
+
+    Examples
+    --------
+    >>> named(["a", "b"]), named(list("abcdefgh"))
+    ('a and b', 'a, b, c, d, e, f and 2 more')
+    """
+    rest = len(labels) - _MOST_NAMES
+    return join_words([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
+
+
+def quoted(labels: Iterable[str]) -> str:
+    """Return `named` of labels in quotation marks, for those with commas."""
+    return named([f"\u201c{label}\u201d" for label in labels])

@@ -49,8 +49,9 @@ class MegaflyConfig(Topology, kind="megafly"):
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        # As many spines as leaves; all free ports are global, or a half, a quarter or an eighth of them.
-        for leaves, local in product(range(1, wanted.radix), (1, 2, 4)):
+        # As many spines as leaves, two or more, since one of each only lengthens paths; all free ports are global, or a
+        # half, a quarter or an eighth of them.
+        for leaves, local in product(range(2, wanted.radix), (1, 2, 4)):
             free = wanted.radix - leaves * local
             for groups in range(2, min(wanted.max_nodes, wanted.most_routers // 2) // leaves + 1):
                 for nodes in wanted.shares(groups * leaves, free):

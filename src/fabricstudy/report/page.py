@@ -96,7 +96,12 @@ def render(
         analyses=_analyses(tables),
         schedules=summaries.schedule_summaries(study, tables),
         sentences=[
-            *sentences(tables, changes, study.meanings | study_setup.axis_titles(study), fronts(study.figures, tables)),
+            *sentences(
+                tables,
+                changes,
+                study.meanings | study_setup.axis_titles(study),
+                fronts(study.figures, tables, study.analyses),
+            ),
             *summaries.spot_check_summary(tables),
             *summaries.resolution_check_summary(tables),
         ],

@@ -12,15 +12,18 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from fabricstudy.core.phrasing import join_words
+from fabricstudy.analysis.base import Analysis
+from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.phrasing import join_words, named, quoted
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.study.figures import AnyFigure, ScatterFigure
 from fabricstudy.table.files import Tables
 from fabricstudy.table.ranks import MIN_ROWS, rank_correlation
+from fabricstudy.table.schemas import validated_analysis
 from fabricstudy.table.select import VALUE, Observations, group_by, label_text, medians, observe
 
 from . import figure_style
-from .text import named, number
+from .text import number
 
 _SIGNS = {"spearman": "ρ", "kendall": "τ"}
 _MOST_PANELS = 4
@@ -141,17 +144,45 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
     return correlation
 
 
-def fronts(figures: Sequence[AnyFigure], tables: Tables) -> list[str]:
-    """Return a sentence on the marks on the Pareto front of each figure that has one."""
+def fronts(figures: Sequence[AnyFigure], tables: Tables, analyses: Mapping[str, Analysis]) -> list[str]:
+    """Return a sentence on the marks on the Pareto front of each figure that has one, and on its price list."""
     sentences = []
     for figure in figures:
         if isinstance(figure, ScatterFigure) and figure.front:
             with contextlib.suppress(figure_style.NothingToDraw):
-                sentences.append(_front_sentence(figure, _marks(figure, tables)))
+                marks = _marks(figure, tables)
+                prices = _prices_text(figure, tables, marks, analyses.get(figure.x_analysis or ""))
+                sentences.append(_front_sentence(figure, marks, prices))
     return sentences
 
 
-def _front_sentence(figure: ScatterFigure, marks: _Marks) -> str:
+def _prices_text(figure: ScatterFigure, tables: Tables, marks: _Marks, analysis: Analysis | None) -> str:
+    """Return the price list of x, and how other lists change the front; empty if x has no price."""
+    prices = analysis and analysis.other_prices()
+    if not prices:
+        return ""
+    texts = []
+    for title, other in prices[1].items():
+        with contextlib.suppress(figure_style.NothingToDraw, FabricstudyError):
+            repriced = {**tables.analyses, str(figure.x_analysis): validated_analysis(other, other.rows())}
+            by_other = _marks(figure, replace(tables, analyses=repriced)).frame
+            if len(by_other) == len(marks.frame) and not by_other["x"].equals(marks.frame["x"]):
+                texts.append(f"by {title}, {_front_changes(figure, marks.frame, by_other)}")
+    return f", by the prices {'; '.join([prices[0], *texts])}" if texts else ""
+
+
+def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.DataFrame) -> str:
+    """Return which marks leave and join the front."""
+    parts = ["hue", "style", *(["column"] if figure.columns else []), *(["row"] if figure.rows else [])]
+    told = []
+    for verb, these, those in (("leaves", marks, by_other), ("joins", by_other, marks)):
+        moved = marks[these["front"] & ~those["front"]]
+        labels = dict.fromkeys(figure_style.joint_labels(moved, parts).str.strip(", "))
+        told += [f"{quoted(labels)} {verb}"] if labels else []
+    return f"{' and '.join(told)} it" if told else "it is the same"
+
+
+def _front_sentence(figure: ScatterFigure, marks: _Marks, prices: str) -> str:
     axes, of_panels = (figure.rows, figure.columns), []
     for labels, part in marks.frame.groupby(["row", "column"], sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, labels, strict=True) if axis)
@@ -159,7 +190,7 @@ def _front_sentence(figure: ScatterFigure, marks: _Marks) -> str:
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
     best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
     without = f" Not ranked, without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
-    return f"{figure.title}: Pareto front ({'; '.join(_axis_labels(figure))}): {best}.{without}"
+    return f"{figure.title}: Pareto front ({'; '.join(_axis_labels(figure))}): {best}{prices}.{without}"
 
 
 def _best(part: pd.DataFrame) -> str:

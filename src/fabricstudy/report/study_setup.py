@@ -10,7 +10,7 @@ import pandas as pd
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
 from fabricstudy.core.model import Model, NoPhysics
-from fabricstudy.core.phrasing import count_noun, join_words, quantity
+from fabricstudy.core.phrasing import count_noun, join_words, named, quantity
 from fabricstudy.engine.caminos.resolution import Resolution
 from fabricstudy.engine.point import Point
 from fabricstudy.machine.fabric.base import HOST
@@ -21,7 +21,7 @@ from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 
 from .figure_style import column_text, truncate_label
-from .text import TextTable, VaryingAxis, named, varying_axes
+from .text import TextTable, VaryingAxis, varying_axes
 
 SETUP_ORDER = ("offered", "network", "engine", "routing", "machine")
 """Parts of a point with parameters; jobs are in another table."""

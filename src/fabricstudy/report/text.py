@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from fabricstudy.core.phrasing import count_noun, join_words
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.table.select import label_text
 
 
@@ -119,21 +119,6 @@ def varying_axes(frame: pd.DataFrame, axes: Iterable[str], meanings: Mapping[str
         for axis in axes
         if frame[axis].nunique() > 1
     ]
-
-
-_MOST_NAMES = 6
-
-
-def named(labels: Sequence[str]) -> str:
-    """Join the first labels of a list and count the rest.
-
-    Examples
-    --------
-    >>> named(["a", "b"]), named(list("abcdefgh"))
-    ('a and b', 'a, b, c, d, e, f and 2 more')
-    """
-    rest = len(labels) - _MOST_NAMES
-    return join_words([*labels[:_MOST_NAMES], *[f"{rest} more"] * (rest > 0)])
 
 
 def comparison_count_text(made: int, planned: int) -> str:

@@ -51,12 +51,14 @@ class BisectionBounds:
         return {name: value for name, value in vars(self).items() if name != "cut_side"}
 
 
-def bisection_bounds(machine: Machine, quickly: bool = False, proven: bool = True) -> BisectionBounds:
+def bisection_bounds(
+    machine: Machine, quickly: bool = False, proven: bool = True, exhaustive: bool = True
+) -> BisectionBounds:
     """Return bounds of the bisection of a connected machine; deterministic.
 
     `quickly` needs some ms for a hundred routers: fewer starts for cuts, and only theorems and the spectral lower
-    bound; the interval may be wider. Without `proven` the lower bound is 0 where no theorem has the bisection. Raises
-    ValueError if fewer than two routers have nodes.
+    bound; the interval may be wider. Without `proven` the lower bound is 0 where no theorem has the bisection; without
+    `exhaustive` there is no search by HiGHS. Raises ValueError if fewer than two routers have nodes.
     """
     form = closed_form(machine)
     if form is not None and form.cut_side is not None:
@@ -65,7 +67,8 @@ def bisection_bounds(machine: Machine, quickly: bool = False, proven: bool = Tru
     cut_side, upper = best_cut(machine, quickly), "metis and Kernighan-Lin"
     upper_Bps = cut_capacity_Bps(machine, cut_side)
     lower_Bps, lower = _lower_bound(machine, quickly) if proven else (0.0, "none")
-    if not quickly and lower_Bps < upper_Bps and machine.routers <= ROUTERS_FOR_MILP:
+    small = exhaustive and not quickly and machine.routers <= ROUTERS_FOR_MILP
+    if small and lower_Bps < upper_Bps:
         from .exact_cut import better_cut
 
         searched = better_cut(machine, upper_Bps)

@@ -50,9 +50,10 @@ def bill_of_materials(
     Cables of the classes `without`, their ports and routers with no others are left out; so are routers within nodes.
     Raises FabricstudyError if a router uses more than `radix` ports.
     """
-    rows = ~np.isin([machine.classes[number].name for number in machine.cable_class], list(without))
-    columns = ("cable_tail", "cable_head", "cable_class", "cable_count")
-    machine = replace(machine, **{name: getattr(machine, name)[rows] for name in columns})
+    if without:
+        rows = ~np.isin([link.name for link in machine.classes], list(without))[machine.cable_class]
+        columns = ("cable_tail", "cable_head", "cable_class", "cable_count")
+        machine = replace(machine, **{name: getattr(machine, name)[rows] for name in columns})
     items = [*_routers(machine, tariff, radix), *_cables(machine, tariff, routers_per_rack)]
     price, power_W = sum(item.price for item in items), sum(item.power_W for item in items)
     return [*items, CostItem(ALL, sum(item.count for item in items), price, power_W)]

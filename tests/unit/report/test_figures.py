@@ -433,13 +433,13 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     for axes, times in zip(canvas.axes, [(1.07, 1.01), (2.32, 2.20)], strict=True):
         (line,) = (line for line in axes.lines if line.get_linestyle() == "--")
         assert line.get_xydata().tolist() == pytest.approx(np.array([(20.0, times[0]), (30.0, times[1])]))  # type: ignore[union-attr]
-    (front,) = fronts(case.study.figures, case.tables)
+    (front,) = fronts(case.study.figures, case.tables, {})
     minimal, valiant = "rich (20, 1.07) and lean (30, 1.01), of 3", "rich (20, 2.32) and lean (30, 2.2), of 3"
     assert f"for routing minimal {minimal}; for routing valiant {valiant}." in front
     one = told(case)["a"]
     assert "whiskers: min to max; none missing." in one.basis
     assert f"minimal: on the front {minimal}" in one.alt
-    (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables)
+    (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables, {})
     assert "minimal 2, of 3; " in without
 
 
@@ -448,13 +448,28 @@ def test_marks_without_a_price_are_counted_and_named(make: Make) -> None:
     case = priced(make, {"lean": 30.0, "rich": 20.0})
     basis = told(case)["a"].basis
     assert basis.startswith("n = 12 points,") and "6 of 18 points missing" in basis and "ring" in basis
-    (front,) = fronts(case.study.figures, case.tables)
+    (front,) = fronts(case.study.figures, case.tables, case.study.analyses)
     assert ", of 2" in front and "price_per_node: ring" in front
     named = priced(make, {"lean": 30.0, "rich": 20.0}, x_key={"ring": "lean"})
     basis = told(named)["a"].basis
     assert basis.startswith("n = 18 points,") and "none missing" in basis
-    (front,) = fronts(named.study.figures, named.tables)
+    (front,) = fronts(named.study.figures, named.tables, {})
     assert ", of 3" in front
+
+
+def test_the_front_names_its_price_list_and_what_another_one_changes(make: Make) -> None:
+    """The first prices are made up, so another list changes the front; by those of the analysis both agree."""
+    case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
+    (front,) = fronts(case.study.figures, case.tables, case.study.analyses)
+    assert "besta-2014 (USD of 2014); by mixnet-2025 (USD of 2025), " in front
+    cost = case.study.analyses["bill"]
+    price = {row["machine"]: row["price_per_node"] for row in cost.rows() if row["part"] == "all"}
+    other = cost.other_prices()
+    assert other and list(other[1]) == ["mixnet-2025 (USD of 2025)"]
+    again = priced(make, price)
+    (same,) = fronts(again.study.figures, again.tables, again.study.analyses)
+    assert same.endswith("by mixnet-2025 (USD of 2025), it is the same.")
+    assert "leaves" in front or "joins" in front
 
 
 def test_marks_of_a_scatter_plot_differ_in_shape(make: Make) -> None:
@@ -468,7 +483,7 @@ def test_marks_of_a_scatter_plot_differ_in_shape(make: Make) -> None:
 def test_a_mark_takes_its_price_from_one_row(make: Make) -> None:
     two = priced(make, dict.fromkeys(MACHINES, 1.0), parts=("all", "cables"), x_where={"part": ["all", "cables"]})
     assert told(two)["a"].basis.startswith("Nothing to draw: several rows of the analysis bill fit one mark")
-    assert fronts(two.study.figures, two.tables) == []
+    assert fronts(two.study.figures, two.tables, {}) == []
 
 
 PARTS = {

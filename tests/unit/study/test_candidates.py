@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.analysis.candidates import Candidates, PairBytes
+from fabricstudy.analysis.candidates import Candidates, PairBytes, abbreviation
 from fabricstudy.cli import main
 from fabricstudy.engine.caminos import CaminosSettings
 from fabricstudy.machine.base import Topology
@@ -64,7 +64,10 @@ def test_bounds_by_hand() -> None:
     rows = {row["machine"]: row for row in asked(families=["xgft"], max_nodes=60).rows()}
     narrow = rows["xgft down 6x10, up 3, parallel 1"]
     assert narrow["bound_ns"] == pytest.approx(6 * 54_000 / 3 / 25)
-    assert narrow["taper"] == pytest.approx(2) and narrow["bisection_lower_Bps"] == 15 * 25e9
+    assert (
+        narrow["taper_lower"] == narrow["taper_upper"] == pytest.approx(2)
+        and narrow["bisection_lower_Bps"] == 15 * 25e9
+    )
     wide = rows["xgft down 6x10, up 6, parallel 1"]
     assert wide["bound_ns"] == pytest.approx(6 * 54_000 / 6 / 25) or wide["bound_ns"] == pytest.approx(59_000 / 25)
     assert narrow["front"] == wide["front"] == 1 and narrow["price_per_node"] < wide["price_per_node"]
@@ -118,7 +121,7 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
     line = f"candidates --nodes 60 --radix 12 --taper 4 --families xgft hyperx --write {file} --json"
     assert main(line.split()) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["front"] and all(row["taper"] <= 4 for row in told["front"])
+    assert told["front"] and all(row["taper_upper"] <= 4 for row in told["front"])
     study = load_study(file)
     assert set(study.sweep["machine"].values) == {row["machine"] for row in told["front"]}
     assert main(["plan", str(file), "--results", str(tmp_path), "--json"]) == 0
@@ -159,8 +162,8 @@ def test_a_given_machine_is_listed_whatever_its_taper_and_price() -> None:
     """Its leaves of 12 ports and spines of 6 have the price of 12 each: 8 routers of 3,312.5 USD."""
     rows = {row["machine"]: row for row in asked(families=["xgft"], taper=1, given_machines={"old": OLD}).rows()}
     old = rows.pop("old")
-    assert old["given"] == 1 and old["taper"] == 5 and old["routers"] == 8
-    assert all(row["given"] == 0 and row["taper"] <= 1 for row in rows.values())
+    assert old["given"] == 1 and old["taper_lower"] == old["taper_upper"] == 5 and old["routers"] == 8
+    assert all(row["given"] == 0 and row["taper_lower"] <= 1 for row in rows.values())
     cables = old["price_per_node"] * 60 - 8 * (350.4 * 12 - 892.3)
     assert 0 < cables < (60 + 12) * 100 * (0.4079 * 4 + 0.5771)
 
@@ -191,7 +194,8 @@ def test_equal_networks_share_a_row() -> None:
 def test_lower_bounds_of_the_front_do_not_depend_on_the_others() -> None:
     one = asked(families=["dragonfly", "megafly"])
     full, front = one.rows(), [row for row, _ in one.found()]
-    assert [row for row in full if row["front"]] == [row for row in front if row["front"]]
+    for column in ("front", "undecided"):
+        assert [row for row in full if row[column]] == [row for row in front if row[column]]
     assert any(row["bisection_lower_Bps"] == 0 for row in front) and all(row["bisection_lower_Bps"] for row in full)
 
 
@@ -225,3 +229,85 @@ def test_prices_of_2025_by_hand() -> None:
     tariff = Prices.model_validate({"kind": "mixnet-2025", "port_Gbps": 400}).tariff()
     assert tariff.routers(np.array([64.0])).tolist() == [64 * 1090]
     assert tariff.cables(np.array([50e9]), np.array([10.0])) == pytest.approx([2 * 659 + 3])
+
+
+THIN = {
+    "kind": "megafly", "groups": 17, "leaves_per_group": 1, "spines_per_group": 1, "nodes_per_leaf": 13,
+    "links_per_group_pair": 1, "links_per_local_pair": 2, "bandwidth": "25 GB/s",
+}  # fmt: skip
+
+
+def test_a_loose_cut_puts_no_machine_on_the_front() -> None:
+    """Eight leaves with two cables each are cut off by 400 GB/s, and a tree is cheaper, faster and less tapered."""
+    one = asked(families=["megafly", "xgft"], nodes=216, radix=18, price_at_most=1300, given_machines={"thin": THIN})
+    rows = {row["machine"]: row for row in one.rows()}
+    thin, tree = rows["thin"], rows["xgft down 12x18, up 6, parallel 1"]
+    assert thin["bisection_upper_Bps"] == 16 * 25e9 and thin["taper_lower"] == pytest.approx(221 / 2 / 16)
+    assert all(tree[key] < thin[key] for key in ("price_per_node", "bound_ns", "taper_upper"))
+    assert (thin["front"], thin["undecided"], tree["front"]) == (0, 0, 1)
+    assert not [label for label in rows if "megafly" in label and "l/g 1," in label]
+
+
+@pytest.mark.parametrize("taper", [None, 2.5])
+def test_the_front_is_by_proven_tapers(taper: float | None) -> None:
+    """The other rows are beaten by a machine on the front, or undecided: the interval of the taper decides."""
+    rows = asked(families=["dragonfly", "megafly", "hyperx", "xgft"], taper=taper).rows()
+    proven, best = (
+        np.array([(row["price_per_node"], row["bound_ns"], max(1, row[key])) for row in rows]).round(6)
+        for key in ("taper_upper", "taper_lower")
+    )
+    front = np.array([row["front"] == 1 for row in rows])
+
+    def beaten(costs: Any, by: Any) -> bool:
+        return bool(((by <= costs).all(axis=1) & (by < costs).any(axis=1)).any())
+
+    assert front.any() and not any(beaten(costs, proven[front]) for costs in proven[front])
+    if taper:
+        assert (proven[front, 2] <= taper).all() and (best[:, 2] <= taper).all()
+    off = [row["undecided"] == (not beaten(costs, proven[front])) for row, costs in zip(rows, best, strict=True)]
+    assert all(np.array(off)[~front])
+    assert {row["undecided"] for row in rows} == {0, 1}
+
+
+def test_the_front_by_another_price_list_is_that_of_a_search_with_it() -> None:
+    more: dict[str, Any] = {"families": ["dragonfly", "jellyfish", "xgft", "torus"], "nodes": 216, "radix": 18}
+    by_2014, by_2025 = asked(**more).rows(), asked(**more, prices="mixnet-2025").rows()
+    labels = {row["machine"] for row in by_2025 if row["front"]}
+    assert {row["machine"] for row in by_2014 if "mixnet-2025" in row["front_by"].split("; ")} == labels
+    assert {row["machine"] for row in by_2014 if row["front"]} != labels
+
+
+def test_abbreviations_are_unique() -> None:
+    offered = MachineRequirements(60, 66, 12, 50)
+    kinds: dict[str, Any] = dict(Topology.FAMILY.members)
+    keys = {key for kind in kinds.values() for one in kind.configurations(offered) for key in one}
+    assert len({abbreviation(key) for key in keys}) == len(keys)
+
+
+def test_given_machines_have_short_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["candidates", "--nodes", "60", "--radix", "12", "--families", "xgft", "hyperx", "--json"]
+    text = json.dumps(OLD)
+    assert main([*line, "--with", text, "--with", f"mine={text}"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {row["machine"] for row in found["given"]} == {"xgft, 60 nodes", "mine"}
+    shown = {word for row in found["front"] + found["undecided"] for word in row["machine"].split() if "/" in word}
+    assert shown and shown == set(found["abbreviations"])
+    assert main([*line, "--with", text, "--with", text]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "duplicate"
+
+
+def test_what_is_not_taken_from_the_study_of_the_jobs_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, source = tmp_path / "next.yaml", tmp_path / "mix.yaml"
+    ring = {"nodes": 40, "pattern": {"kind": "ring", "message": "1 kB"}}
+    sweep = {"placement": {"of": "jobs.*.allocation", "values": ["cluster", "random"]}}
+    base = {"machine": OLD, "routing": "minimal", "engine": "flow", "jobs": [ring]}
+    source.write_text(json.dumps({"study": "mix", **base, "sweep": sweep, "seeds": 5}))
+    line = f"candidates --nodes 60 --radix 12 --families xgft --study {source} --write {file}"
+    assert main(line.split()) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    comment = " ".join(text[2:] for text in file.read_text().splitlines() if text.startswith("# "))
+    for word in ("mix.yaml", "placement", "seeds", "routing", "engine"):
+        assert word in comment
+    assert comment in told and "placement" not in load_study(file).sweep

@@ -60,3 +60,17 @@ class Prices(Kind, family="price list"):
     def tariff(self) -> Tariff:
         """Return the prices."""
         raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """The kind with currency and year, such as besta-2014 (USD of 2014)."""
+        tariff = self.tariff()
+        return f"{self.kind} ({tariff.currency} of {tariff.year})"
+
+    def others(self) -> dict[str, "Prices"]:
+        """Return the other price lists that need no file, by kind."""
+        return {
+            name: Prices.model_validate({"kind": name})
+            for name, kind in Prices.FAMILY.members.items()
+            if name != self.kind and not any(field.is_required() for field in kind.model_fields.values())
+        }
