@@ -9,9 +9,6 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
     return {kind: f"fabricstudy.{package}.{kind.replace('-', '_')}" for kind in kinds}
 
 
-SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
-"""Other names that a study may write for a kind, by the noun of its family."""
-
 MODULES: dict[str, dict[str, str]] = {
     "allocation": {"fragmented": "fabricstudy.schedule.fragmented"} | dict.fromkeys(
         ["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups"
@@ -71,3 +68,6 @@ MODULES: dict[str, dict[str, str]] = {
         "uniform",
     ),
 }  # fmt: skip
+
+SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
+"""Other names that a study may write for a kind, by the noun of its family."""
