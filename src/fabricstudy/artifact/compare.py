@@ -166,11 +166,13 @@ def _tables_in(old: Path, new: Path) -> tuple[Path, Path]:
             raise ArtifactError(f"{folder}: no tables of a study; {remedy}", "file-not-found")
         sides.append({_study_of(path): path for path in found})
     pairs = [(sides[0][name], sides[1][name]) for name in sides[0] if name in sides[1]]
+    first_old, first_new = (next(iter(side.values())) for side in sides)
     if not pairs and len(sides[0]) == len(sides[1]) == 1:
-        pairs = [(next(iter(sides[0].values())), next(iter(sides[1].values())))]
+        pairs = [(first_old, first_new)]
     if len(pairs) != 1:
         names = " and ".join(f"{folder} has {', '.join(side)}" for folder, side in zip((old, new), sides, strict=True))
-        example = " ".join(str(one.parent) for one in [*pairs, [next(iter(side.values())) for side in sides]][0])
+        first_old, first_new = pairs[0] if pairs else (first_old, first_new)
+        example = f"{first_old.parent} {first_new.parent}"
         raise ArtifactError(f"several studies: {names}; name one study, such as: {example}", "not-comparable")
     for folder in (old, new):
         if (folder / CHECKSUMS).is_file():

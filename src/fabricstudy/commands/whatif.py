@@ -25,14 +25,14 @@ from .draw import DATES, SUFFIXES
 NAMED = 20
 """Most nodes and routers that are listed."""
 
-_UNITS = {
+_LABELS = {
     "bisection_lower_Bps": ("bisection, at least (GB/s)", 1e9),
     "bisection_upper_Bps": ("bisection, at most (GB/s)", 1e9),
     "uniform_load": ("throughput bound, uniform traffic", 1),
     "adversary_load": ("throughput bound, adversarial traffic", 1),
 }
 _COSTS = ("diameter", "mean_hops")
-"""Figures of which more is worse; of those in `_UNITS` less is."""
+"""Figures of which more is worse; of those in `_LABELS` less is worse."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -146,10 +146,10 @@ def show_losses(result: dict[str, Any]) -> None:
     """Print a table of the machine before and after, then what is lost."""
     console, table = table_console(120), text_table("", "before", "after", "change")
     for name, before in result["before"].items():
-        words, factor = _UNITS.get(name, (name.replace("_", " "), 1))
+        words, factor = _LABELS.get(name, (name.replace("_", " "), 1))
         after = result["after"].get(name)
         change = "" if after is None or not before else f"{100 * (after / before - 1):+.1f} %"
-        if after is not None and name in (*_UNITS, *_COSTS) and abs(after - before) > 1e-9 * before:
+        if after is not None and name in (*_LABELS, *_COSTS) and abs(after - before) > 1e-9 * before:
             change += ", worse" if (after > before) == (name in _COSTS) else ", better"
         table.add_row(words, f"{before / factor:.5g}", "-" if after is None else f"{after / factor:.5g}", change)
     console.print(table)

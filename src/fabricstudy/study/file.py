@@ -79,7 +79,7 @@ def validate_study(data: Any, path: Path | None = None) -> Study:
         try:
             return validated(Study, data, {"file": path, "folder": folder, "extensions": package})
         except ConfigError as error:
-            from .plan import mistakes_of_points  # loads the stages
+            from .mistakes import mistakes_of_points  # loads the stages
 
             raise combine_errors([error, *mistakes_of_points(data, error, folder)]) from None
 

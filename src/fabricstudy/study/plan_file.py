@@ -25,8 +25,9 @@ from fabricstudy.workload.job import Job
 from fabricstudy.workload.offered import Offered
 
 from .model import Study
-from .plan import SECTIONS, Plan
+from .plan import Plan
 from .schedules import RunRow, axes_of_schedules
+from .sections import SECTIONS
 from .sweep import PointRow
 
 PLAN_FILES = ("plan.parquet", "plan_workloads.parquet", "plan_schedules.parquet")

@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeVar
 from fabricstudy.core.columns import ADDED_EXPERIMENTS
 from fabricstudy.core.phrasing import count_noun, quantity
 from fabricstudy.engine.caminos import CaminosSettings
-from fabricstudy.engine.caminos.channels import channels_of
 from fabricstudy.engine.caminos.resolution import Resolution, RoundedLatency, resolution_of
 from fabricstudy.engine.job_traffic import traffic_by_job
 from fabricstudy.engine.point import Point
+from fabricstudy.engine.registry import engine_named
 
 from .figures import Label
 from .model import Study
@@ -86,13 +86,17 @@ def _latency_axes(study: Study) -> list[str]:
 def virtual_channels(plan: Plan, of_points: Iterable[str]) -> dict[str, int]:
     """Return the virtual channels of points that are not too large."""
     build = lru_cache(maxsize=4)(lambda machine_id: plan.machines[machine_id].build())
-    default = cache(lambda machine_id, routing: channels_of(routing, build(machine_id)))
+    default = cache(
+        lambda engine, machine_id, routing: engine_named(engine).virtual_channels(routing, build(machine_id))
+    )
     found = {}
     for name in of_points:
         point, machine_id = plan.points[name].point, plan.points[name].machine_id
-        stated = point.network.virtual_channels
-        if stated is not None or point.machine.routers <= MAX_ROUTERS:
-            found[name] = default(machine_id, point.routing) if stated is None else stated
+        channels = point.network.virtual_channels
+        if channels is None and point.machine.routers <= MAX_ROUTERS:
+            channels = default(point.engine.kind, machine_id, point.routing)
+        if channels is not None:
+            found[name] = channels
     return found
 
 

@@ -1,4 +1,4 @@
-"""Snakemake as ``fabricstudy run`` starts it: a wrong option is told in one line; the exit code after Ctrl-C is 130."""
+"""How ``fabricstudy run`` starts Snakemake: invalid options in one line, and exit code 130 after Ctrl-C."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from .display import INTERRUPTED
 
 def main(arguments: list[str]) -> int:
     """Run Snakemake with these arguments; return the exit code."""
-    from snakemake import cli  # takes seconds, in which Ctrl-C is none of its errors
+    from snakemake import cli  # slow to import; Ctrl-C meanwhile must not become an error of Snakemake
     from snakemake.exceptions import print_exception
 
     signal.signal(signal.SIGINT, _interrupt)
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     try:
         with redirect_stderr(said):
             parser, args = cli.parse_args(arguments)
-        if "fabricstudy" not in arguments:  # the name of its profile is for those who see all of its words
+        if "fabricstudy" not in arguments:  # with our display, the name of the profile is noise
             sys.stderr.write(said.getvalue())
         done = cli.args_to_api(args, parser)
     except SystemExit as end:
@@ -31,11 +31,11 @@ def main(arguments: list[str]) -> int:
             raise
         raise _wrong_call(said.getvalue(), cli.get_argument_parser().format_usage()) from None
     except KeyboardInterrupt:
-        pass  # is told below
+        pass  # INTERRUPTED is set
     except Exception as error:
         print_exception(error)
     if INTERRUPTED.is_set():
-        print("Interrupted.", file=sys.stderr)  # the Snakefile says how to go on
+        print("Interrupted.", file=sys.stderr)  # the Snakefile prints how to continue
         return INTERRUPTED_CODE
     return 0 if done else 1
 
@@ -46,7 +46,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def _wrong_call(said: str, usage: str) -> FabricstudyError:
-    """Return Snakemake's complaint about its arguments, which it prints below its usage, and the option meant."""
+    """Return the error of Snakemake's argument parser, without its usage, with the most similar option."""
     problem = said.strip().rpartition("error: ")[2]
     wrong = re.search(r"unrecognized arguments: .*?(--[\w-]+)", problem)
     close = get_close_matches(wrong[1], set(re.findall(r"--[a-z-]+", usage)), 1) if wrong else []
