@@ -34,10 +34,11 @@ from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
 
 from . import study_setup, summaries
+from .effects import effects, metric_of, size_axes
 from .explorer import as_choices, explorer
 from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
-from .findings import effects, leading, metric_of, sentences, size_axes
+from .findings import leading, sentences
 from .scatter import fronts
 from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from fabricstudy.report.findings import effects, leading, metric_of, sentences, size_axes
+from fabricstudy.report.effects import effects, metric_of, size_axes
+from fabricstudy.report.findings import leading, sentences
 from fabricstudy.report.summaries import verdict_rows as grid
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.file import validate_study
