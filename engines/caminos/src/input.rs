@@ -98,25 +98,6 @@ impl Lines {
         }
     }
 
-    /// Read `jobs J`, maybe after `ports P` or `stripes P`: ports of a node, whether they divide messages, and jobs.
-    pub fn ports_and_jobs(&mut self) -> Result<(usize, bool, usize), BadFile> {
-        match self.section()? {
-            Some((word, ports)) if word == "ports" => Ok((ports, false, self.header("jobs")?)),
-            Some((word, ports)) if word == "stripes" => Ok((ports, true, self.header("jobs")?)),
-            Some((word, jobs)) if word == "jobs" => Ok((1, false, jobs)),
-            _ => Err(self.bad("should be 'ports NUMBER', 'stripes NUMBER' or 'jobs NUMBER'")),
-        }
-    }
-
-    /// Read `ranks R`, or `background R` of a job in the background: whether it is, and its ranks.
-    pub fn ranks(&mut self) -> Result<(bool, usize), BadFile> {
-        match self.section()? {
-            Some((word, ranks)) if word == "ranks" => Ok((false, ranks)),
-            Some((word, ranks)) if word == "background" => Ok((true, ranks)),
-            _ => Err(self.bad("should be 'ranks NUMBER' or 'background NUMBER'")),
-        }
-    }
-
     /// Read a first line of `format` and the only version known, 1.
     pub fn format(&mut self, format: &str) -> Result<(), BadFile> {
         match self.header(format)? {

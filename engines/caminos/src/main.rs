@@ -20,6 +20,7 @@ mod lanes;
 mod layout;
 mod listed_routes;
 mod next_hops;
+mod node;
 mod offered;
 mod operation_file;
 mod result;

@@ -56,7 +56,7 @@ impl OperationFile {
     /// Read the file of a machine with so many servers.
     pub fn read(mut lines: Lines, servers: usize) -> Result<OperationFile, BadFile> {
         lines.format("operations")?;
-        let (ports, striped, jobs) = lines.ports_and_jobs()?;
+        let (ports, striped, jobs) = ports_and_jobs(&mut lines)?;
         if ports == 0 || servers % ports > 0 {
             return Err(lines.bad_file("the servers are not so many ports of nodes"));
         }
@@ -73,7 +73,7 @@ impl OperationFile {
 
     fn read_job(&mut self, lines: &mut Lines, nodes: usize, job: usize) -> Result<(), BadFile> {
         let (first_rank, first_stream, first) = (self.ranks.len(), self.streams, self.operations.len());
-        let (background, ranks) = lines.ranks()?;
+        let (background, ranks) = background_and_ranks(lines)?;
         for _ in 0..ranks {
             let [node] = lines.numbers("NODE")?;
             if node >= nodes {
@@ -152,6 +152,25 @@ impl OperationFile {
         }
         self.first_dependent.resize(self.operations.len() + 1, self.dependents.len() as u32);
         Ok(())
+    }
+}
+
+/// Read `jobs J`, maybe after `ports P` or `stripes P`: ports of a node, whether they divide messages, and jobs.
+fn ports_and_jobs(lines: &mut Lines) -> Result<(usize, bool, usize), BadFile> {
+    match lines.section()? {
+        Some((word, ports)) if word == "ports" => Ok((ports, false, lines.header("jobs")?)),
+        Some((word, ports)) if word == "stripes" => Ok((ports, true, lines.header("jobs")?)),
+        Some((word, jobs)) if word == "jobs" => Ok((1, false, jobs)),
+        _ => Err(lines.bad("should be 'ports NUMBER', 'stripes NUMBER' or 'jobs NUMBER'")),
+    }
+}
+
+/// Read `ranks R`, or `background R` of a job in the background: whether it is, and its ranks.
+fn background_and_ranks(lines: &mut Lines) -> Result<(bool, usize), BadFile> {
+    match lines.section()? {
+        Some((word, ranks)) if word == "ranks" => Ok((false, ranks)),
+        Some((word, ranks)) if word == "background" => Ok((true, ranks)),
+        _ => Err(lines.bad("should be 'ranks NUMBER' or 'background NUMBER'")),
     }
 }
 

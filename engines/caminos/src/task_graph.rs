@@ -3,21 +3,16 @@
 //!
 //! * An operation starts in the cycle in which the last of those that it needs has ended, or started. A computation
 //!   also waits for its stream, in the order in which computations could start.
-//! * A send gives its message to the interface of its node. Up to `injection` messages of a node are under way at once
-//!   and take turns at its link, a packet of `packet` phits each time; see `injection.rs`. The ranks of a node take turns
-//!   in filling what is free. A synchronous send has ended when all of its message has arrived, an eager one when the
-//!   last phit has left the node.
-//! * A node may have several ports, each with slots of its own, and its messages go to them in turn; or the ports divide
-//!   each message, and take turns at its packets. What leaves by a port arrives at the port of the same number.
+//! * A send gives its message to its node, where up to `injection` messages a port are under way at once and take turns
+//!   by packets of `packet` phits; see `node.rs`. What leaves by a port arrives at the port of the same number. A
+//!   synchronous send has ended when all of its message has arrived, an eager one when the last phit has left the node.
 //! * A receive has ended when it has started and its message has arrived. Messages within a node arrive at once.
 //! * A rank finishes with the last of its operations, a job with the last of its ranks.
 //! * A rank of a background job begins again when its operations have ended and its messages have arrived, without a
 //!   barrier, and the simulation ends when all other jobs have finished. A rank whose round can take no time has one
 //!   round, and its messages are there in all rounds of others.
 
-use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
 use std::rc::Rc;
@@ -29,15 +24,13 @@ use caminos_lib::{Message, Time};
 use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
-use crate::egress::Egress;
 use crate::histogram::Histogram;
 use crate::idle::Idle;
-use crate::injection::Interface;
 use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
+use crate::node::Node;
 use crate::operation_file::{Kind, ListedOperation, OperationFile};
 use crate::session::Session;
-use crate::under_way::UnderWay;
 
 /// Build the traffic from its file.
 ///
@@ -110,13 +103,13 @@ impl Operation {
 struct Rank {
     job: usize,
     node: usize,
+    /// Its number among the ranks of the node.
+    number: usize,
     operations: Range<usize>,
     /// Whether it begins again when nothing is left.
     repeats: bool,
     /// Operations that have not ended; if the rank repeats them, eager messages that have not arrived, too.
     left: usize,
-    /// Messages that it gives to the interface, in their order.
-    to_send: VecDeque<u32>,
     /// Computations and sends that have started and not ended.
     active: usize,
     /// The cycle since which it has none, and those before in which it had none.
@@ -135,23 +128,6 @@ struct Stream {
 struct Job {
     background: bool,
     ranks_left: usize,
-}
-
-#[derive(Debug)]
-struct Node {
-    ranks: Vec<usize>,
-    /// Whose turn it is to give a message to an interface, and how many messages there are.
-    turn: usize,
-    ready: usize,
-    /// One for each port, or one for all, and which of them gets the next message.
-    interfaces: Vec<Interface>,
-    next_interface: usize,
-    /// When which computation or eager send ends.
-    ending: BinaryHeap<Reverse<(Time, u32)>>,
-    /// For each port the pieces of messages under way.
-    under_way: Vec<UnderWay>,
-    /// What leaves each port.
-    egress: Vec<Rc<RefCell<Egress>>>,
 }
 
 #[derive(Debug)]
@@ -183,28 +159,20 @@ impl TaskGraph {
         *session.sent_phits.borrow_mut() = vec![0; file.jobs.len()];
         *session.arrived_phits.borrow_mut() = vec![0; file.jobs.len()];
         *session.message_times.borrow_mut() = vec![Histogram::default(); file.jobs.len()];
-        let node = |number: usize| Node {
-            ranks: Vec::new(),
-            turn: 0,
-            ready: 0,
-            interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(slots, striped)).collect(),
-            next_interface: 0,
-            ending: BinaryHeap::new(),
-            under_way: vec![UnderWay::default(); ports],
-            egress: (0..ports).map(|port| session.egress(number * ports + port)).collect(),
-        };
-        let nodes: Vec<Node> = (0..servers / ports).map(node).collect();
+        let of_node = |node| (node * ports..(node + 1) * ports).map(|server| session.egress(server)).collect();
+        let mut nodes: Vec<_> = (0..servers / ports).map(|node| Node::new(slots, striped, of_node(node))).collect();
         let rank = |&(job, node): &(usize, usize)| Rank {
             job,
             node,
+            number: nodes[node].add_rank(),
             operations: 0..0,
             repeats: false,
             left: 0,
-            to_send: VecDeque::new(),
             active: 0,
             inactive_since: 0,
             waited: 0,
         };
+        let ranks = file.ranks.iter().map(rank).collect();
         let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
         let mut traffic = TaskGraph {
             session,
@@ -213,7 +181,7 @@ impl TaskGraph {
             operations: file.operations.iter().map(Operation::of).collect(),
             first_dependent: file.first_dependent,
             dependents: file.dependents,
-            ranks: file.ranks.iter().map(rank).collect(),
+            ranks,
             streams: vec![Stream::default(); file.streams],
             nodes,
             jobs_left: jobs.iter().filter(|job| !job.background).count(),
@@ -236,7 +204,6 @@ impl TaskGraph {
             let end = begin + self.operations[begin..].partition_point(|one| one.rank as usize <= index);
             rank.operations = begin..end;
             begin = end;
-            self.nodes[rank.node].ranks.push(index);
             self.jobs[rank.job].ranks_left += 1;
         }
         for (index, takes_time) in self.take_time().into_iter().enumerate() {
@@ -383,7 +350,7 @@ impl TaskGraph {
             Kind::Calc => {
                 let until = cycle + length;
                 self.activate(rank as usize, cycle);
-                self.nodes[node].ending.push(Reverse((until, number as u32)));
+                self.nodes[node].end_at(until, number);
                 self.session.computing_until.set(until.max(self.session.computing_until.get()));
             }
             Kind::Send { .. } if self.node_of(partner) == node => {
@@ -392,9 +359,8 @@ impl TaskGraph {
             }
             Kind::Send { .. } => {
                 self.activate(rank as usize, cycle);
-                self.ranks[rank as usize].to_send.push_back(number as u32);
                 self.operations[number].started_at = cycle;
-                self.nodes[node].ready += 1;
+                self.nodes[node].post(self.ranks[rank as usize].number, number, length as usize);
                 self.idle.post(1);
             }
             Kind::Receive => {
@@ -464,71 +430,31 @@ impl TaskGraph {
     /// whose queue is full.
     fn wake(&mut self, node: usize, cycle: Time) {
         let period = self.session.link_periods.borrow().last().copied().unwrap_or(1);
-        for port in 0..self.ports {
-            while let Some((left, send)) = self.left(node, port) {
-                self.nodes[node].ending.push(Reverse((left + period, send as u32)));
-            }
-        }
-        while self.ending(node).map_or(false, |end| end <= cycle) {
-            let Reverse((end, number)) = self.nodes[node].ending.pop().expect("something ends");
-            self.end_active(number as usize, end);
+        self.nodes[node].end_what_left(period);
+        while let Some((end, number)) = self.nodes[node].take_ended(cycle) {
+            self.end_active(number, end);
             self.settle(end);
         }
     }
 
-    /// An eager send whose last phit has begun to leave a port, and when.
-    fn left(&self, node: usize, port: usize) -> Option<(Time, usize)> {
-        self.nodes[node].egress[port].borrow_mut().take()
-    }
-
-    /// When the first of what has started on a node ends, as far as that is known.
-    fn ending(&self, node: usize) -> Option<Time> {
-        self.nodes[node].ending.peek().map(|&Reverse((end, _))| end)
-    }
-
-    /// Whether a port may have something to send.
-    fn can_send(&self, server: usize) -> bool {
-        let node = &self.nodes[server / self.ports];
-        node.ready > 0 || !node.interfaces[server % self.ports % node.interfaces.len()].is_idle()
-    }
-
     /// Take what a port sends in a cycle: destination port and phits.
     fn send(&mut self, server: usize, cycle: Time) -> Option<(usize, usize)> {
-        let (number, port) = (server / self.ports, server % self.ports);
-        self.fill_slots(number);
-        let node = &mut self.nodes[number];
-        let interface = port % node.interfaces.len();
-        let (send, phits) = node.interfaces[interface].take(self.packet)?;
-        node.under_way[port].add(cycle, send);
+        let (node, port) = (server / self.ports, server % self.ports);
+        let (send, phits) = self.nodes[node].send(port, cycle, self.packet)?;
         let one = &mut self.operations[send];
         one.to_leave -= phits as u32;
         let ends = one.to_leave == 0 && one.kind == (Kind::Send { eager: true });
-        node.egress[port].borrow_mut().add(phits, Some(send).filter(|_| ends));
+        self.nodes[node].give(port, phits, Some(send).filter(|_| ends));
         let partner = one.partner as usize;
         let destination = &self.ranks[self.operations[partner].rank as usize];
         self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
         Some((destination.node * self.ports + port, phits))
     }
 
-    /// Fill the free slots of a node by messages of its ranks, in turn.
-    fn fill_slots(&mut self, node: usize) {
-        let node = &mut self.nodes[node];
-        while node.ready > 0 && node.interfaces[node.next_interface].has_free_slot() {
-            let rank = &mut self.ranks[node.ranks[node.turn]];
-            node.turn = (node.turn + 1) % node.ranks.len();
-            if let Some(send) = rank.to_send.pop_front() {
-                let phits = self.operations[send as usize].length as usize;
-                node.interfaces[node.next_interface].add(send as usize, phits);
-                node.next_interface = (node.next_interface + 1) % node.interfaces.len();
-                node.ready -= 1;
-            }
-        }
-    }
-
     /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
     fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
         let node = server / self.ports;
-        let send = match self.nodes[node].under_way[server % self.ports].take(sent) {
+        let send = match self.nodes[node].arrive(server % self.ports, sent) {
             Some(send) => send,
             None => return false,
         };
@@ -565,14 +491,12 @@ impl Traffic for TaskGraph {
         Ok(Rc::new(Message { origin, destination, size, creation_cycle: cycle }))
     }
     fn probability_per_cycle(&self, task: usize) -> f32 {
-        f32::from(u8::from(self.can_send(task)))
+        f32::from(u8::from(self.nodes[task / self.ports].can_send(task % self.ports)))
     }
     fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
         self.session.now.set(cycle);
-        let node = task / self.ports;
-        self.can_send(task)
-            || self.ending(node).map_or(false, |end| end <= cycle)
-            || self.nodes[node].egress[task % self.ports].borrow().any_left()
+        let (node, port) = (&self.nodes[task / self.ports], task % self.ports);
+        node.can_send(port) || node.next_end().map_or(false, |end| end <= cycle) || node.any_left(port)
     }
     fn try_consume(
         &mut self,
@@ -585,19 +509,14 @@ impl Traffic for TaskGraph {
         self.receive(message.origin, message.creation_cycle, message.size, cycle)
     }
     fn is_finished(&self) -> bool {
-        let next = || (0..self.nodes.len()).filter_map(|node| self.ending(node)).min();
+        let next = || self.nodes.iter().filter_map(Node::next_end).min();
         self.jobs_left == 0 || self.idle.begins(&self.session, next)
     }
+    /// Only a traffic that is made of others asks for it.
     fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
-        let node = &self.nodes[task / self.ports];
-        if self.can_send(task) {
-            TaskTrafficState::Generating
-        } else if !node.ending.is_empty() {
-            TaskTrafficState::UnspecifiedWait
-        } else if node.ranks.iter().all(|&rank| self.ranks[rank].left == 0) {
-            TaskTrafficState::Finished
-        } else {
-            TaskTrafficState::WaitingData
+        match self.probability_per_cycle(task) > 0.0 {
+            true => TaskTrafficState::Generating,
+            false => TaskTrafficState::WaitingData,
         }
     }
     fn number_tasks(&self) -> usize {
@@ -622,13 +541,12 @@ mod tests {
     use super::*;
 
     fn graph(jobs: &[&str], nodes: usize) -> TaskGraph {
-        with_slots("", jobs, nodes, 16)
+        of_text(format!("operations 1\njobs {}\n{}", jobs.len(), jobs.concat()), nodes)
     }
 
-    fn with_slots(ports: &str, jobs: &[&str], servers: usize, slots: usize) -> TaskGraph {
-        let text = format!("operations 1\n{ports}jobs {}\n{}", jobs.len(), jobs.concat());
+    fn of_text(text: String, servers: usize) -> TaskGraph {
         let file = OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), servers).expect("a file");
-        TaskGraph::new(file, servers, slots, 2, Rc::default())
+        TaskGraph::new(file, servers, 16, 2, Rc::default())
     }
 
     /// Rank 0 of a job sends messages of these phits to rank 1 at once.
@@ -654,7 +572,7 @@ mod tests {
     fn drain(graph: &mut TaskGraph, node: usize, from: Time) -> Vec<(usize, usize)> {
         let pieces: Vec<_> = (from..).map_while(|cycle| graph.send(node, cycle)).collect();
         let phits: usize = pieces.iter().map(|&(_, phits)| phits).sum();
-        (from..from + phits as Time).for_each(|cycle| graph.nodes[node].egress[0].borrow_mut().leave(cycle));
+        (from..from + phits as Time).for_each(|cycle| graph.session.egress(node).borrow_mut().leave(cycle));
         pieces
     }
 
@@ -677,7 +595,7 @@ mod tests {
         assert_eq!(drain(&mut graph, 0, 0), [(1, 2), (1, 1)]);
         graph.wake(0, 3);
         // The last phit leaves in cycle 2, and the link has a period of one cycle.
-        assert_eq!(graph.ending(0), Some(8));
+        assert_eq!(graph.nodes[0].next_end(), Some(8));
         assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
         assert_eq!(finish_cycles(&graph), [Some(8), Some(21)]);
         assert_eq!(*graph.session.rank_waiting_cycles.borrow(), [0, 11]);
@@ -734,16 +652,9 @@ mod tests {
     fn messages_within_a_node_take_no_time() {
         let lists = "ranks 2\n0\n0\nstreams 1\noperations 3\n0 0 0 7 0\n1 0 0 9 2\n2 1 0 0 1\ndependencies 1\n0 1 0\n";
         let mut graph = graph(&[lists], 1);
-        assert!(!graph.can_send(0));
+        assert!(!graph.nodes[0].can_send(0));
         graph.wake(0, 7);
         assert_eq!(finish_cycles(&graph), [Some(7), Some(7)]);
-    }
-
-    #[test]
-    fn one_slot_sends_message_by_message_and_more_slots_packet_by_packet() {
-        let sent = |slots| drain(&mut with_slots("", &[&sends([0, 1], &[3, 1])], 2, slots), 0, 0);
-        assert_eq!(sent(1), [(1, 3), (1, 1)]);
-        assert_eq!(sent(2), [(1, 2), (1, 1), (1, 1)]);
     }
 
     #[test]
@@ -756,27 +667,14 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_to_the_ports_of_a_node_in_turn_or_are_divided_among_them() {
+    fn what_leaves_by_a_port_arrives_at_the_port_of_the_same_number() {
         // Ports of node 0 are 0 and 1, of node 1 they are 2 and 3; packets have two phits.
         let job = sends([0, 1], &[3, 1, 5]);
-        let mut in_turn = with_slots("ports 2\n", &[&job], 4, 16);
-        let taken = |graph: &mut TaskGraph, port| (0..).map_while(|cycle| graph.send(port, cycle)).collect::<Vec<_>>();
-        assert_eq!(taken(&mut in_turn, 0), [(2, 2), (2, 2), (2, 1), (2, 2), (2, 1)]);
-        assert_eq!(taken(&mut in_turn, 1), [(3, 1)]);
-        let mut divided = with_slots("stripes 2\n", &[&job], 4, 1);
+        let mut divided = of_text(format!("operations 1\nstripes 2\njobs 1\n{job}"), 4);
         let sent: Vec<_> = (0..6).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
-        assert_eq!(sent, [(2, 2), (3, 1), (2, 1), (3, 2), (2, 2), (3, 1)]);
+        assert_eq!(sent, [(2, 2), (3, 1), (2, 2), (3, 1), (2, 2), (3, 1)]);
         assert!((0..6).all(|cycle| divided.receive(cycle % 2, cycle as Time, sent[cycle].1, 9)));
         assert_eq!(finish_cycles(&divided), [Some(9), Some(9)]);
-    }
-
-    #[test]
-    fn ranks_of_a_node_take_turns_in_filling_the_slots() {
-        let jobs = [&sends([0, 1], &[1, 1, 1])[..], &sends([0, 2], &[1, 1])];
-        for slots in [1, 2, 16] {
-            let sent = drain(&mut with_slots("", &jobs, 3, slots), 0, 0);
-            assert_eq!(sent.iter().map(|&(node, _)| node).collect::<Vec<_>>(), [1, 2, 1, 2, 1]);
-        }
     }
 
     #[test]
@@ -793,7 +691,7 @@ mod tests {
         }
         assert!(!graph.is_finished());
         assert!(graph.receive(0, 0, 2, 95));
-        assert!(graph.is_finished() && graph.can_send(2));
+        assert!(graph.is_finished() && graph.nodes[2].can_send(0));
         assert_eq!(*graph.session.finish_cycles.borrow(), [Some(95), None]);
         assert_eq!(finish_cycles(&graph), [Some(95), Some(95), None, None, None]);
         assert_eq!(*graph.session.sent_phits.borrow(), [2, 18]);
@@ -807,19 +705,19 @@ mod tests {
         for round in 0..3 {
             drain(&mut graph, 4, round);
             assert!(graph.receive(4, round, 2, round));
-            assert!(!graph.can_send(3));
+            assert!(!graph.nodes[3].can_send(0));
         }
         assert!(graph.receive(2, 0, 2, 10));
         // Node 4 is three rounds ahead; node 3 now waits for its own message, and then for the next from node 2.
         for round in (20..80).step_by(20) {
             assert_eq!(drain(&mut graph, 3, round), [(2, 2)]);
             assert!(graph.receive(3, round, 2, round + 5));
-            assert!(!graph.can_send(3));
+            assert!(!graph.nodes[3].can_send(0));
             drain(&mut graph, 2, round);
             assert!(graph.receive(2, round, 2, round + 10));
         }
         // Its fourth round wants a fourth message from node 4.
-        assert!(!graph.can_send(3));
+        assert!(!graph.nodes[3].can_send(0));
     }
 
     #[test]
@@ -827,8 +725,8 @@ mod tests {
         let mut graph = graph(&[&sends([0, 1], &[2]), &background(1)], 5);
         assert_eq!(drain(&mut graph, 4, 0), [(3, 2)]);
         graph.wake(4, 10);
-        assert!(!graph.can_send(4));
-        assert!(graph.receive(4, 0, 2, 20) && graph.can_send(4));
+        assert!(!graph.nodes[4].can_send(0));
+        assert!(graph.receive(4, 0, 2, 20) && graph.nodes[4].can_send(0));
     }
 
     #[test]
@@ -836,7 +734,7 @@ mod tests {
         let calc = "background 1\n2\nstreams 1\noperations 1\n0 0 0 10 0\ndependencies 0\n";
         let mut graph = graph(&[calc, &sends([0, 1], &[1])], 3);
         graph.wake(2, 35);
-        assert_eq!(graph.ending(2), Some(40));
+        assert_eq!(graph.nodes[2].next_end(), Some(40));
         drain(&mut graph, 0, 0);
         assert!(graph.receive(0, 0, 1, 50) && graph.is_finished());
         assert_eq!(*graph.session.finish_cycles.borrow(), [None, Some(50)]);
@@ -850,7 +748,7 @@ mod tests {
         let mut graph = graph(&[job, &sends([0, 1], &[1])], 3);
         assert_eq!(graph.ranks.iter().map(|rank| rank.repeats).collect::<Vec<_>>(), [false, false, true, false, false]);
         graph.wake(2, 35);
-        assert_eq!(graph.ending(2), Some(40));
+        assert_eq!(graph.nodes[2].next_end(), Some(40));
     }
 
     #[test]
