@@ -62,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--price-at-most", type=float, metavar="PRICE", help="highest price per node")
     parser.add_argument(
         "--with", dest="given", action="append", default=[], metavar="MACHINE",
-        help="compare with this machine, such as the incumbent: a name, file or mapping, or label=one; may be repeated",
+        help="compare with this machine: a name, file or mapping, or label=one; may be repeated; the first one is the "
+        "incumbent",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="list all candidates, not only the front")
     parser.add_argument("--bandwidth", help="of each cable (default: 25 GB/s)")
@@ -172,7 +173,8 @@ def _write_study(
         raise FabricstudyError("no machine is on the front with certainty, so no study was written; raise --taper")
     prices = _prices(args.prices, folder) if args.prices else "besta-2014"
     bounds_ns = [row["bound_ns"] for row, _ in candidates if row["front"] or row["given"]]
-    study = _study(analysis, jobs, machines, prices, "us" if max(bounds_ns) < MS_FROM_NS else "ms")
+    unit = "us" if max(bounds_ns) < MS_FROM_NS else "ms"
+    study = _study(analysis, jobs, machines, prices, unit, next(iter(given), None))
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
@@ -228,10 +230,12 @@ def _prices(source: str, folder: Path) -> str | dict[str, str]:
     return source if source in Prices.FAMILY.kinds else {"kind": "file", "file": os.path.relpath(source, folder)}
 
 
-def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any, unit: str) -> dict[str, Any]:
+def _study(
+    analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices: Any, unit: str, incumbent: str | None
+) -> dict[str, Any]:
     """Return a study that simulates the machines of the front with the jobs of the bounds, on equally many nodes.
 
-    Its figures have times in `unit`.
+    Its figures have times over those of the incumbent, or in `unit` without one.
     """
     sized = [
         {key: value for key, value in written.items() if key != "share"} | {"nodes": job.node_count(analysis.nodes)}
@@ -239,7 +243,15 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
     ]
     abbreviations = _legend(_abbreviations(one for one in front.values() if isinstance(one, dict)))
     title = "Runtime" if len(jobs) == 1 else "Geometric mean of the runtimes of the jobs"
-    time = {"y": "runtime_ns", "unit": unit, "reduce_jobs": "geometric-mean", "y_label": title.lower()}
+    time = {"y": "runtime_ns", "reduce_jobs": "geometric-mean"}
+    captions = [abbreviations] * bool(abbreviations)
+    if incumbent is None:
+        time |= {"unit": unit, "y_label": title.lower()}
+    else:
+        title += " over that of the incumbent"
+        time |= {"normalise_to": {"machine": incumbent}, "y_label": title.lower()}
+        captions.insert(0, f"The incumbent, {incumbent}, has the same routing.")
+    caption = {"caption": " ".join(captions)} if captions else {}
     cost = {"kind": "cost", "machines": front, "prices": prices, "radix": analysis.radix}
     return {
         "study": "next-machine-candidates",
@@ -260,9 +272,9 @@ def _study(analysis: Candidates, jobs: list[Any], front: dict[str, Any], prices:
                 "id": "price-and-time", "kind": "scatter", "title": "Price of a machine and time of the jobs",
                 "hue": "machine", "style": "routing", "front": True, "x": "price_per_node", "x_analysis": "cost",
                 "x_where": {"part": "all"}, "x_label": f"price per node, {analysis.prices.title}",
-                **({"caption": abbreviations} if abbreviations else {}), **time,
+                **caption, **time,
             },
-            {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **time},
+            {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **caption, **time},
         ],
     }  # fmt: skip
 

@@ -74,13 +74,13 @@ class _Marks(NamedTuple):
 
 
 def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
-    up = observe(tables, figure, figure.y)
+    up, drawn = figure_style.drawn_rows(figure, tables, figure.y)
     across, shared = _across(figure, tables, up.keys)
     middle = medians(across.frame, shared)
     x_of = dict(zip(_labels(middle, shared), middle[VALUE], strict=True))
     names = {label_text(label): label_text(name) for label, name in figure.x_key.items()}
-    both = medians(up.frame, up.keys)
-    both["low"], both["high"] = (group_by(up.frame, up.keys).agg(end).to_numpy() for end in ("min", "max"))
+    both = medians(drawn, up.keys)
+    both["low"], both["high"] = (group_by(drawn, up.keys).agg(end).to_numpy() for end in ("min", "max"))
     both["x"] = [x_of.get(labels, np.nan) for labels in _labels(both, shared, names)]
     lost = list(dict.fromkeys(figure_style.joint_labels(both[both["x"].isna()], shared)))
     both = both[both["x"].notna()].reset_index(drop=True)
@@ -93,17 +93,16 @@ def _marks(figure: ScatterFigure, tables: Tables) -> _Marks:
     marks["front"] = False
     for _, part in marks.groupby(["column", "row"]):
         marks.loc[part.index, "front"] = is_pareto_efficient(part[["x", "y"]].to_numpy(dtype=float))
-    has_x = [labels in x_of for labels in _labels(up.frame, shared, names)]
-    without_x = figure_style.drawn_count(up, up.frame) - figure_style.drawn_count(up, up.frame[has_x])
+    with_x = drawn[[labels in x_of for labels in _labels(drawn, shared, names)]]
+    without_x = figure_style.drawn_count(up, drawn) - figure_style.drawn_count(up, with_x)
     if without_x:
         up = replace(up, missing={**up.missing, f"without {figure.x}: {named(lost)}": without_x})
     of_seeds = ["medians over seeds", *["whiskers: min to max"] * figure.front]
-    parts = [figure_style.sample_text(up, up.frame[has_x])] + of_seeds * (up.frame["seed"].nunique() > 1)
+    parts = [figure_style.sample_text(up, with_x)] + of_seeds * (drawn["seed"].nunique() > 1)
     parts += [f"{_SIGNS[figure.correlation]}: {_NAMES[figure.correlation]}"] * (not figure.front)
     parts += figure_style.dropped_note(marks["x"], figure.x_log) + figure_style.dropped_note(marks["y"], figure.y_log)
-    parts.append(up.note())
     parts += ["scales differ between panels"] * (not all(_same(figure, marks)))
-    return _Marks(marks, lost, "; ".join(parts) + ".")
+    return _Marks(marks, lost, figure_style.footnote(figure, up, drawn, parts))
 
 
 def _labels(frame: pd.DataFrame, keys: list[str], names: Mapping[str, str] | None = None) -> list[Any]:
@@ -129,6 +128,8 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
         line: dict[str, Any] = {"color": _FRONT.get_color(), "zorder": 1.5}
         axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **line)
         axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **line)
+    if figure.normalise_to:
+        axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:
         axes.set_xscale("log")

@@ -167,7 +167,7 @@ def _comparisons(study: Study) -> Iterator[_Comparison]:
     for path, selection in _selections(study):
         if selection.table in ("agreement", "predictors"):  # only the results have their rows
             continue
-        if isinstance(selection, Figure | HeatmapFigure) and selection.normalise_to:
+        if isinstance(selection, Figure | HeatmapFigure | ScatterFigure) and selection.normalise_to:
             yield _Comparison(path, selection, {}, selection.normalise_to, {})
         elif isinstance(selection, PairMeasure):
             along = selection.along if isinstance(selection, Trend) else {}

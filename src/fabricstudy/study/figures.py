@@ -1,6 +1,6 @@
 """The grammar of figures: which numbers of which table, and how they are drawn."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -65,6 +65,8 @@ JOB_REDUCTION = (
     "how the jobs of a point are reduced to one number; the ratio of two geometric means is the geometric mean of the "
     "jobs' ratios, so that no job dominates; each: not at all"
 )
+
+NORMALISE_TO = "labels of the points by which the numbers are divided: {axis: label}"
 
 
 class Selection(Model):
@@ -184,6 +186,12 @@ def check_unit(key: str, column: str, unit: str | None) -> None:
     except ConfigError:
         problem = f"not a unit of {column}, which is in {column_unit(column)}"
         raise ConfigError(problem, "use one like ms, MB or GB/s", (key,), unit, "invalid-quantity") from None
+
+
+def _refuse_unit(unit: str | None, normalise_to: Mapping[str, Label]) -> None:
+    if unit and normalise_to:
+        problem = "normalised values have no unit"
+        raise ConfigError(problem, "leave it out", ("unit",), unit, "conflicting-keys")
 
 
 def as_tuple(value: Any) -> Any:
@@ -319,9 +327,7 @@ class Figure(Selection, Panels):
     hue: Names = Field((), description="axes distinguished by colour")
     style: str | None = Field(None, description="axis distinguished by line style")
     interval: tuple[str, str] | None = Field(None, description="columns of the lower and upper end of y")
-    normalise_to: dict[str, Label] = Field(
-        default_factory=dict, description="labels of the points that y is divided by: {axis: label}"
-    )
+    normalise_to: dict[str, Label] = Field(default_factory=dict, description=NORMALISE_TO)
     parts: Names = Field((), description="of bars: columns that add up to y, stacked in the order of the list")
     show_bound: bool = Field(
         False, description="also draw the lower bound on the runtime, or the upper bound of the saturation load"
@@ -353,7 +359,6 @@ class Figure(Selection, Panels):
             ("interval", self.normalise_to, "a normalised value has no interval", "leave one out"),
             ("interval", kind == "box", "box figures show no interval", "leave it out"),
             ("style", not line, f"{kind} figures have no line style", "write hue: [a, b]"),
-            ("unit", self.normalise_to, "normalised values have no unit", "leave it out"),
             ("x_log", not line, f"the x axis of {kind} figures has no scale", "leave it out"),
         ):
             if getattr(self, key) and is_wrong:
@@ -361,6 +366,7 @@ class Figure(Selection, Panels):
         if kind == "bar" and not self.from_zero:
             problem = "the axis of bars begins at 0"
             raise ConfigError(problem, "leave it out", ("from_zero",), False, "conflicting-keys")
+        _refuse_unit(self.unit, self.normalise_to)
         check_unit("unit", self.y, self.unit)
 
 
@@ -377,10 +383,11 @@ class ScatterFigure(Selection, Panels):
 
     Each panel of at least six marks shows the rank correlation of both columns, from -1 to 1. With `x_analysis`, x is a
     number of an analysis, such as the price of a machine, in the row with the labels of the mark. With `front`, a line
-    joins the Pareto-efficient marks of each panel.
+    joins the Pareto-efficient marks of each panel. `normalise_to` divides each value of y by the median over seeds of
+    the otherwise equal points with these labels.
     """
 
-    AXES = ("where", "hue", "style", "columns", "rows")
+    AXES = ("where", "hue", "style", "columns", "rows", "normalise_to")
 
     kind: Literal["scatter"]
     x: str = Field(description="column of the table, or of `x_analysis`, on the x axis")
@@ -400,6 +407,7 @@ class ScatterFigure(Selection, Panels):
     unit: str | None = Field(None, description="unit of y, such as ms")
     hue: Names = Field((), description="axes distinguished by colour")
     style: str | None = Field(None, description="axis distinguished by the shape of the marks")
+    normalise_to: dict[str, Label] = Field(default_factory=dict, description=NORMALISE_TO)
     correlation: RankCorrelation = Field("spearman", description="Spearman's rho, or Kendall's tau-b")
     front: bool = Field(False, description="join the Pareto-efficient marks of each panel, with small x and y")
     x_log: bool = Field(False, description="logarithmic x axis")
@@ -416,6 +424,7 @@ class ScatterFigure(Selection, Panels):
             if getattr(self, key) and self.x_analysis is None:
                 problem = "this key needs x_analysis"
                 raise ConfigError(problem, "add x_analysis, or use where", (key,), code="conflicting-keys")
+        _refuse_unit(self.unit, self.normalise_to)
         check_unit("unit", self.y, self.unit)
         check_unit("x_unit", self.x, self.x_unit)
 
@@ -448,9 +457,7 @@ class HeatmapFigure(Selection, Panels):
     y_label: str | None = Field(None, max_length=100, description="label of the y axis; default: the axis")
     value_label: str | None = Field(None, max_length=100, description="label of the colour bar")
     unit: str | None = Field(None, description="unit of the value, such as ms")
-    normalise_to: dict[str, Label] = Field(
-        default_factory=dict, description="labels of the points that the value is divided by: {axis: label}"
-    )
+    normalise_to: dict[str, Label] = Field(default_factory=dict, description=NORMALISE_TO)
     log: bool = Field(False, description="logarithmic scale of colours")
 
     @model_check
@@ -458,9 +465,7 @@ class HeatmapFigure(Selection, Panels):
         self._check_numbers()
         if self.x == self.y:
             raise ConfigError("both axes are the same", "use another one", ("y",), self.y, "duplicate")
-        if self.unit and self.normalise_to:
-            problem = "normalised values have no unit"
-            raise ConfigError(problem, "leave it out", ("unit",), self.unit, "conflicting-keys")
+        _refuse_unit(self.unit, self.normalise_to)
         check_unit("unit", self.value, self.unit)
 
 

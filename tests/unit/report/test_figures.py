@@ -443,6 +443,22 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     assert "minimal 2, of 3; " in without
 
 
+def test_times_of_a_scatter_plot_over_those_of_a_machine(make: Make) -> None:
+    """Each panel has its own reference, the median of its seeds."""
+    prices = {"lean": 30.0, "ring": 31.0, "rich": 20.0}
+    plain, case = priced(make, prices), priced(make, prices, unit=None, normalise_to={"machine": "lean"})
+    canvases = [scatter_canvas(one.study.figures[0], one.tables)[0] for one in (plain, case)]  # type: ignore[arg-type]
+    for times, ratios in zip(*(canvas.axes for canvas in canvases), strict=True):
+        marks, over = (
+            [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "None"]  # type: ignore[index]
+            for axes in (times, ratios)
+        )
+        assert over == pytest.approx([time / marks[0] for time in marks])
+    (front,) = fronts(case.study.figures, case.tables, {})
+    assert "for routing minimal rich (20, 1.06) and lean (30, 1), of 3" in front
+    assert told(case)["a"].basis.endswith("none missing; 4 comparisons.")
+
+
 def test_marks_without_a_price_are_counted_and_named(make: Make) -> None:
     """Two of three machines have a price; 3 seeds and 2 routings of the third are not drawn."""
     case = priced(make, {"lean": 30.0, "rich": 20.0})

@@ -221,7 +221,10 @@ def test_the_command_compares_with_a_machine_and_kinds_of_ones_own(
     assert [row["machine"] for row in found["all"]] == ["own down 10x6, up 2", "mine"]
     assert found["given"][0]["power_per_node_W"] is None
     assert found["given"][0]["bound_ns"] == 2 * found["front"][0]["bound_ns"]
-    assert load_study(file).extensions == ("own.py",)
+    study = load_study(file)
+    assert study.extensions == ("own.py",)
+    assert [figure.normalise_to for figure in study.report_figures] == [{"machine": "mine"}] * 2  # type: ignore[union-attr]
+    assert main(["plan", str(file), "--results", str(tmp_path)]) == 0
 
 
 def test_prices_of_2025_by_hand() -> None:

@@ -67,6 +67,9 @@ def test_points_without_a_partner(study_of: StudyOf, measure: dict[str, Any], pa
     assert refused(study_of, claims=[claim(**measure)]) == expected
 
 
+SCATTER = {"kind": "scatter", "x": "hop_bytes"}
+
+
 @pytest.mark.parametrize(
     ("change", "path"),
     [
@@ -74,6 +77,8 @@ def test_points_without_a_partner(study_of: StudyOf, measure: dict[str, Any], pa
         ({"normalise_to": {"routing": "valiant"}}, None),
         ({"normalise_to": {"routing": "minimal"}, "where": {"alpha": [0.5, 1]}}, None),
         ({"normalise_to": {"routing": "ugal"}}, "figures.0.normalise_to"),
+        ({**SCATTER, "normalise_to": {"routing": "minimal"}}, "figures.0"),
+        ({**SCATTER, "normalise_to": {"routing": "valiant"}}, None),
         ({}, None),
     ],
 )

@@ -96,6 +96,7 @@ HEATMAP = {"id": "a", "kind": "heatmap", "title": "A", "x": "alpha", "y": "routi
         (ScatterFigure, {**SCATTER, "x": "hops_max", "x_unit": "m"}, "conflicting-keys", "x_unit"),
         (ScatterFigure, {**SCATTER, "unit": "GB"}, "invalid-quantity", "unit"),
         (ScatterFigure, {**SCATTER, "x_where": {"part": "all"}}, "conflicting-keys", "x_where"),
+        (ScatterFigure, {**SCATTER, "unit": "ms", "normalise_to": {"alpha": 1}}, "conflicting-keys", "unit"),
         (ScatterFigure, {**SCATTER, "correlation": "pearson"}, "unknown-value", "correlation"),
         (HeatmapFigure, {**HEATMAP, "value": "alpha"}, "unknown-name", None),
         (HeatmapFigure, {**HEATMAP, "y": "alpha"}, "duplicate", "y"),
