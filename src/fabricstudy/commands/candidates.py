@@ -243,7 +243,7 @@ def _study(
     ]
     abbreviations = _legend(_abbreviations(one for one in front.values() if isinstance(one, dict)))
     title = "Runtime" if len(jobs) == 1 else "Geometric mean of the runtimes of the jobs"
-    time = {"y": "runtime_ns", "reduce_jobs": "geometric-mean"}
+    time: dict[str, Any] = {"y": "runtime_ns", "reduce_jobs": "geometric-mean"}
     captions = [abbreviations] * bool(abbreviations)
     if incumbent is None:
         time |= {"unit": unit, "y_label": title.lower()}

@@ -450,8 +450,7 @@ def test_times_of_a_scatter_plot_over_those_of_a_machine(make: Make) -> None:
     canvases = [scatter_canvas(one.study.figures[0], one.tables)[0] for one in (plain, case)]  # type: ignore[arg-type]
     for times, ratios in zip(*(canvas.axes for canvas in canvases), strict=True):
         marks, over = (
-            [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "None"]  # type: ignore[index]
-            for axes in (times, ratios)
+            [line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "None"] for axes in (times, ratios)
         )
         assert over == pytest.approx([time / marks[0] for time in marks])
     (front,) = fronts(case.study.figures, case.tables, {})
