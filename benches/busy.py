@@ -1,7 +1,8 @@
-"""How busy a study keeps the cores: a stand-in for CAMINOS that sleeps a second, and what Snakemake itself costs.
+"""How busy a study keeps the cores: a stand-in for CAMINOS that sleeps, and what Snakemake itself costs.
 
-``python -m benches busy``, or ``python -m benches.busy POINTS CORES``. A sleeping simulator needs no core, so
-more cores may be named than the computer has; the start of each batch, about a second of processor time, does need one.
+``python -m benches busy``, or ``python -m benches.busy POINTS CORES SECONDS``. A sleeping simulator needs no core, so
+more cores may be named than the computer has. The start of each batch, about a second of processor time, does need one:
+with many more cores, let points take more seconds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from fabricstudy.engine.caminos import Caminos
 
 from .pipeline import snakemake, study
 
-SECONDS = 1.0
 STAND_IN = """\
 #!/bin/sh
 if [ "$1" = --version ]; then exec {program} --version; fi
@@ -31,11 +31,11 @@ cp {recorded} "$2" && exec sleep {seconds}
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-def stand_in(folder: Path) -> Path:
+def stand_in(folder: Path, seconds: int) -> Path:
     """Write a program that sleeps and answers with a recorded result."""
     path = folder / "simulator"
     program, recorded = shlex.quote(str(Caminos.built())), shlex.quote(str(folder / "recorded.json"))
-    path.write_text(STAND_IN.format(program=program, recorded=recorded, seconds=SECONDS))
+    path.write_text(STAND_IN.format(program=program, recorded=recorded, seconds=seconds))
     path.chmod(0o755)
     return path
 
@@ -66,7 +66,7 @@ def busy_seconds(records: list[dict[str, object]]) -> tuple[float, float]:
     return sum(walls), max(start + wall for start, wall in zip(starts, walls, strict=True)) - min(starts)
 
 
-def main(points: int = 1000, cores: int = 8) -> None:
+def main(points: int = 1000, cores: int = 8, seconds: int = 1) -> None:
     """Print what share of the cores' time was spent in the simulator."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -75,7 +75,7 @@ def main(points: int = 1000, cores: int = 8) -> None:
         text = text.replace("mapping: {kind: random}", "mapping: {kind: linear}")
         file.write_text(text[: text.index("sweep:")] + text[text.index("seeds:") :])
         environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-        environment["FABRICSTUDY_CAMINOS"] = str(stand_in(folder))
+        environment["FABRICSTUDY_CAMINOS"] = str(stand_in(folder, seconds))
         command = [word if word != "2" else str(cores) for word in snakemake()]
         run_watched([*command[:-2], "--until", "workload", *command[-2:]], folder, environment)
         stage_s, own_s = run_watched([*command[:-2], "--until", "simulate", *command[-2:]], folder, environment)
