@@ -35,6 +35,7 @@ from fabricstudy.workflow.snakefile import (
     check_cores,
     check_some_ran,
     check_timestamps,
+    drop_default_rate,
     settings,
     summary_lines,
 )
@@ -69,6 +70,7 @@ wildcard_constraints:
 
 onstart:
     LOADED.renew_plans(Path("results"))
+    drop_default_rate(workflow.scheduler)
 
 
 onsuccess:

@@ -12,9 +12,13 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from snakemake.cli import get_argument_parser
+from snakemake.scheduling.job_scheduler import JobRateLimiter
+from snakemake.settings.types import MaxJobsPerTimespan
 
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.engine.registry import engines
@@ -25,6 +29,7 @@ from fabricstudy.workflow.snakefile import (
     check_cores,
     check_some_ran,
     check_timestamps,
+    drop_default_rate,
     settings,
     summary_lines,
 )
@@ -186,3 +191,12 @@ def test_a_stage_that_is_asked_to_end_does_so_without_a_traceback(number: int) -
     code = f"import os; from fabricstudy.workflow import stages; stages._end_when_asked(); {ask}"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (128 + number, "")
+
+
+def test_the_default_rate_of_jobs_is_dropped_and_another_one_kept() -> None:
+    default = get_argument_parser().get_default("max_jobs_per_timespan")
+    for rate, is_kept in ((default, False), ("5/1s", True)):
+        scheduler = SimpleNamespace(job_rate_limiter=JobRateLimiter(MaxJobsPerTimespan.parse_choice(rate)))
+        drop_default_rate(scheduler)
+        assert (scheduler.job_rate_limiter is not None) == is_kept
+    drop_default_rate(SimpleNamespace(job_rate_limiter=None))

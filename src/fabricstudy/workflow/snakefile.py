@@ -35,6 +35,9 @@ WILDCARDS = {
 # Tolerance for the clocks of file servers.
 MAX_CLOCK_SKEW_S = 60.0
 
+_DEFAULT_RATE = (100, 1)
+"""Snakemake's default of --max-jobs-per-timespan: jobs and seconds."""
+
 
 def _names(value: object) -> object:
     # Snakemake parses the command line as YAML: the study name 2024 is a number.
@@ -206,6 +209,17 @@ def check_cores(cores: int | None) -> None:
     if cores is not None and cores < 1:
         remedy = "give 1 or more, or all"
         raise ConfigError("too few cores", remedy, ("--cores",), cores, "out-of-range")
+
+
+def drop_default_rate(scheduler: Any) -> None:
+    """Let Snakemake's scheduler start jobs at any rate, unless the user gave one.
+
+    With a rate, Snakemake 9 sets a timer whenever a job ends, and again whenever a timer fires: each second it examines
+    all waiting jobs once for each job that has ended. That took 92 instead of 15 CPU seconds in a run of 287 jobs.
+    """
+    limiter = scheduler.job_rate_limiter
+    if limiter is not None and (limiter.max_jobs, limiter.timespan) == _DEFAULT_RATE:
+        scheduler.job_rate_limiter = None
 
 
 def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
