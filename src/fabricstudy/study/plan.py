@@ -184,12 +184,13 @@ class _Planner:
     def add_rows(self) -> None:
         """Plan the rows of all experiments, once all compared routings are known."""
         self._channels = VirtualChannels(
-            (self._machine_id(sections.machine), sections.machine.model, sections.routing.model)
-            for *_, sections in self._expanded
+            (name, self._machine_id(sections.machine), sections.machine.model, sections.routing.model)
+            for name, *_, sections in self._expanded
         )
         for name, experiment, labels, sections in self._expanded:
             machine_id, network = self._machine_id(sections.machine), sections.network.model
-            model = self._channels.network(machine_id, sections.routing.model, network, sections.engine.model.kind)
+            engine = sections.engine.model.kind
+            model = self._channels.network(name, machine_id, sections.routing.model, network, engine)
             sections = sections if model is network else sections._replace(network=section_of(model))
             self._add_rows(name, experiment, labels, sections)
 

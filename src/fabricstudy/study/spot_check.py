@@ -34,7 +34,9 @@ def plan_spot_check(
     row_of = {row.point_id: row for row in reversed(rows) if points[row.point_id].point.engine.checked_by}
     for engine in dict.fromkeys(points[name].point.engine for name in row_of):
         twins = {
-            name: _on_checking_engine(points[name], channels) for name in row_of if points[name].point.engine == engine
+            name: _on_checking_engine(points[name], row.experiment, channels)
+            for name, row in row_of.items()
+            if points[name].point.engine == engine
         }
         for name, twin in _drawn(points, twins).items():
             labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
@@ -66,10 +68,10 @@ def _pair_rows(experiment: str, checks: list[_Check]) -> tuple[list[PointRow], l
     return rows, [twin for _, twin in checks]
 
 
-def _on_checking_engine(planned: PlannedPoint, channels: VirtualChannels) -> PlannedPoint:
+def _on_checking_engine(planned: PlannedPoint, experiment: str, channels: VirtualChannels) -> PlannedPoint:
     name = planned.point.engine.checked_by
     checking = EngineSettings.FAMILY.members[str(name)].model_validate({"kind": name})
-    point = channels.of_point(planned.point.model_copy(update={"engine": checking}))
+    point = channels.of_point(experiment, planned.point.model_copy(update={"engine": checking}))
     return PlannedPoint(point_id(point), planned.machine_id, point)
 
 

@@ -129,6 +129,18 @@ def test_routings_that_a_study_compares_have_the_same_virtual_channels(study_of:
     assert {channels(planned.point, machine) for planned in given.points.values()} == {8}
 
 
+def test_an_experiment_does_not_change_the_virtual_channels_of_another(study_of: Callable[..., Study]) -> None:
+    routings = {"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
+    one = {"routing": {"of": "routing", "values": ["minimal"]}}
+    experiments = {name: {"sweep": sweep, "seeds": 1} for name, sweep in (("all", routings), ("one", one))}
+    both = plan(study_of(sweep=..., experiments=experiments))
+    found = {
+        (row.experiment, row.labels["routing"]): channels(point, point.machine.build())
+        for row, point in ((row, both.points[row.point_id].point) for row in both.rows)
+    }
+    assert found == {("all", "minimal"): 6, ("all", "valiant"): 6, ("one", "minimal"): 3}
+
+
 def test_a_job_in_the_background_is_not_asked_for_its_time_alone(study_of: Callable[..., Study]) -> None:
     jobs = [TWO_JOBS[0] | {"background": True}, *TWO_JOBS[1:]]
     usual, result = (plan(study_of(jobs=one, slowdown=True)) for one in (TWO_JOBS, jobs))
