@@ -174,11 +174,12 @@ def _prices_text(figure: ScatterFigure, tables: Tables, marks: _Marks, analysis:
 
 def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.DataFrame) -> str:
     """Return which marks leave and join the front."""
-    parts = ["hue", "style", *(["column"] if figure.columns else []), *(["row"] if figure.rows else [])]
+    axes = {"hue": figure.hue, "style": figure.style, "column": figure.columns, "row": figure.rows}
+    parts = [part for part, axis in axes.items() if axis]
     told = []
     for verb, these, those in (("leaves", marks, by_other), ("joins", by_other, marks)):
         moved = marks[these["front"] & ~those["front"]]
-        labels = dict.fromkeys(figure_style.joint_labels(moved, parts).str.strip(", "))
+        labels = dict.fromkeys(figure_style.joint_labels(moved, parts))
         told += [f"{quoted(labels)} {verb}"] if labels else []
     return f"{' and '.join(told)} it" if told else "it is the same"
 
