@@ -243,15 +243,13 @@ def _study(
     ]
     abbreviations = _legend(_abbreviations(one for one in front.values() if isinstance(one, dict)))
     title = "Runtime" if len(jobs) == 1 else "Geometric mean of the runtimes of the jobs"
-    time: dict[str, Any] = {"y": "runtime_ns", "reduce_jobs": "geometric-mean"}
-    captions = [abbreviations] * bool(abbreviations)
-    if incumbent is None:
-        time |= {"unit": unit, "y_label": title.lower()}
-    else:
+    scale: dict[str, Any] = {"unit": unit}
+    caption = abbreviations
+    if incumbent is not None:
         title += " over that of the incumbent"
-        time |= {"normalise_to": {"machine": incumbent}, "y_label": title.lower()}
-        captions.insert(0, f"The incumbent, {incumbent}, has the same routing.")
-    caption = {"caption": " ".join(captions)} if captions else {}
+        scale = {"normalise_to": {"machine": incumbent}}
+        caption = f"The incumbent is {incumbent}, under the same routing. {abbreviations}".strip()
+    time = {"y": "runtime_ns", "reduce_jobs": "geometric-mean", "y_label": title.lower(), "caption": caption, **scale}
     cost = {"kind": "cost", "machines": front, "prices": prices, "radix": analysis.radix}
     return {
         "study": "next-machine-candidates",
@@ -272,9 +270,9 @@ def _study(
                 "id": "price-and-time", "kind": "scatter", "title": "Price of a machine and time of the jobs",
                 "hue": "machine", "style": "routing", "front": True, "x": "price_per_node", "x_analysis": "cost",
                 "x_where": {"part": "all"}, "x_label": f"price per node, {analysis.prices.title}",
-                **caption, **time,
+                **time,
             },
-            {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **caption, **time},
+            {"id": "time", "kind": "bar", "title": title, "x": "machine", "hue": "routing", **time},
         ],
     }  # fmt: skip
 

@@ -116,7 +116,7 @@ def _scales(axes: Axes, figure: Figure, data: _Data, width: float) -> None:
     elif figure.kind == "bar" or (figure.kind == "line" and figure.from_zero and not figure.normalise_to):
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0] if (data.frame["y"] < 0).any() else 0.0))
     if figure.normalise_to or figure.y in ("slowdown", "over_bound", "ratio"):
-        axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+        figure_style.draw_reference(axes)
     if figure.kind == "line" and data.numeric_x:
         _numeric_ticks(axes, data, width)
     else:

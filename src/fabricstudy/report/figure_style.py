@@ -112,6 +112,11 @@ def drawn_rows(figure: TableFigure, tables: Tables, column: str) -> tuple[Observ
     return observed, frame
 
 
+def draw_reference(axes: Axes) -> None:
+    """Draw a line at 1, where ratios are those of the reference."""
+    axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+
+
 def in_unit(values: Any, column: str, unit: str | None) -> Any:
     """Convert the values of a column to the unit drawn."""
     return values * unit_factor(column, unit) if unit else values

@@ -129,7 +129,7 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, family: dict[s
         axes.step(front["x"], front["y"], where="post", linestyle=_FRONT.get_linestyle(), linewidth=1.2, **line)
         axes.vlines(part["x"], part["low"], part["high"], linewidth=0.9, **line)
     if figure.normalise_to:
-        axes.axhline(1, color="#333333", linewidth=0.8, zorder=0.5)
+        figure_style.draw_reference(axes)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     if figure.x_log:
         axes.set_xscale("log")

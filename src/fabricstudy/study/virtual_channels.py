@@ -32,6 +32,7 @@ class VirtualChannels:
         return engine_named(engine).virtual_channels(routing, self._built(machine))
 
     def _needed(self, experiment: str, machine: str, engine: str) -> dict[Routing, int | None]:
+        """Return the default of each routing of a machine in an experiment."""
         return {each: self._of_routing(machine, engine, each) for each in self._routings[experiment, machine]}
 
     def network(self, experiment: str, machine: str, routing: Routing, network: Network, engine: str) -> Network:
