@@ -4,32 +4,19 @@
 //! result is written; 1 it cannot be written; 2 a file is bad (or the command line); 3 the jobs did not finish; 101 a
 //! panic. The result appears in one piece, and only with exit code 0.
 
-mod graph;
-#[allow(dead_code)]
-#[path = "../../caminos/src/grid.rs"]
-mod grid;
-#[path = "../../caminos/src/input.rs"]
-mod input;
-#[path = "../../caminos/src/listed_routes.rs"]
-mod listed_routes;
 mod max_min;
-#[allow(dead_code)]
-#[path = "../../caminos/src/operation_file.rs"]
-mod operation_file;
-mod random;
 mod result;
 mod routes;
 mod settings;
 mod simulation;
-#[path = "../../caminos/src/tree.rs"]
-mod tree;
 
 use std::path::Path;
 use std::process::exit;
 
-use graph::Graph;
-use input::{BadFile, Lines};
-use operation_file::OperationFile;
+use library::graph::Graph;
+use library::input::{BadFile, Lines};
+use library::operation_file::OperationFile;
+
 use routes::Routes;
 use settings::Settings;
 use simulation::Simulation;
@@ -74,7 +61,7 @@ fn simulate(files: [&str; 3], result: &Path) -> i32 {
 
 fn prepare([settings, machine, jobs]: [&str; 3]) -> Result<Simulation, BadFile> {
     let settings = Settings::read(settings)?;
-    let graph = Graph::read(Lines::open(machine)?, &settings)?;
+    let graph = Graph::read(Lines::open(machine)?, settings.class_weight.len())?;
     let operations = OperationFile::read(Lines::open(jobs)?, graph.node_router.len())?;
     let routes = Routes::new(&settings, graph)?;
     Ok(Simulation::new(settings, routes, operations))

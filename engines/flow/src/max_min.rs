@@ -138,7 +138,7 @@ impl MaxMin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use library::random::Random;
 
     fn rates(capacity: &[f64], flows: &[Vec<Part>]) -> (Vec<f64>, Vec<u32>) {
         let active: Vec<u32> = (0..flows.len() as u32).collect();

@@ -4,15 +4,16 @@
 //! lead on, dimension order halves where both ways round a ring are as short. Otherwise a message gets some paths at a
 //! time, each for an equal part: Valiant draws them; adaptive routing and UGAL choose by what waits for the links.
 
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
-use crate::graph::{Exit, Graph};
-use crate::grid::Grid;
-use crate::input::BadFile;
+use library::graph::{Exit, Graph};
+use library::grid::Grid;
+use library::input::BadFile;
+use library::random::Random;
+use library::tree::Tree;
+
 use crate::max_min::Part;
-use crate::random::Random;
 use crate::settings::{Kind, Settings, Via};
-use crate::tree::Tree;
 
 /// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
 /// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
@@ -42,6 +43,9 @@ enum Towards {
 pub struct Routes {
     settings: Settings,
     pub graph: Graph,
+    /// Bytes a second and class of each link: those of cables, then of each node to its router, then from its router.
+    pub capacity: Vec<f64>,
+    class: Vec<u32>,
     tree: Option<Tree>,
     routers_with_nodes: Vec<usize>,
     groups_with_nodes: Vec<usize>,
@@ -66,7 +70,7 @@ impl Routes {
             groups_with_nodes.dedup();
         }
         let tree = match settings.kind {
-            Kind::DModK => Some(find_tree(&graph, &routers_with_nodes)?),
+            Kind::DModK => Some(graph.tree(&routers_with_nodes)?),
             _ => None,
         };
         if settings.kind == Kind::DimensionOrder && graph.grid.is_none() {
@@ -83,9 +87,20 @@ impl Routes {
         if !listed {
             return Err(BadFile("the machine's file lists no such routes".into()));
         }
-        let mut routes = Routes {
+        let mut capacity = vec![0.0; graph.links];
+        let mut class = vec![0; graph.links];
+        for exit in graph.exits.iter().flatten() {
+            capacity[exit.link as usize] = f64::from(exit.cables) * settings.bandwidth[exit.class as usize];
+            class[exit.link as usize] = exit.class;
+        }
+        let hosts = 2 * graph.node_router.len();
+        capacity.extend(std::iter::repeat(settings.bandwidth[graph.classes]).take(hosts));
+        class.extend(std::iter::repeat(graph.classes as u32).take(hosts));
+        let routes = Routes {
             settings: settings.clone(),
             graph,
+            capacity,
+            class,
             tree,
             routers_with_nodes,
             groups_with_nodes,
@@ -95,10 +110,15 @@ impl Routes {
             known: HashMap::new(),
             random: Random::new(settings.seed),
         };
-        if routes.weight(0).contains(&u32::MAX) {
-            return Err(BadFile("not every router can be reached from every other".into()));
-        }
         Ok(routes)
+    }
+
+    pub fn injection(&self, node: usize) -> u32 {
+        (self.graph.links + node) as u32
+    }
+
+    fn ejection(&self, node: usize) -> u32 {
+        (self.graph.links + self.graph.node_router.len() + node) as u32
     }
 
     /// Whether a message should choose again as it goes on.
@@ -129,8 +149,8 @@ impl Routes {
         let settings = &self.settings;
         let of_host = settings.latency_ns[settings.class_weight.len()];
         route.latency_ns += 2.0 * of_host + settings.router_latency_ns;
-        route.parts.push((self.graph.injection(source), 1.0));
-        route.parts.push((self.graph.ejection(destination), 1.0));
+        route.parts.push((self.injection(source), 1.0));
+        route.parts.push((self.ejection(destination), 1.0));
         route
     }
 
@@ -175,7 +195,7 @@ impl Routes {
             }
         }
         let of_link = |link: u32| {
-            self.settings.latency_ns[self.graph.class[link as usize] as usize] + self.settings.router_latency_ns
+            self.settings.latency_ns[self.class[link as usize] as usize] + self.settings.router_latency_ns
         };
         let latency_ns = merged.iter().map(|&(link, part)| part * of_link(link)).sum();
         Route { parts: merged, latency_ns }
@@ -183,15 +203,15 @@ impl Routes {
 
     /// The next links of an oblivious routing from a router, and their cables, by which packets split.
     fn ways(&mut self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
-        let by_cables = |exit: &Exit| (*exit, exit.cables);
+        let by_cables = |exit: &Exit| (*exit, f64::from(exit.cables));
         match self.settings.kind {
             Kind::DimensionOrder => {
                 let steps = self.grid().in_order(here, goal, self.settings.tie);
                 let mut ways = Vec::new();
                 for (step, _) in steps {
                     let exits = self.graph.to(here, step.router);
-                    let cables: f64 = exits.iter().map(|exit| exit.cables).sum();
-                    ways.extend(exits.iter().map(|exit| (*exit, exit.cables / cables)));
+                    let cables: f64 = exits.iter().map(|exit| f64::from(exit.cables)).sum();
+                    ways.extend(exits.iter().map(|exit| (*exit, f64::from(exit.cables) / cables)));
                 }
                 ways
             }
@@ -211,7 +231,7 @@ impl Routes {
         let even = listed.iter().all(|hop| hop.weight == 0);
         let exit =
             |link: usize| self.graph.exits[here].iter().find(|exit| exit.link as usize == link).expect("an exit");
-        let part = |exit: &Exit, weight: usize| if even { exit.cables } else { weight as f64 };
+        let part = |exit: &Exit, weight: usize| if even { f64::from(exit.cables) } else { weight as f64 };
         listed
             .iter()
             .map(|hop| (exit(hop.link), hop.weight))
@@ -244,11 +264,11 @@ impl Routes {
     fn lightest(&mut self, here: usize, towards: Towards) -> Vec<Exit> {
         let of_class = &self.settings.class_weight;
         let left = match towards {
-            Towards::Router(goal) => row(&mut self.weights, goal, || weights_from(&self.graph, &[goal], of_class)),
+            Towards::Router(goal) => row(&mut self.weights, goal, || self.graph.weights_to(&[goal], of_class)),
             Towards::Group(group) => row(&mut self.into_group, group, || {
                 let member = |&router: &usize| self.graph.group.as_ref().expect("new has seen groups")[router] == group;
                 let members: Vec<usize> = (0..self.graph.exits.len()).filter(member).collect();
-                weights_from(&self.graph, &members, of_class)
+                self.graph.weights_to(&members, of_class)
             }),
         };
         let begins = |exit: &&Exit| left[exit.router as usize] + of_class[exit.class as usize] == left[here];
@@ -256,12 +276,12 @@ impl Routes {
     }
 
     fn weight(&mut self, goal: usize) -> &[u32] {
-        row(&mut self.weights, goal, || weights_from(&self.graph, &[goal], &self.settings.class_weight))
+        row(&mut self.weights, goal, || self.graph.weights_to(&[goal], &self.settings.class_weight))
     }
 
     fn hops(&mut self, from: usize, goal: usize) -> u32 {
         let equal = vec![1; self.settings.class_weight.len()];
-        row(&mut self.hops, goal, || weights_from(&self.graph, &[goal], &equal))[from]
+        row(&mut self.hops, goal, || self.graph.weights_to(&[goal], &equal))[from]
     }
 
     fn place(&self, router: usize) -> usize {
@@ -336,10 +356,10 @@ impl Routes {
         if exits.len() == 1 {
             return exits[0];
         }
-        let cables: f64 = exits.iter().map(|exit| exit.cables).sum();
+        let cables: f64 = exits.iter().map(|exit| f64::from(exit.cables)).sum();
         let mut drawn = self.random.unit() * cables;
         for exit in exits {
-            drawn -= exit.cables;
+            drawn -= f64::from(exit.cables);
             if drawn < 0.0 {
                 return *exit;
             }
@@ -357,7 +377,7 @@ impl Routes {
                 _ => self.emptiest_path(here, goal, node, waiting),
             };
             for &link in &path {
-                waiting[link as usize] += held / paths as f64 / self.graph.capacity[link as usize];
+                waiting[link as usize] += held / paths as f64 / self.capacity[link as usize];
             }
             taken.extend(path);
         }
@@ -428,7 +448,7 @@ impl Routes {
     fn entry(&mut self, from: usize, group: usize) -> usize {
         let graph = &self.graph;
         let members = graph.group.as_ref().expect("new has seen groups");
-        let weights = row(&mut self.weights, from, || weights_from(graph, &[from], &self.settings.class_weight));
+        let weights = row(&mut self.weights, from, || graph.weights_to(&[from], &self.settings.class_weight));
         let member = |router: &usize| members[*router] == group;
         (0..graph.exits.len()).filter(member).min_by_key(|&router| weights[router]).expect("groups have routers")
     }
@@ -436,38 +456,4 @@ impl Routes {
 
 fn row(rows: &mut Rows, goal: usize, find: impl FnOnce() -> Box<[u32]>) -> &[u32] {
     rows[goal].get_or_insert_with(find)
-}
-
-/// Weights of the lightest paths between each router and the nearest of some; links weigh the same both ways.
-fn weights_from(graph: &Graph, goals: &[usize], of_class: &[u32]) -> Box<[u32]> {
-    let mut weights = vec![u32::MAX; graph.routers()].into_boxed_slice();
-    let mut queue = BinaryHeap::new();
-    for &goal in goals {
-        weights[goal] = 0;
-        queue.push((std::cmp::Reverse(0), goal));
-    }
-    while let Some((std::cmp::Reverse(weight), router)) = queue.pop() {
-        if weight > weights[router] {
-            continue;
-        }
-        for exit in &graph.exits[router] {
-            let next = weight + of_class[exit.class as usize];
-            if next < weights[exit.router as usize] {
-                weights[exit.router as usize] = next;
-                queue.push((std::cmp::Reverse(next), exit.router as usize));
-            }
-        }
-    }
-    weights
-}
-
-fn find_tree(graph: &Graph, routers_with_nodes: &[usize]) -> Result<Tree, BadFile> {
-    let level = graph.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
-    let neighbours = |exits: &Vec<Exit>| {
-        let mut routers: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
-        routers.dedup();
-        routers
-    };
-    let neighbours: Vec<Vec<usize>> = graph.exits.iter().map(neighbours).collect();
-    Tree::new(level, &neighbours, routers_with_nodes)
 }

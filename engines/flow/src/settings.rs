@@ -4,32 +4,10 @@
 //! for each class of cables and then for the links to nodes, `router_latency_ns L`, `packet_bytes N`, `window_bytes N`,
 //! `injection N`, `batching E`.
 
-use std::fs;
-use std::str::FromStr;
-
-use crate::grid::Tie;
-use crate::input::BadFile;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
-    Minimal,
-    DimensionOrder,
-    DModK,
-    Adaptive,
-    Valiant,
-    Ugal,
-    /// Next hops of the machine's file, by their shares; by what waits for them; and its paths.
-    Table,
-    AdaptiveTable,
-    Paths,
-}
-
-/// What Valiant and UGAL draw for a packet.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Via {
-    Router,
-    Group,
-}
+use library::grid::Tie;
+use library::input::BadFile;
+pub use library::settings::{Kind, Via};
+use library::settings::{Words, KINDS, TIES, VIAS};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -50,32 +28,12 @@ pub struct Settings {
     pub batching: f64,
 }
 
-const KINDS: [(&str, Kind); 9] = [
-    ("minimal", Kind::Minimal),
-    ("dimension-order", Kind::DimensionOrder),
-    ("d-mod-k", Kind::DModK),
-    ("adaptive", Kind::Adaptive),
-    ("valiant", Kind::Valiant),
-    ("ugal", Kind::Ugal),
-    ("table", Kind::Table),
-    ("adaptive-table", Kind::AdaptiveTable),
-    ("paths", Kind::Paths),
-];
-const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positive), ("alternate", Tie::Alternate)];
-const VIAS: [(&str, Via); 2] = [("router", Via::Router), ("group", Via::Group)];
-
 impl Settings {
     pub fn read(name: &str) -> Result<Settings, BadFile> {
-        let text = fs::read_to_string(name).map_err(|error| BadFile(format!("{name}: cannot be read: {error}")))?;
-        Settings::of_text(name, &text)
+        Settings::of_words(Words::open(name, "flow")?)
     }
 
-    pub fn of_text(name: &str, text: &str) -> Result<Settings, BadFile> {
-        let mut lines = Words { name, lines: text.lines(), number: 0 };
-        let [version]: [u64; 1] = lines.values("flow")?;
-        if version != 1 {
-            return Err(lines.bad("has a version other than 1"));
-        }
+    pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
         let [seed] = lines.values("seed")?;
         let [kind, tie, via]: [String; 3] = lines.values("routing")?;
         let (kind, tie, via) = (lines.choice(&kind, &KINDS)?, lines.choice(&tie, &TIES)?, lines.choice(&via, &VIAS)?);
@@ -105,34 +63,5 @@ impl Settings {
             injection,
             batching,
         })
-    }
-}
-
-struct Words<'a> {
-    name: &'a str,
-    lines: std::str::Lines<'a>,
-    number: usize,
-}
-
-impl Words<'_> {
-    fn bad(&self, problem: &str) -> BadFile {
-        BadFile(format!("{}:{}: {}", self.name, self.number, problem))
-    }
-
-    fn list<T: FromStr>(&mut self, word: &str) -> Result<Vec<T>, BadFile> {
-        self.number += 1;
-        let mut words = self.lines.next().unwrap_or("").split_ascii_whitespace();
-        let values = if words.next() == Some(word) { words.map(|value| value.parse().ok()).collect() } else { None };
-        values.ok_or_else(|| self.bad(&format!("should be '{word}' and its values")))
-    }
-
-    fn values<T: FromStr, const N: usize>(&mut self, word: &str) -> Result<[T; N], BadFile> {
-        let values = self.list(word)?;
-        values.try_into().map_err(|_| self.bad(&format!("'{word}' has {N} values")))
-    }
-
-    fn choice<T: Copy>(&self, word: &str, meanings: &[(&str, T)]) -> Result<T, BadFile> {
-        let found = meanings.iter().find(|(known, _)| *known == word);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| self.bad(&format!("knows no {word}")))
     }
 }

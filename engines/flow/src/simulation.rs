@@ -19,8 +19,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::mem::take;
 use std::ops::Range;
 
+use library::operation_file::{Kind, OperationFile};
+
 use crate::max_min::{Finite, MaxMin, Part};
-use crate::operation_file::{Kind, OperationFile};
 use crate::routes::Routes;
 use crate::settings::Settings;
 
@@ -191,11 +192,11 @@ pub struct Simulation {
 impl Simulation {
     pub fn new(settings: Settings, routes: Routes, mut file: OperationFile) -> Simulation {
         let jobs = file.jobs.len();
-        let links = routes.graph.capacity.len();
+        let links = routes.capacity.len();
         let nodes = routes.graph.node_router.len();
         let mut simulation = Simulation {
             settings,
-            fair: MaxMin::new(routes.graph.capacity.clone()),
+            fair: MaxMin::new(routes.capacity.clone()),
             operations: Vec::with_capacity(file.operations.len()),
             first_dependent: std::mem::take(&mut file.first_dependent),
             dependents: std::mem::take(&mut file.dependents),
@@ -224,7 +225,7 @@ impl Simulation {
                 finish_ns: vec![0.0; jobs],
                 waiting_ns: vec![0.0; jobs],
                 message_ns: vec![Vec::new(); jobs],
-                link_bytes: vec![0.0; routes.graph.cable_links],
+                link_bytes: vec![0.0; routes.graph.links],
                 sent_bytes: vec![0.0; jobs],
                 arrived_bytes: vec![0.0; jobs],
                 solved: 0,
@@ -617,11 +618,11 @@ impl Simulation {
             let node = flow.node;
             let mut held =
                 flow.rest.min(self.settings.window / self.nodes[node].flows.len() as f64) / self.settings.packet;
-            if self.full[index as usize] == self.routes.graph.injection(node) {
+            if self.full[index as usize] == self.routes.injection(node) {
                 held = 0.0;
             }
             for &(link, part) in &flow.parts {
-                let capacity = self.routes.graph.capacity[link as usize];
+                let capacity = self.routes.capacity[link as usize];
                 self.waiting[link as usize] += (held + self.rate[index as usize] / capacity) * part / capacity;
             }
         }

@@ -32,8 +32,7 @@ impl Lines {
         Lines { name: name.to_string(), reader, line: String::new(), number: 0 }
     }
 
-    /// The lines of a text that stands in a test.
-    #[cfg(test)]
+    /// The lines of a text.
     pub fn of_text(text: &'static str) -> Lines {
         Lines::of("text", Box::new(text.as_bytes()))
     }

@@ -1,12 +1,21 @@
-//! The machine: routers, directed links with their capacities, nodes; see the CAMINOS front end's `graph.rs` for the file.
+//! The machine: routers, directed links and nodes, from a file.
 //!
-//! Cable row i makes links 2i from tail to head and 2i+1 from head to tail, each with all its parallel cables. After
-//! them come, for each node, the link to its router, and then, for each node, the one from its router.
+//! The file has one item a line: `graph 1`, `routers R`, `classes C`, `nodes N`, N lines `ROUTER`, `cables M`, M lines
+//! `TAIL HEAD CLASS COUNT`. Classes 0 to C-1 are those of the cables, class C is that of the links between nodes and
+//! routers. Row i makes the links 2i from tail to head and 2i+1 from head to tail, each with COUNT parallel cables.
+//!
+//! Parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
+//! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must be
+//! those of such a grid. `levels R` and R lines `LEVEL` make it a tree. `groups R` and R lines `GROUP` assign routers to
+//! groups. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`).
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
 use crate::listed_routes::{HopTable, PathTable};
-use crate::settings::Settings;
+use crate::tree::Tree;
 
 /// A link to another router.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +23,7 @@ pub struct Exit {
     pub router: u32,
     pub link: u32,
     pub class: u32,
-    pub cables: f64,
+    pub cables: u32,
 }
 
 #[derive(Debug)]
@@ -22,11 +31,10 @@ pub struct Graph {
     /// Links that leave each router, sorted by the router that they lead to.
     pub exits: Vec<Vec<Exit>>,
     pub node_router: Vec<usize>,
-    /// Bytes a second of each link.
-    pub capacity: Vec<f64>,
-    pub class: Vec<u32>,
+    /// Classes of cables.
+    pub classes: usize,
     /// Links between routers.
-    pub cable_links: usize,
+    pub links: usize,
     pub grid: Option<Grid>,
     pub level: Option<Vec<usize>>,
     pub group: Option<Vec<usize>>,
@@ -35,11 +43,11 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn read(mut lines: Lines, settings: &Settings) -> Result<Graph, BadFile> {
+    /// Read the file of a machine with so many classes of cables.
+    pub fn read(mut lines: Lines, classes: usize) -> Result<Graph, BadFile> {
         lines.format("graph")?;
         let routers = lines.header("routers")?;
-        let classes = lines.header("classes")?;
-        if classes != settings.class_weight.len() {
+        if lines.header("classes")? != classes {
             return Err(lines.bad("the settings have another number of classes"));
         }
         let mut node_router = Vec::new();
@@ -49,9 +57,8 @@ impl Graph {
         let mut graph = Graph {
             exits: vec![Vec::new(); routers],
             node_router,
-            capacity: Vec::new(),
-            class: Vec::new(),
-            cable_links: 0,
+            classes,
+            links: 0,
             grid: None,
             level: None,
             group: None,
@@ -67,13 +74,14 @@ impl Graph {
             if class >= classes || count == 0 {
                 return Err(lines.bad("CLASS must exist and COUNT be at least 1"));
             }
-            graph.add_cable(tail, head, class, count as f64, settings);
+            for (from, to) in [(tail, head), (head, tail)] {
+                let exit =
+                    Exit { router: to as u32, link: graph.links as u32, class: class as u32, cables: count as u32 };
+                graph.exits[from].push(exit);
+                graph.links += 1;
+            }
             tails.extend([tail, head]);
         }
-        graph.cable_links = graph.capacity.len();
-        let hosts = 2 * graph.node_router.len();
-        graph.capacity.extend(std::iter::repeat(settings.bandwidth[classes]).take(hosts));
-        graph.class.extend(std::iter::repeat(classes as u32).take(hosts));
         for exits in &mut graph.exits {
             exits.sort_by_key(|exit| exit.router);
         }
@@ -98,6 +106,9 @@ impl Graph {
                 }
             }
         }
+        if !graph.is_connected() {
+            return Err(lines.bad_file("not every router can be reached from every other"));
+        }
         graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
         Ok(graph)
     }
@@ -114,28 +125,65 @@ impl Graph {
         Ok(())
     }
 
-    fn add_cable(&mut self, tail: usize, head: usize, class: usize, cables: f64, settings: &Settings) {
-        for (from, to) in [(tail, head), (head, tail)] {
-            let link = self.capacity.len() as u32;
-            self.exits[from].push(Exit { router: to as u32, link, class: class as u32, cables });
-            self.capacity.push(cables * settings.bandwidth[class]);
-            self.class.push(class as u32);
+    fn is_connected(&self) -> bool {
+        let mut reached = vec![false; self.exits.len()];
+        let mut waiting = vec![0];
+        while let Some(router) = waiting.pop() {
+            if !std::mem::replace(&mut reached[router], true) {
+                waiting.extend(self.exits[router].iter().map(|exit| exit.router as usize));
+            }
         }
+        reached.iter().all(|&is| is)
     }
 
     pub fn routers(&self) -> usize {
         self.exits.len()
     }
 
-    pub fn injection(&self, node: usize) -> u32 {
-        (self.cable_links + node) as u32
+    /// Return the weights of the lightest paths between each router and the nearest of some; links weigh the same both ways.
+    pub fn weights_to(&self, goals: &[usize], of_class: &[u32]) -> Box<[u32]> {
+        let mut weights = vec![u32::MAX; self.routers()].into_boxed_slice();
+        let mut queue = BinaryHeap::new();
+        for &goal in goals {
+            weights[goal] = 0;
+            queue.push((Reverse(0), goal));
+        }
+        while let Some((Reverse(weight), router)) = queue.pop() {
+            if weight > weights[router] {
+                continue;
+            }
+            for exit in &self.exits[router] {
+                let next = weight + of_class[exit.class as usize];
+                if next < weights[exit.router as usize] {
+                    weights[exit.router as usize] = next;
+                    queue.push((Reverse(next), exit.router as usize));
+                }
+            }
+        }
+        weights
     }
 
-    pub fn ejection(&self, node: usize) -> u32 {
-        (self.cable_links + self.node_router.len() + node) as u32
+    /// Return the routers with nodes, in order.
+    pub fn routers_with_nodes(&self) -> Vec<usize> {
+        let mut routers = self.node_router.clone();
+        routers.sort_unstable();
+        routers.dedup();
+        routers
     }
 
-    /// The links to a neighbour.
+    /// Return the ways of D-mod-K.
+    pub fn tree(&self, routers_with_nodes: &[usize]) -> Result<Tree, BadFile> {
+        let level = self.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
+        let neighbours = |exits: &Vec<Exit>| {
+            let mut routers: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
+            routers.dedup();
+            routers
+        };
+        let neighbours: Vec<Vec<usize>> = self.exits.iter().map(neighbours).collect();
+        Tree::new(level, &neighbours, routers_with_nodes)
+    }
+
+    /// Return the links to a neighbour.
     pub fn to(&self, here: usize, neighbour: usize) -> &[Exit] {
         let exits = &self.exits[here];
         let first = exits.partition_point(|exit| (exit.router as usize) < neighbour);
@@ -170,4 +218,33 @@ fn read_grid(lines: &mut Lines, dimensions: usize, routers: usize) -> Result<Gri
         return Err(lines.bad("the dimensions must make the number of routers, and be 32 at most"));
     }
     Ok(Grid::new(read))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two routers joined by two parallel cables, with a node on the first and two on the second.
+    const PAIR: &str = "graph 1\nrouters 2\nclasses 1\nnodes 3\n0\n1\n1\ncables 1\n0 1 0 2\n";
+
+    fn problem(text: &'static str) -> String {
+        Graph::read(Lines::of_text(text), 1).expect_err("no graph").0
+    }
+
+    #[test]
+    fn a_cable_makes_a_link_in_each_direction() {
+        let graph = Graph::read(Lines::of_text(PAIR), 1).expect("a graph");
+        let exits = |router: usize| graph.exits[router].iter().map(|e| (e.router, e.link, e.cables)).collect::<Vec<_>>();
+        assert_eq!((exits(0), exits(1), graph.links), (vec![(1, 0, 2)], vec![(0, 1, 2)], 2));
+        assert_eq!(graph.node_router, [0, 1, 1]);
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        assert_eq!(problem("graph 2\n"), "text:1: has a version other than 1");
+        assert_eq!(problem("graph 1\nrouters 1\nclasses 1\nnodes 1\n1\n"), "text:5: there is no such ROUTER");
+        assert!(problem("graph 1\nrouters 2\nclasses 1\nnodes 0\ncables 0\n").starts_with("text: not every router"));
+        let line = "graph 1\nrouters 3\nclasses 1\nnodes 0\ncables 2\n0 1 0 1\n1 2 0 1\ndimensions 1\n3 1 0\n";
+        assert!(problem(line).contains("not those of the grid"));
+    }
 }

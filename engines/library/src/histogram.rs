@@ -1,6 +1,4 @@
-//! A histogram of cycles.
-
-use caminos_lib::Time;
+//! A histogram of times.
 
 /// Counts of numbers, exact below 1024 and to 0.1 % above.
 #[derive(Debug, Clone, Default)]
@@ -9,7 +7,7 @@ pub struct Histogram(Vec<u32>);
 const EXACT_BITS: u32 = 10;
 
 impl Histogram {
-    pub fn add(&mut self, value: Time) {
+    pub fn add(&mut self, value: u64) {
         let excess = (u64::BITS - value.leading_zeros()).saturating_sub(EXACT_BITS + 1);
         let bucket = ((u64::from(excess) << EXACT_BITS) + (value >> excess)) as usize;
         if bucket >= self.0.len() {

@@ -1,16 +1,11 @@
-//! Gives the program a digest of its sources, so that it can say what it was built from.
+//! Build script of the programs: put a digest of the sources into the version of each.
 
 use std::fs;
 use std::path::PathBuf;
 
-/// Modules that the front end for CAMINOS has, too.
-const SHARED: [&str; 5] = ["input.rs", "grid.rs", "tree.rs", "listed_routes.rs", "operation_file.rs"];
-
 fn main() {
-    let mut files = files_below("src".into());
-    files.extend(SHARED.iter().map(|name| PathBuf::from("../caminos/src").join(name)));
-    files.push(PathBuf::from("Cargo.lock"));
-    files.push(PathBuf::from("Cargo.toml"));
+    let mut files: Vec<PathBuf> = ["src", "../library/src"].iter().flat_map(|folder| files_below(folder.into())).collect();
+    files.extend(["../Cargo.lock", "Cargo.toml"].map(PathBuf::from));
     files.sort();
     // FNV-1a, 64 bits.
     let mut digest: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,0 +1,14 @@
+//! What the simulators of this project share: machines and their routes, operations of ranks, sources of traffic, results.
+
+pub mod graph;
+pub mod grid;
+pub mod histogram;
+pub mod input;
+pub mod listed_routes;
+
+pub mod operation_file;
+
+pub mod random;
+
+pub mod settings;
+pub mod tree;
