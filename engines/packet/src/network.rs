@@ -219,6 +219,7 @@ pub struct Network {
     pub(crate) ways: Vec<Way>,
     opened: Vec<u32>,
     asking: Vec<u32>,
+    ranked: Vec<(u64, u32)>,
     /// Bytes of each message that have not reached its node.
     pub to_come: Vec<u32>,
     /// Packets that each node has sent.
@@ -298,6 +299,7 @@ impl Network {
             ways: Vec::new(),
             opened: Vec::new(),
             asking: Vec::new(),
+            ranked: Vec::new(),
             to_come: Vec::new(),
             sent_packets: vec![0; nodes],
             counts: Counts::default(),
@@ -477,14 +479,26 @@ impl Network {
         while let Some(event) = self.queue.pop_below(self.now << 2 | TASK) {
             asking.push(event.a);
         }
-        if asking.len() > 1 {
-            asking.sort_unstable_by_key(|&lane| (self.draw(u64::from(lane)), lane));
-        }
+        self.shuffle(&mut asking, 0);
         for &lane in &asking {
             self.ask(lane);
         }
         asking.clear();
         self.asking = asking;
+    }
+
+    /// Put numbers into a random order that does not depend on their present one.
+    fn shuffle(&mut self, numbers: &mut [u32], of: u64) {
+        if numbers.len() < 2 {
+            return;
+        }
+        let mut ranked = std::mem::take(&mut self.ranked);
+        ranked.extend(numbers.iter().map(|&number| (self.draw(u64::from(number) | of << 40), number)));
+        ranked.sort_unstable();
+        for (place, (_, number)) in numbers.iter_mut().zip(ranked.drain(..)) {
+            *place = number;
+        }
+        self.ranked = ranked;
     }
 
     /// Let the first packet of an input lane have an output lane, or wait for some.
@@ -642,9 +656,7 @@ impl Network {
     /// Let ports that have looked take waiting packets, in random order.
     fn allocate_opened(&mut self) {
         let mut opened = std::mem::take(&mut self.opened);
-        if opened.len() > 1 {
-            opened.sort_unstable_by_key(|&port| (self.draw(u64::from(port) | 1 << 40), port));
-        }
+        self.shuffle(&mut opened, 1);
         for &port in &opened {
             self.allocate(port);
             self.plan(port);
@@ -703,7 +715,7 @@ impl Network {
         let packet = in_lane.head;
         let state = &mut self.packets[packet as usize];
         let (size, next) = (state.size, std::mem::replace(&mut state.next, NONE));
-        let end = (now + (f64::from(size) * self.ps_per_byte_crossbar).round() as u64).max(state.tail);
+        let end = (now + rounded(f64::from(size) * self.ps_per_byte_crossbar)).max(state.tail);
         state.tail = end;
         in_lane.head = next;
         in_lane.busy_until = end;
@@ -1058,7 +1070,7 @@ impl Port {
         Port {
             free_at: 0,
             wake_at: u64::MAX,
-            latency: (latency_ns * 1e3).round() as u64,
+            latency: rounded(latency_ns * 1e3),
             ps_per_byte,
             remainder: 0.0,
             filled: 0,
@@ -1082,12 +1094,18 @@ impl Port {
     fn occupy(&mut self, now: u64, bytes: u32) -> u64 {
         let left_over = if self.free_at == now { self.remainder } else { 0.0 };
         let exact = f64::from(bytes) * self.ps_per_byte + left_over;
-        let length = exact.round();
-        self.remainder = exact - length;
+        let length = rounded(exact);
+        self.remainder = exact - length as f64;
         self.bytes += u64::from(bytes);
         self.packets += 1;
-        now + length as u64
+        now + length
     }
+}
+
+/// Round a number that is not negative.
+#[inline]
+fn rounded(number: f64) -> u64 {
+    (number + 0.5) as u64
 }
 
 /// Return the first channel of each class, and the number of channels.
