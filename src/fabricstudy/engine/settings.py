@@ -34,6 +34,11 @@ class Network(Model):
         validate_default=True,
         description="buffer of each router input; the default is that of CODES' own dragonfly",
     )
+    buffer_per: Literal["port", "channel"] = Field(
+        "port",
+        description="what has such a buffer: a port, whose virtual channels share it, so that routings with more "
+        "channels have no larger buffers; or each virtual channel, as always on CAMINOS, SST and CODES",
+    )
     router_latency_ns: Latency = Field(
         "100 ns",
         alias="router_latency",

@@ -21,6 +21,7 @@ from .point import Point
 from .registry import engine_named
 
 _CORE = f"{OURS}.engine.simulate"
+_READERS = f"{OURS}.engine.program_results"
 _LENGTH = 12
 _FOLDERS = re.compile(r"(?<![^\s'\"])/[^\s'\"]*/")
 """Folders of programs and scripts, in an argument."""
@@ -81,9 +82,9 @@ def _code(kinds: frozenset[str], sources: str) -> str:
 
 @cache
 def _reading(adapter: type[Engine], module: str) -> str:
-    """Return a digest of the adapter with its bases, and of what the reading module imports from its package."""
+    """Return a digest of the adapter with its bases, and of the readers that the reading module imports."""
     package = module.rsplit(".", 1)[0]
-    modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.")}
+    modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.") or name == _READERS}
     bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_project_module(base.__module__)}
     return digest_of({*modules, *bases, f"{OURS}.engine.outcome"})
 

@@ -26,6 +26,7 @@ class Caminos(BundledEngine):
 
     name = "caminos"
     title = "CAMINOS"
+    build_folder = name
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)

@@ -7,10 +7,8 @@ import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.operations import Operations
 
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
@@ -212,29 +210,3 @@ def phit_bytes(point: Point) -> int:
         ):
             return phit
     return ceil(piece / 8)
-
-
-def phits_of(size_bytes: Ints, phit: int) -> Ints:
-    """Return the phits of messages; the last one may be partly empty."""
-    return -(-size_bytes // phit)
-
-
-def operation_cycles(operations: Operations, stream: Ints, units: Clock) -> Ints:
-    """Return the cycles of the calcs of operations, int64 [operations]; `stream` are their streams, of all ranks.
-
-    The total of a stream at any time is rounded to the nearest cycle.
-    """
-    order = np.argsort(stream, kind="stable")
-    cycles = np.empty(len(order), dtype=np.int64)
-    cycles[order] = _rounded(operations.duration_ns[order] / units.cycle_ns, stream[order])
-    return cycles
-
-
-def _rounded(parts: Floats, group: Integers) -> Ints:
-    """Round numbers so that their sums from the beginning of each group are rounded; `group` is sorted."""
-    past = np.cumsum(parts)
-    first = np.searchsorted(group, group)
-    whole = np.rint(past - np.append(0.0, past)[first]).astype(np.int64)
-    rounded: Ints = np.diff(whole, prepend=0)
-    rounded[first] = whole[first]
-    return rounded

@@ -7,9 +7,9 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import MACHINE, OPERATIONS, RESULT, BundledEngine
-from ..caminos.channels import listed
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
+from ..listed_routes import listed
 from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
