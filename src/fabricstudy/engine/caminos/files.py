@@ -1,5 +1,6 @@
 """Input files of the front end: configuration, machine, operations."""
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from ..traffic_files import MAX_DRAIN, needs_times, whole_units, write_destinati
 from .channels import arbitration, channels, policies, routes
 from .clock import Clock, clock
 
-CONFIGURATION = "caminos.cfg"
+CONFIGURATION, UNITS = "caminos.cfg", "units.json"
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
@@ -26,8 +27,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     packet: {units.packet_phits},
     times: {str(needs_times(jobs)).lower()},
   }}"""
-    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, _cycle_limit(units, machine, jobs)))
-    write_machine(folder / MACHINE, machine, point)
+    _write_network(folder, point, machine, traffic, _cycle_limit(units, machine, jobs))
     write_operations(folder / OPERATIONS, jobs, point.network, units.phit_bytes, units.cycle_ns)
 
 
@@ -49,9 +49,16 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
     batches: {offered.batches},
     drain: {MAX_DRAIN},
   }}"""
-    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, 0))
-    write_machine(folder / MACHINE, machine, point)
+    _write_network(folder, point, machine, traffic, 0)
     write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
+
+
+def _write_network(folder: Path, point: Point, machine: Machine, traffic: str, cycles: int) -> None:
+    """Write configuration and machine, and what the results depend on besides these: the units of their numbers."""
+    units = clock(point, machine)
+    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, cycles))
+    (folder / UNITS).write_text(json.dumps({"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}))
+    write_machine(folder / MACHINE, machine, point)
 
 
 class OfferedWindow(NamedTuple):

@@ -25,12 +25,13 @@ MAX_WINDOW_BYTES = 64_000
 
 
 class FlowSettings(EngineSettings, kind="flow"):
-    """Messages as flows that share the links max-min fairly: for screening, with a spot check by CAMINOS.
+    """Messages as flows that share the links max-min fairly: for screening, with a spot check by the engine packet.
 
     No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
     """
 
-    checked_by = "caminos"
+    checked_by = "packet"
+    needs_check = True
 
     batching: Number = Field(
         0.02,
