@@ -9,16 +9,18 @@ BIN := .venv/bin
 DIST ?= dist
 # Studies whose reports `make demo` shows, with commas between them.
 DEMO ?= quick,torus-or-mesh,load-latency-small,faults
-# Our programs in Rust: the front end for CAMINOS, and the flow engine, which shares some of its sources.
-CRATES := caminos flow
-PROGRAMS := $(foreach crate,$(CRATES),engines/$(crate)/target/release/fabricstudy-$(crate))
-SOURCES := $(shell find engines/caminos engines/flow -name target -prune -o -type f -print)
-# In the folder of a program, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
-EACH_CRATE = for crate in $(CRATES); do (cd engines/$$crate && $(1)) || exit; done
+# Our programs in Rust: a workspace of packet and flow, and caminos, whose versions caminos-lib fixes.
+WORKSPACES := engines engines/caminos
+PROGRAMS := engines/target/release/fabricstudy-packet engines/target/release/fabricstudy-flow \
+  engines/caminos/target/release/fabricstudy-caminos
+SOURCES := $(shell find engines -name target -prune -o -name sst -prune -o -type f -print)
+# In the folder of a workspace, so that its Cargo.lock and rustfmt.toml are found; all commands share its target/.
+EACH_WORKSPACE = for folder in $(WORKSPACES); do (cd $$folder && $(1)) || exit; done
 # The tests hold all of a program: clippy reads them while it compiles them, over the dependencies that are built, once
 # and in a fifth of the time, since the code of the project is not optimised.
 CLIPPY = $(shell clippy-driver --version >/dev/null 2>&1 && echo "RUSTC_WORKSPACE_WRAPPER='$(CURDIR)/tools/clippy.sh'")
-TESTED = $(CLIPPY) cargo test --release --locked --quiet --config profile.release.package.fabricstudy-$$crate.opt-level=0
+TESTED = $(CLIPPY) cargo test --workspace --release --locked --quiet --config profile.release.opt-level=0 \
+  --config 'profile.release.package."*".opt-level=3'
 # Our own interpreter first, so that the rules' `python` is it.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
@@ -33,7 +35,7 @@ run: setup  ## set up, run the study `quick` and write its report
 	fabricstudy run quick --cores $(CORES)
 	@echo "Next: . .venv/bin/activate; snakemake --cores $(CORES) --config study=NAME"
 
-setup:  ## virtual environment and our programs in Rust, both at once
+setup:  ## virtual environment and our programs in Rust, at once
 	@$(MAKE) --no-print-directory -j2 .venv/.ready $(PROGRAMS)
 
 .venv/.ready: requirements.lock pyproject.toml setup.py
@@ -53,7 +55,7 @@ $(PROGRAMS): $(SOURCES)
 	touch $@
 
 test: lint  ## set up, then linters, type check and all tests
-	$(call EACH_CRATE,$(TESTED))
+	$(call EACH_WORKSPACE,$(TESTED))
 	python -m pytest -n $(CORES) --dist loadfile
 
 test-fast: setup  ## only tests that take less than about ten seconds
@@ -66,11 +68,11 @@ lint: setup  ## ruff, type check, spelling, rustfmt, clippy, snakefmt and snakem
 	mypy
 	snakefmt --check Snakefile workflow
 	snakemake --lint
-	@if cargo fmt --version >/dev/null 2>&1; then $(call EACH_CRATE,cargo fmt --check); \
+	@if cargo fmt --version >/dev/null 2>&1; then $(call EACH_WORKSPACE,cargo fmt --check); \
 	else echo "skipped: cargo fmt is not there (rustup component add rustfmt; Debian: apt-get install rustfmt)"; fi
-	@$(call EACH_CRATE,said=$$(cargo build --release --locked --quiet 2>&1); [ -z "$$said" ] || { echo "$$said"; exit 1; })
+	@$(call EACH_WORKSPACE,said=$$(cargo build --release --locked --quiet 2>&1); [ -z "$$said" ] || { echo "$$said"; exit 1; })
 	@[ -n "$(CLIPPY)" ] || echo "skipped: clippy is not there (rustup component add clippy; Debian: apt-get install rust-clippy)"
-	$(call EACH_CRATE,$(TESTED) --no-run)
+	$(call EACH_WORKSPACE,$(TESTED) --no-run)
 
 bench: setup  ## print figures: planning, analysis, overhead, phit size
 	python -m benches
@@ -98,7 +100,7 @@ wheel: setup  ## build a wheel with workflow, studies and programs into dist/; S
 	$(if $(STATIC),$(STATICALLY)) python -m pip wheel . --quiet --no-deps --no-build-isolation --wheel-dir $(DIST)
 
 clean:  ## remove what the project made, results included
-	rm -rf .venv results reports artifact site demo build dist logs benchmarks .snakemake engines/*/target
+	rm -rf .venv results reports artifact site demo build dist logs benchmarks .snakemake engines/target engines/*/target
 
 help:
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | column -t -s "$$(printf '\t')"

@@ -12,9 +12,10 @@ import pytest
 
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.caminos.clock import clock, phits_of
+from fabricstudy.engine.caminos.clock import clock
 from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.point import Point
+from fabricstudy.engine.traffic_files import whole_units
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.valiant import Valiant
@@ -67,11 +68,11 @@ class TestLinkLoads:
         jobs = [job_of(list(range(72)), messages)]
         result, written = simulate(tmp_path, this, jobs, machine)
         source, destination, size = ends(jobs)
-        phits = link_loads(machine, source, destination, phits_of(size, PHIT), Minimal()).link_bytes
+        phits = link_loads(machine, source, destination, whole_units(size, PHIT), Minimal()).link_bytes
         np.testing.assert_array_equal(written["link_phits"], phits)
         assert result.link_bytes is not None
         # Bytes are shared out among the phits: the total is between that of the messages and that of full phits.
-        assert result.link_bytes.sum() == pytest.approx(phits.sum() * size.sum() / phits_of(size, PHIT).sum())
+        assert result.link_bytes.sum() == pytest.approx(phits.sum() * size.sum() / whole_units(size, PHIT).sum())
 
     def test_valiant_finishes_and_meets_the_expected_loads(self, tmp_path: Path) -> None:
         this = point("valiant", phit=1000)

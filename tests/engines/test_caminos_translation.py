@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes, phits_of
+from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_bytes
 from fabricstudy.engine.caminos.files import CONFIGURATION, configuration
 from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.point import Point
+from fabricstudy.engine.traffic_files import whole_units
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -146,7 +147,7 @@ class TestPhit:
         phit = phit_bytes(point(message=f"{message} B"))
         assert 1 <= phit <= 2000
         # Never more than a phit's part of one eighth of a piece, whatever the size.
-        assert int(phits_of(np.array([message]), phit)[0]) * phit <= max(1.01 * message, message + 8)
+        assert int(whole_units(np.array([message]), phit)[0]) * phit <= max(1.01 * message, message + 8)
 
     @pytest.mark.parametrize(
         ("size", "phit"), [("1 kB", 125), ("8 kB", 250), ("20 kB", 500), ("40 kB", 1000), ("64 kB", 2000)]

@@ -19,8 +19,6 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fabric import FORMATS
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
-from fabricstudy.study.plan import plan
-from fabricstudy.study.resolution import resolutions, virtual_channels
 from fabricstudy.workflow.pipeline import find_study
 
 from .common import (
@@ -178,17 +176,7 @@ def _write_study(
     if extensions:
         names = dict.fromkeys(os.path.relpath(path, folder) for path in extensions)
         study = {"study": study["study"], "extensions": list(names)} | study
-    taken = _taken(find_study(args.study)) if args.study else None
-    _write_yaml(study, args.write, taken)
-    # Machines and routings are compared at the smallest of their default units, and with the most virtual channels.
-    planned = plan(load_study(args.write))
-    found = resolutions(planned)
-    units, channels = {one.unit_bytes for one in found.values()}, set(virtual_channels(planned, found).values())
-    if len(units) > 1:
-        study["engine"] = {"kind": "caminos", "phit": f"{min(units)} B"}
-    if len(channels) > 1:
-        study["network"] = {"virtual_channels": max(channels)}
-    _write_yaml(study, args.write, taken)
+    _write_yaml(study, args.write, _taken(find_study(args.study)) if args.study else None)
 
 
 def _write_yaml(study: dict[str, Any], file: Path, comment: str | None) -> None:

@@ -13,7 +13,6 @@ from fabricstudy.core.store import point_store
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
-from fabricstudy.study.resolution import resolution_warnings, resolutions
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -59,7 +58,6 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
         "estimates": _estimates(points.values()),
-        "resolution": resolution_warnings(pipeline.plan, resolutions(pipeline.plan)),
     }  # fmt: skip
     if args.list:
         summary["list"] = [
@@ -135,8 +133,6 @@ def show_plan(summary: dict[str, Any]) -> None:
             print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
-    for sentence in summary["resolution"]:
-        print(f"warning   {sentence}")
     for estimate in summary["estimates"]:
         print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")
         print(*(f"          {line}" for line in estimate["text"]), sep="\n")

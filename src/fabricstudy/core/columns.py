@@ -30,10 +30,7 @@ BASELINE_EXPERIMENT = "(baseline)"
 SPOT_CHECK = "(spot check)"
 """Experiment of points that are simulated on two engines to validate one of them."""
 
-RESOLUTION_CHECK = "(resolution)"
-"""Experiment of points that are simulated again with half the phit."""
-
-ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK, RESOLUTION_CHECK)
+ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK)
 """Experiments of points that are in no study."""
 
 MIN_DIFFERENCE = 1e-3
@@ -145,18 +142,12 @@ _JUDGED = (
     _text("claim_verdict", "verdict on the claim", one_of=VERDICTS),
 )
 
-_DERIVED = (
-    _count("phit_bytes", "unit in which CAMINOS moves data", missing=True, metric=True),
-    _count("virtual_channels", "virtual channels of each link", missing=True, metric=True),
-)
-
 TABLES: dict[str, tuple[Column, ...]] = {
     "points": (
         *_OF_POINT,
         _of_run("version", "version of the simulator"),
         _text("status", "how it ended", one_of=STATUSES),
         _of_run("reason", "why it is not done"),
-        *_DERIVED,
         _of_run("cpu_s", "processor time of the simulator", "number", metric=True),
         _of_run("wall_s", "elapsed time of the simulator", "number", metric=True),
         _of_run("memory_bytes", "largest memory of the simulator", "count", metric=True),
@@ -465,9 +456,6 @@ def column(table: str, name: str) -> Column:
     """Return a column of a table. Raises KeyError if there is none of this name."""
     return {column.name: column for column in TABLES[table]}[name]
 
-
-DERIVED = tuple(column.name for column in _DERIVED)
-"""Columns of points that an engine derives from a point (`Engine.derived`)."""
 
 SIZES_OF_MACHINE = ("nodes", "routers", "cables", "radix", "diameter", "mean_hops")
 """The main columns of machines."""

@@ -24,7 +24,7 @@ MODULES: dict[str, dict[str, str]] = {
     ),
     "backfill": dict.fromkeys(["conservative", "drain", "easy", "none"], "fabricstudy.schedule.backfill.rules"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),
-    "engine": _modules("engine", "analysis", "caminos", "codes", "flow", "sst"),
+    "engine": _modules("engine", "analysis", "caminos", "codes", "flow", "packet", "sst"),
     "family of topologies": dict.fromkeys(
         ["dragonfly", "express-mesh", "fat-tree", "slim-fly"], "fabricstudy.analysis.design"
     ),

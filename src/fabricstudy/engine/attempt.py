@@ -93,14 +93,13 @@ def prepare(
 ) -> tuple[list[PlacedJob], list[str] | None]:
     """Write the engine's input to the empty `folder`, and entries that need no run to `record`."""
     machine = analysed.machine
-    record |= engine.derived(point, machine)
     jobs = generate_messages(point, machine, analysed.cut_side, analysed.placements(point))
     with_ports = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
     record["jobs"] = [job_record(index, job, point, with_ports) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)
     jobs = _with_background(jobs, record)
     command = engine.prepare(folder, point, machine, jobs)
-    record["input"] = input_digest(folder, command, machine, jobs, engine.scale(point, machine))
+    record["input"] = input_digest(folder, command, machine, jobs)
     return jobs, command
 
 
@@ -124,7 +123,7 @@ def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
 def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
     """Raise `NotDone` if the engine cannot simulate the point."""
     if point.offered is not None and engine.simulates and not isinstance(engine, OfferedEngine):
-        raise NotDone("unsupported", f"the engine {engine.name} has no offered traffic; use caminos")
+        raise NotDone("unsupported", f"the engine {engine.name} has no offered traffic; use packet")
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
         raise NotDone("unsupported", refusal)

@@ -9,7 +9,7 @@ from .content import output_of
 from .contract import Probe
 from .program_engine import ProgramEngine
 
-MACHINE, OPERATIONS, RESULT = "machine.graph", "jobs.operations", "result.json"
+MACHINE, OPERATIONS, DESTINATIONS, RESULT = "machine.graph", "jobs.operations", "offered.destinations", "result.json"
 """Files of a simulation."""
 
 ENGINES = Path(__file__).parents[3] / "engines"
@@ -20,13 +20,15 @@ class BundledEngine(ProgramEngine):
     """An engine with a bundled program; its name is that of its crate."""
 
     bundled = True
+    build_folder = ""
+    """Folder in `ENGINES` of a program outside the Cargo workspace."""
     # The first line of these programs is the reason.
     signs_of_failure = (re.compile("."),)
 
     @classmethod
     def built(cls) -> Path:
         """Return the path at which ``cargo build`` puts the program in a clone."""
-        return ENGINES / cls.name / "target" / "release" / f"fabricstudy-{cls.name}"
+        return ENGINES / cls.build_folder / "target" / "release" / f"fabricstudy-{cls.name}"
 
     @classmethod
     def program_path(cls) -> Path | None:
@@ -52,7 +54,7 @@ class BundledEngine(ProgramEngine):
         problem = f"{self.built().name} is not built"
         if program is not None or named:
             problem = f"{program} --version failed" if program else f"{variable} is {named}, which is no program"
-        build = f"run 'cargo build --release --locked' in engines/{self.name}"
+        build = f"run 'cargo build --release --locked' in {Path('engines', self.build_folder)}"
         return Probe(self.name, False, reason=f"{problem}; {build}, or set {variable} to its path")
 
     def program(self) -> str | None:

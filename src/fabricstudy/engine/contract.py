@@ -12,7 +12,6 @@ from fabricstudy.workload.traffic.base import Destinations
 from .caveats import Caveat
 from .outcome import EngineResult
 from .point import Point
-from .settings import EngineSettings
 from .steady_state import SteadyRun
 
 
@@ -73,22 +72,6 @@ class Engine(Protocol):
     def predict_memory_bytes(self, point: Point) -> float | None:
         """Predict the memory of a point, so that one too large is not started; None where the engine needs little."""
         return None
-
-    def virtual_channels(self, routing: Routing, machine: Machine) -> int | None:
-        """Return the default number of virtual channels of a routing; None if the study cannot set it."""
-        return None
-
-    def baseline(self, run: Point, point: Point, machine: Machine) -> EngineSettings:
-        """Return the settings with which `run`, a baseline run of `point`, has the resolution of that point."""
-        return point.engine
-
-    def derived(self, point: Point, machine: Machine) -> dict[str, int]:
-        """Return what the engine derives from a point, by column of the table `points`."""
-        return {}
-
-    def scale(self, point: Point, machine: Machine) -> dict[str, float]:
-        """Return the numbers, not in the program's input, by which `read` converts its output to times and bytes."""
-        return {}
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         """Return the bytes of a message that a router stores before it forwards them: a packet by default."""

@@ -1,11 +1,47 @@
 """Routings that an engine does not implement, such as those of extensions: it takes their routes as lists."""
 
+from functools import lru_cache
+
+import numpy as np
+
 from fabricstudy.core.errors import ConfigError
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
+from fabricstudy.routing.d_mod_k import DModK
+from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.listed import HopList, PathList, PathRoutes, RouteError, hop_list
+from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.table import Table
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.deadlock import is_deadlock_free
 
 from .contract import Unsupported
+
+IMPLEMENTED: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
+"""Routings of the bundled programs, which take others as lists; a routing derived from one of them is another."""
+
+
+def listed(routing: Routing, machine: Machine) -> HopList | PathList | None:
+    """Return the routes that the machine's file lists; None for routings that the bundled programs implement."""
+    if type(routing) in IMPLEMENTED:
+        return None
+    routes = listed_routes(routing, machine)
+    if isinstance(routes, HopList) and isinstance(routing, Table):
+        one_channel = deadlock_free(machine, routing, one_channel=True)
+        return routes._replace(channel=np.zeros_like(routes.link)) if one_channel else routes
+    return routes
+
+
+def routing_word(routing: Routing, machine: Machine) -> str:
+    """Return the kind of a routing in the settings of the bundled programs."""
+    match listed(routing, machine):
+        case None:
+            return routing.kind
+        case PathList():
+            return "paths"
+    return "table" if cached_routes(machine, routing).oblivious else "adaptive-table"
 
 
 def listed_routes(routing: Routing, machine: Machine) -> HopList | PathList:
@@ -26,3 +62,6 @@ def listed_routes(routing: Routing, machine: Machine) -> HopList | PathList:
         f"no simulator implements {routing.kind} routing, and it states neither next hops nor paths; derive its routes "
         "from MemorylessRoutes, ObliviousMemorylessRoutes or PathRoutes"
     )
+
+
+deadlock_free = lru_cache(maxsize=4)(is_deadlock_free)

@@ -61,7 +61,7 @@ def attempt_offered(
     """
     assert point.offered is not None
     machine, offered = analysed.machine, point.offered
-    record |= {"jobs": [], "sharing": {}} | engine.derived(point, machine)
+    record |= {"jobs": [], "sharing": {}}
     destinations = offered.destinations(machine, point.seed)
     rates = offered_rates(machine, *destinations)
     bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
@@ -135,8 +135,7 @@ class OfferedRuns:
         for path in self._folder.iterdir():
             remove(path)  # the output of the run before is no input
         command = self._engine.prepare_offered(self._folder, self._point, self._machine, self._destinations, load)
-        scale = self._engine.scale(self._point, self._machine)
-        digest = input_digest(self._folder, command, self._machine, [], scale)
+        digest = input_digest(self._folder, command, self._machine, [])
         if self._stored is None:
             exit_code = run_program(command, self._folder, self._limits, self._record)
             run = self._engine.read_offered(self._folder, exit_code, self._point, self._machine)

@@ -24,18 +24,16 @@ MANAGED = (
 
 
 def check_network(point: Point, packet_bytes: int) -> None:
-    """Raise `Unsupported` for parameters that only CAMINOS has, and for buffers of fewer than four packets.
+    """Raise `Unsupported` for parameters that only packet and CAMINOS have, and for buffers of fewer than four packets.
 
     `packet_bytes` are the bytes of a buffer that a packet occupies.
     """
     if point.network.ports_per_node > 1:
-        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine caminos")
+        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine packet")
     if point.network.virtual_channels is not None:
-        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or use caminos")
+        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or use packet")
     if isinstance(point.routing, Ugal) and point.routing.has_parameters:
-        raise Unsupported(
-            "its UGAL has no parameters; leave detours, bias and threshold out, or use the engine caminos"
-        )
+        raise Unsupported("its UGAL has no parameters; leave detours, bias and threshold out, or use the engine packet")
     least, buffer = PACKETS_OF_A_BUFFER * packet_bytes, int(point.network.buffer_bytes)
     if buffer < least:
         raise Unsupported(
@@ -49,7 +47,7 @@ def check_sources(point: Point, title: str) -> None:
     assert point.offered is not None
     if point.offered.arrivals != "periodic":
         raise Unsupported(
-            f"{title}'s sources are periodic; write offered.arrivals: periodic, or take the engine caminos"
+            f"{title}'s sources are periodic; write offered.arrivals: periodic, or take the engine packet"
         )
     if point.engine.processes > 1:
         raise Unsupported("offered traffic runs on one core; leave engine.processes out")

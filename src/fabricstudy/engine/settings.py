@@ -34,6 +34,11 @@ class Network(Model):
         validate_default=True,
         description="buffer of each router input; the default is that of CODES' own dragonfly",
     )
+    buffer_per: Literal["port", "channel"] = Field(
+        "port",
+        description="what has such a buffer: a port, whose virtual channels share it, so that routings with more "
+        "channels have no larger buffers; or each virtual channel, as always on CAMINOS, SST and CODES",
+    )
     router_latency_ns: Latency = Field(
         "100 ns",
         alias="router_latency",
@@ -44,8 +49,8 @@ class Network(Model):
         None,
         ge=1,
         le=256,
-        description="virtual channels of each link, with a buffer each at the input; left out: as many as the most "
-        "demanding routing that the study compares on the machine needs, the same for all of them; CAMINOS only",
+        description="virtual channels of each link; left out: by the engine, as many as the routing needs against "
+        "deadlock, or more; packet and CAMINOS only",
     )
     injected_messages: Whole = Field(
         16,
@@ -60,7 +65,8 @@ class Network(Model):
         1,
         ge=1,
         le=64,
-        description="ports of a node, each with a link to its router that is as fast as the machine says; CAMINOS only",
+        description="ports of a node, each with a link to its router that is as fast as the machine says; packet and "
+        "CAMINOS only",
     )
     rails: Literal["round-robin", "striping"] = Field(
         "round-robin",
@@ -70,14 +76,15 @@ class Network(Model):
     )
     congestion_management: Flag = Field(
         False,
-        description="throttle the senders to a congested node, by the method of the engine; SST and CODES only, on "
-        "dragonflies and PERCS",
+        description="throttle the senders to a congested node, by the method of the engine; packet on any machine, SST "
+        "and CODES on dragonflies and PERCS",
     )
     classes: TrafficClasses = Field(
         (),
         max_length=8,
         description="traffic classes by name, with their shares of the bandwidth of links; each has its own buffers at "
-        "all ports; a class without traffic leaves its share to the others; SST only, on dragonflies and PERCS",
+        "all ports; a class without traffic leaves its share to the others; packet on any machine, SST on dragonflies "
+        "and PERCS",
     )
 
     @model_check
@@ -99,7 +106,9 @@ class EngineSettings(Kind, family="engine"):
     """Keys of one engine; each engine is a package in `fabricstudy.engine`."""
 
     checked_by: ClassVar[str | None] = None
-    """The engine that repeats some points of a study, for an engine whose times need a spot check."""
+    """The engine that repeats some points of a study, for a spot check of this engine's times."""
+    needs_check: ClassVar[bool] = False
+    """Whether all studies have this spot check, not only those with `check: engines`."""
 
     processes: Annotated[Whole, NoPhysics] = Field(
         1,

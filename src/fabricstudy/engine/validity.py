@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -21,6 +21,7 @@ from .point import Point
 from .registry import engine_named
 
 _CORE = f"{OURS}.engine.simulate"
+_READERS = f"{OURS}.engine.program_results"
 _LENGTH = 12
 _FOLDERS = re.compile(r"(?<![^\s'\"])/[^\s'\"]*/")
 """Folders of programs and scripts, in an argument."""
@@ -81,9 +82,9 @@ def _code(kinds: frozenset[str], sources: str) -> str:
 
 @cache
 def _reading(adapter: type[Engine], module: str) -> str:
-    """Return a digest of the adapter with its bases, and of what the reading module imports from its package."""
+    """Return a digest of the adapter with its bases, and of the readers that the reading module imports."""
     package = module.rsplit(".", 1)[0]
-    modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.")}
+    modules = {name for name in imported(module) if f"{name}.".startswith(f"{package}.") or name == _READERS}
     bases = {base.__module__ for base in adapter.__mro__ if base is not Engine and is_project_module(base.__module__)}
     return digest_of({*modules, *bases, f"{OURS}.engine.outcome"})
 
@@ -125,13 +126,11 @@ def _parsed(text: object) -> Fingerprint | None:
     return Fingerprint(*parts) if len(parts) == 3 else None
 
 
-def input_digest(
-    folder: Path, command: list[str] | None, machine: Machine, jobs: Iterable[PlacedJob], scale: Mapping[str, float]
-) -> str:
-    """Return a digest of the input of a simulator, and of what converts its output to a record.
+def input_digest(folder: Path, command: list[str] | None, machine: Machine, jobs: Iterable[PlacedJob]) -> str:
+    """Return a digest of the input of a simulator, and of what its output refers to.
 
     The input are the files of `Engine.prepare` in `folder` and the `command`; folders of its programs and scripts do
-    not count. Arrays of a result refer to the links, ranks and bytes of `machine` and `jobs`. For `scale` see `Engine`.
+    not count. Arrays of a result refer to the links, ranks and bytes of `machine` and `jobs`.
     """
     digest = hashlib.sha256(files_digest(folder, command).encode())
     arrays: list[Array] = [machine.link_tail, machine.link_head, machine.link_class, machine.node_router]
@@ -140,7 +139,7 @@ def input_digest(
     for array in arrays:
         digest.update(f"{array.dtype} {array.shape};".encode())
         digest.update(array.tobytes())
-    digest.update(str(sorted(scale.items())).encode())
+    digest.update(b"[]")  # as always, so that stored records remain valid
     return digest.hexdigest()[:_LENGTH]
 
 

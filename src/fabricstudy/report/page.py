@@ -27,7 +27,6 @@ from fabricstudy.machine.definitions import read_machine
 from fabricstudy.structure.cost import ALL
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
-from fabricstudy.study.resolution import resolution_warnings, resolutions
 from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
@@ -66,7 +65,6 @@ def render(
     """Return the page's HTML; `source` is the content of the study file, `name` its path as on the command line."""
     study = plan.study
     changes = effects(tables, study.design_axes, size_axes(study), metric_of(study.report_figures))
-    resolution_of = resolutions(plan)
     skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
     lead = leading([picture.figure if picture.svg else None for picture in drawn], changes)
     order = sorted(range(len(drawn)), key=lambda index: index != lead)
@@ -83,8 +81,7 @@ def render(
         source=source.decode("utf-8", "replace"),
         head=study_setup.study_overview(study, plan, tables.points),
         experiments=study_setup.experiments(study, tables.points),
-        parameters=study_setup.parameters(study, plan, tables.points, resolution_of),
-        limits=resolution_warnings(plan, resolution_of),
+        parameters=study_setup.parameters(study, plan),
         claims=_claims(tables.claims),
         judged_unchecked=summaries.judged_unchecked(study, tables),
         verdicts_of={
@@ -104,7 +101,6 @@ def render(
                 fronts(study.figures, tables, study.analyses),
             ),
             *summaries.spot_check_summary(tables),
-            *summaries.resolution_check_summary(tables),
         ],
         machine=_machine_picture(plan, inputs),
         lead=None if lead is None else pictures[0],

@@ -3,24 +3,21 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, DERIVED, column_unit
+from fabricstudy.core.columns import ADDED_EXPERIMENTS, BASELINE_EXPERIMENT, column_unit
 from fabricstudy.core.model import Model, NoPhysics
-from fabricstudy.core.phrasing import count_noun, join_words, named, quantity
-from fabricstudy.engine.caminos.resolution import Resolution
+from fabricstudy.core.phrasing import join_words, named, quantity
 from fabricstudy.engine.point import Point
-from fabricstudy.machine.fabric.base import HOST
 from fabricstudy.study.dotted_paths import fields_of
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
 from fabricstudy.table.schemas import axes_of, own_axes
 from fabricstudy.table.select import label_text
 
-from .figure_style import column_text, truncate_label
+from .figure_style import truncate_label
 from .text import TextTable, VaryingAxis, varying_axes
 
 SETUP_ORDER = ("offered", "network", "engine", "routing", "machine")
@@ -148,65 +145,29 @@ def jobs(planned: Plan, table: pd.DataFrame) -> TextTable:
     return TextTable(columns, rows, frozenset(range(3, 8)))
 
 
-def parameters(
-    study: Study, planned: Plan, points: pd.DataFrame, resolution_of: Mapping[str, Resolution] = MappingProxyType({})
-) -> tuple[TextTable, TextTable, TextTable]:
+def parameters(study: Study, planned: Plan) -> tuple[TextTable, TextTable, TextTable]:
     """Return every parameter of the simulations with its values and origin: of networks and engines, jobs and machines.
 
-    Values are those of the models of the planned points, of the columns `DERIVED` of the table, and of the resolution
-    of each point.
+    Values are those of the models of the planned points.
     """
     values: dict[str, dict[str, None]] = {}
     given: set[str] = set()
-    stated = study.network.model_fields_set | (study.engine.model_fields_set if study.engine else set())
     sections = {
         section: [getattr(point.point, section) for point in planned.points.values()] for section in SETUP_ORDER
     }
     for section, models in sections.items():
         several = len({getattr(model, "kind", "") for model in models}) > 1
         for model in {id(model): model for model in models if model is not None}.values():  # points share parts
-            for keys, text, is_given in _leaves(model, stated):
+            for keys, text, is_given in _leaves(model):
                 kind = f" ({model.kind})" if several and keys else ""
                 path = ".".join([f"{section}{kind}", *keys])
                 values.setdefault(path, {})[text] = None
                 given |= {path} if is_given else set()
     rows = [[path, _values(texts), _origin(study, path, len(texts), path in given)] for path, texts in values.items()]
-    for column in (name for name in DERIVED if name in points):
-        planned_points = points[points[column].notna() & ~points["experiment"].isin(ADDED_EXPERIMENTS)]
-        for engine, part in planned_points.groupby("engine", sort=False):
-            rows.append([f"{column_text(column)} ({engine})", _by_label(part, column), "derived by the engine"])
     head = ("parameter", "value", "origin")
     machine = [row for row in rows if row[0].startswith("machine")]
     rest = [row for row in rows if row not in machine]
-    machine += [[name, _values(texts), "rounded by the engine"] for name, texts in _latencies(resolution_of).items()]
     return TextTable(head, rest), TextTable(head, _job_parameters(study, planned)), TextTable(head, machine)
-
-
-def _by_label(points: pd.DataFrame, column: str) -> str:
-    """Return the values of a column, with the labels that have them if one axis decides."""
-    texts = {value: format_value(column, value) for value in sorted(points[column].unique())}
-    if len(texts) > 1:
-        for axis in own_axes(points):
-            labelled = points.dropna(subset=axis)
-            by_label = labelled.groupby(axis, sort=False)[column]
-            if len(labelled) == len(points) and by_label.nunique().max() == 1:
-                labels = {value: labelled.loc[labelled[column] == value, axis].unique() for value in texts}
-                named_labels = {value: named([label_text(label) for label in labels[value]]) for value in texts}
-                return _values(f"{text} ({axis} {named_labels[value]})" for value, text in texts.items())
-        counts = points.drop_duplicates("point_id")[column].value_counts()
-        return _values(f"{text} ({count_noun(int(counts[value]), 'point')})" for value, text in texts.items())
-    return _values(texts.values())
-
-
-def _latencies(resolution_of: Mapping[str, Resolution]) -> dict[str, dict[str, None]]:
-    """Return the latencies of links and routers as set and as simulated, by class of links."""
-    texts: dict[str, dict[str, None]] = {}
-    for latency in (one for resolution in resolution_of.values() for one in resolution.latencies):
-        set_text, simulated = (quantity(value, "nanosecond", 4) for value in latency[1:])
-        router = "half of a router" if latency.link_class == HOST else "a router"
-        name = f"latency of link class {latency.link_class} with {router}"
-        texts.setdefault(name, {})[f"{set_text}, simulated {simulated}"] = None
-    return texts
 
 
 def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
@@ -221,7 +182,7 @@ def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
             ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
             where = "*" if many else str(place)
             leaves: dict[tuple[str, ...], tuple[str, bool]] = {("name",): (job.name, "name" in job.model_fields_set)}
-            leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job, set())}
+            leaves |= {keys: (text, is_given) for keys, text, is_given in _leaves(job)}
             resolved = job.pattern.resolved(ranks).items()
             leaves |= {("pattern", key): (_value_text(key, value), False) for key, value in resolved}
             for keys, (text, is_given) in leaves.items():
@@ -234,16 +195,16 @@ def _job_parameters(study: Study, planned: Plan) -> list[list[str]]:
     return [[path, _values(texts), _origin(study, path, len(texts), path in given)] for path, texts in shown]
 
 
-def _leaves(model: Model, stated: set[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
+def _leaves(model: Model, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str, bool]]:
     """Yield path, value and whether it differs from the default, for each key of a model and its parts."""
     settable, differing = fields_of(type(model)).values(), model.physics()
     for name, field in type(model).model_fields.items():
-        if field not in settable or (name in DERIVED and name not in stated):
-            continue  # derived ones are in the table of points
+        if field not in settable:
+            continue
         value = getattr(model, name)
         path = keys if name == "kind" else (*keys, field.alias or name)
         if isinstance(value, Model):
-            below = _leaves(value, stated, path)
+            below = _leaves(value, path)
             yield from ((leaf, text, name in differing and is_given) for leaf, text, is_given in below)
         elif NoPhysics not in field.metadata:
             yield path, _value_text(name, value), name in differing

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import DONE, NOT_RUN, RESOLUTION_CHECK, SPOT_CHECK, UNDECIDED
-from fabricstudy.core.phrasing import count_noun, join_words
+from fabricstudy.core.columns import DONE, NOT_RUN, SPOT_CHECK, UNDECIDED
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.core.quantities import HOUR_S
 from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import EngineSettings
@@ -218,19 +218,23 @@ def verdict_rows(tables: Tables) -> TextTable:
     return TextTable(("claim", "quantity", "accepted", *engines, "same verdict"), rows)
 
 
-LARGE_ERROR = 0.05
-"""Relative resolution error above which points are named."""
-
-
 def _checked_engines(tables: Tables) -> dict[str, str]:
-    """Return the engines of the points that need a check, each with the engine that checks it."""
+    """Return the engines of the points that have a spot check, each with the engine that checks it."""
+    drawn = set(tables.points.loc[tables.points["experiment"] == SPOT_CHECK, "engine"])
+    return {
+        name: kind.checked_by
+        for name, kind in _engines(tables).items()
+        if kind.checked_by is not None and (kind.needs_check or kind.checked_by in drawn)
+    }
+
+
+def _engines(tables: Tables) -> dict[str, type[EngineSettings]]:
     kinds = {name: EngineSettings.FAMILY.find(name) for name in sorted(tables.points["engine"].unique())}
-    checked_by = {name: kind.checked_by for name, kind in kinds.items() if kind and issubclass(kind, EngineSettings)}
-    return {name: by for name, by in checked_by.items() if by is not None}
+    return {name: kind for name, kind in kinds.items() if kind and issubclass(kind, EngineSettings)}
 
 
 def spot_check_summary(tables: Tables) -> list[str]:
-    """Return a sentence for each engine that needs a check: its runtimes relative to the checking engine."""
+    """Return a sentence for each engine with a spot check: its runtimes relative to the checking engine."""
     done = tables.points[tables.points["status"] == DONE].groupby("engine")["point_id"].nunique()
     return [
         f"Spot check: {done.get(name, 0):,} points were simulated on {name}. {_runtime_ratio(tables, name, by)}"
@@ -252,39 +256,16 @@ def _runtime_ratio(tables: Tables, name: str, by: str) -> str:
     return f"On a sample of {count} cheap points, runtimes are {middle} ({low} to {high}) times those of {by}."
 
 
-def resolution_check_summary(tables: Tables) -> list[str]:
-    """Return a sentence on the change of runtimes if the phit is halved; none without such a check."""
-    checked = tables.points[tables.points["experiment"] == RESOLUTION_CHECK]
-    if checked.empty:
-        return []
-    # Each point is followed by its check.
-    points, checks = checked.iloc[::2], checked.iloc[1::2]
-    runtime_ns = tables.jobs.groupby("point_id")["runtime_ns"].max()
-    fine_ns = runtime_ns.reindex(checks["point_id"]).to_numpy()
-    error = (runtime_ns.reindex(points["point_id"]) / fine_ns - 1).dropna()
-    # CAMINOS accepts no smaller phit if delays are long.
-    finer = checks["phit_bytes"].to_numpy() < points["phit_bytes"].to_numpy()
-    error = error[error.index.isin(points.loc[finer, "point_id"])]
-    if error.empty:
-        return [f"Resolution check: none of {count_noun(len(points), 'point')} was simulated at both phits."]
-    large = [f"{name} ({percent})" for name, percent in error[error.abs() > LARGE_ERROR].map("{:+.1%}".format).items()]
-    sentence = (
-        f"Resolution check: of {count_noun(len(error), 'point')} drawn, times differ from those with half the phit by "
-        f"{error.abs().median():.1%} in the median and {error.abs().max():.1%} at most"
-    )
-    return [f"{sentence}; by more than {LARGE_ERROR:.0%}: {join_words(large)}." if large else f"{sentence}."]
-
-
 def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
     """Return the claims that rest on one engine that needs a check, and that engine."""
     engines_of = tables.points.groupby("experiment")["engine"].agg(set).to_dict()
-    checked = _checked_engines(tables)
+    checked = {name for name, kind in _engines(tables).items() if kind.needs_check}
     unchecked = {}
     for claim in study.claims:
         experiments = {measure.experiment for part in claim.parts for measure in part.measures() if measure.of_points}
         ran_on = set().union(*(engines_of.get(name, set()) for name in experiments))
         simulators = {name for name in ran_on if engine_named(name).simulates}
-        if len(simulators) == 1 and simulators <= checked.keys():
+        if len(simulators) == 1 and simulators <= checked:
             unchecked[claim.id] = simulators.pop()
     return unchecked
 

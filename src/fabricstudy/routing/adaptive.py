@@ -10,7 +10,7 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.machine.graph import Machine
 
-from .base import Flows, MemorylessRoutes, NextHops, Routes, Routing
+from .base import ChannelScheme, Flows, MemorylessRoutes, NextHops, Routes, Routing
 from .grid import adaptive_steps, link_tables
 from .minimal import MinimalRoutes
 from .path_graph import PathGraph
@@ -65,3 +65,8 @@ class Adaptive(Routing, kind="adaptive"):
 
     def routes(self, machine: Machine) -> Routes:
         return AdaptiveGridRoutes(machine) if machine.dimensions else AdaptiveMinimalRoutes(machine)
+
+    def channel_scheme(self, machine: Machine) -> ChannelScheme:
+        if not machine.dimensions:
+            return "hops" if machine.level is None else "one"
+        return "hops" if any(dimension.wrap for dimension in machine.dimensions) else "escape"

@@ -23,6 +23,15 @@ from .path_graph import PathGraph
 PACKETS_AT_ONCE = 1 << 20
 STATES_AT_ONCE = 1 << 25
 
+ChannelScheme = Literal["hops", "listed", "dateline", "escape", "one"]
+"""How packets use virtual channels, so that they cannot wait in a circle.
+
+*hops*: hop k uses class k (Günther: IEEE Trans. Communications 29(4), 1981, doi:10.1109/TCOM.1981.1095021); *listed*:
+the routes state the class of each hop; *dateline*: class 1 after the wrap-around link of a ring (Dally and Seitz 1987);
+*escape*: dimension order on class 0, any candidate on the other (Duato: IEEE Trans. Parallel and Distributed Systems
+4(12), 1993, doi:10.1109/71.250114); *one*: the paths need no classes.
+"""
+
 MAX_FLOWS = 1 << 18
 """Limit of flows whose paths are stored: all pairs of 512 routers."""
 
@@ -202,6 +211,10 @@ class Routing(Kind, family="routing"):
     def routes(self, machine: Machine) -> Routes:
         """Return the routes on a machine; raises ValueError if the machine lacks the trait."""
         raise NotImplementedError
+
+    def channel_scheme(self, machine: Machine) -> ChannelScheme:
+        """Return how packets use virtual channels on a machine."""
+        return "hops"
 
     def check_machine(self, machine: Topology) -> None:
         """Reject a machine that has the trait but does not fit; raises ConfigError with the path below the routing."""

@@ -11,7 +11,7 @@ import numpy as np
 from fabricstudy.core.arrays import Int32s, Ints
 from fabricstudy.machine.graph import Machine
 
-from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import ChannelScheme, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 
 NO_LINK = -1
 
@@ -79,3 +79,6 @@ class DModK(Routing, kind="d-mod-k"):
 
     def routes(self, machine: Machine) -> Routes:
         return DModKRoutes(machine)
+
+    def channel_scheme(self, machine: Machine) -> ChannelScheme:
+        return "one"

@@ -19,7 +19,7 @@ from pydantic import Field
 from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
 
-from .base import NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import ChannelScheme, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .grid import dimension_order_steps, link_tables
 
 
@@ -67,3 +67,6 @@ class DimensionOrder(Routing, kind="dimension-order"):
 
     def routes(self, machine: Machine) -> Routes:
         return DimensionOrderRoutes(machine, self.tie)
+
+    def channel_scheme(self, machine: Machine) -> ChannelScheme:
+        return "dateline" if any(dimension.wrap for dimension in machine.dimensions) else "one"

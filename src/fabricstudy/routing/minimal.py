@@ -8,7 +8,7 @@ from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
 
-from .base import Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
+from .base import ChannelScheme, Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .path_graph import PathGraph
 
 MAX_PATH_STATES = 1 << 25
@@ -93,3 +93,7 @@ class Minimal(Routing, kind="minimal"):
 
     def routes(self, machine: Machine) -> Routes:
         return MinimalRoutes(machine)
+
+    def channel_scheme(self, machine: Machine) -> ChannelScheme:
+        # On a tree all paths lead up, then down.
+        return "hops" if machine.level is None else "one"

@@ -177,8 +177,8 @@ class Table(FromFile, Routing, kind="table"):
     A `.csv` has the header router,destination,next, where a destination is a node, or router,destination_router,next,
     where it is a router and means all its nodes; names are those of the machine's file, or numbers. A `.lft`, `.lfts`,
     `.fts` or `.txt` is the output of ibroute or dump_lfts.sh, for a machine from the output of ibnetdiscover. Tables
-    with loops, dead ends or missing pairs are refused. Of the simulators, CAMINOS and flow have such routes; bounds and
-    loads are available with any engine. The point includes the digest of the file.
+    with loops, dead ends or missing pairs are refused. Of the simulators, packet, CAMINOS and flow have such routes;
+    bounds and loads are available with any engine. The point includes the digest of the file.
     """
 
     READER = staticmethod(read_forwarding)

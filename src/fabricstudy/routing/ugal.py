@@ -40,21 +40,25 @@ class Ugal(NonMinimalRouting, kind="ugal"):
     """Minimal or Valiant per packet, whichever has the lower product of queue and hops at the source (Singh 2005)."""
 
     detours: Whole = Field(
-        1, ge=1, le=64, description="random intermediates per packet, of which the best one is compared; CAMINOS only"
+        1,
+        ge=1,
+        le=64,
+        description="random intermediates per packet, of which the best one is compared; packet and CAMINOS only",
     )
     bias: Annotated[Number, Field(ge=0, le=1e6)] = Field(
         1.0,
-        description="factor of the detour's product of queue and hops; above 1 favours minimal; CAMINOS only",
+        description="factor of the detour's product of queue and hops; above 1 favours minimal; packet and CAMINOS "
+        "only",
     )
     progressive: Flag = Field(
         True,
         description="on machines with groups, a packet that is still minimal decides again at each router of its first "
-        "group (Jiang, Kim and Dally, ISCA 2009); CAMINOS only",
+        "group (Jiang, Kim and Dally, ISCA 2009); packet and CAMINOS only",
     )
     threshold_bytes: Size | None = Field(
         None,
         alias="threshold",
-        description="bytes added to the detour's product of queue and hops, default 0; CAMINOS only",
+        description="bytes added to the detour's product of queue and hops, default 0; packet and CAMINOS only",
     )
 
     @property

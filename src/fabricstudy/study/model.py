@@ -72,9 +72,9 @@ class Study(Sweep):
     schedules: dict[StudyName, Schedule] = Field(
         default_factory=dict, description="named schedules: jobs on the partitions of a machine in time"
     )
-    check: Literal["resolution"] | None = Field(
-        None, description="resolution: CAMINOS also simulates a random sample of the points with half the phit, and "
-        "the report shows how far the times differ"
+    check: Literal["engines"] | None = Field(
+        None, description="engines: CAMINOS also simulates a random sample of the points of the engine packet, and the "
+        "report shows how far the runtimes differ"
     )  # fmt: skip
     link_loads: Names = Field(
         (), description="experiments whose links are rows of the table `link_loads`, one for each link and point"

@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import ConfigError, at_path, check_all
 from fabricstudy.engine.point import PlannedPoint, digest, ids_of
-from fabricstudy.engine.registry import engine_named
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.graph import Machine
 from fabricstudy.schedule.run import PlannedRun
 
 from .comparisons import check_comparisons
@@ -20,10 +18,9 @@ from .expansion import Expansion
 from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
-from .sections import SECTIONS, Section, SectionCache, Sections, section_of
-from .spot_check import plan_resolution_check, plan_spot_check
+from .sections import SECTIONS, Section, SectionCache, Sections
+from .spot_check import plan_spot_check
 from .sweep import Experiment, PointRow
-from .virtual_channels import VirtualChannels
 
 MAX_LINK_ROWS = 1_000_000
 """Rows of the table `link_loads`: about 0.5 GB."""
@@ -91,7 +88,6 @@ def _planned(study: Study) -> Plan:
     planner = _Planner(study)
     with extension_scope(study.extension_package):
         check_all([partial(planner.add, name, part) for name, part in study.all_experiments.items()])
-        planner.add_rows()
     _unify(planner.rows, study.axes)
     check_comparisons(study, planner.rows, planner.points)
     _check_link_loads(study, planner)
@@ -167,9 +163,6 @@ class _Planner:
         self.points: dict[str, PlannedPoint] = {}
         self.machines: dict[str, Topology] = {}
         self._sections = SectionCache(study.folder)
-        # The machine that was built last: rows of one machine are mostly consecutive.
-        self._built: tuple[Section, Machine] | None = None
-        self._expanded: list[tuple[str, Experiment, dict[str, Label | None], Sections]] = []
 
     def add(self, name: str, experiment: Experiment) -> None:
         """Expand one experiment."""
@@ -177,32 +170,16 @@ class _Planner:
 
         def add(indices: tuple[int, ...], tree: dict[str, Any]) -> None:
             labels = dict.fromkeys(self.study.axes) | experiment.labels_at(indices)
-            self._expanded.append((name, experiment, labels, self._sections.of(tree)))
+            self._add_rows(name, experiment, labels, self._sections.of(tree))
 
         Expansion(self.study.base, experiment, prefix).each(add)
 
-    def add_rows(self) -> None:
-        """Plan the rows of all experiments, once all compared routings are known."""
-        self._channels = VirtualChannels(
-            (name, self._machine_id(sections.machine), sections.machine.model, sections.routing.model)
-            for name, *_, sections in self._expanded
-        )
-        for name, experiment, labels, sections in self._expanded:
-            machine_id, network = self._machine_id(sections.machine), sections.network.model
-            engine = sections.engine.model.kind
-            model = self._channels.network(name, machine_id, sections.routing.model, network, engine)
-            sections = sections if model is network else sections._replace(network=section_of(model))
-            self._add_rows(name, experiment, labels, sections)
-
     def add_spot_check(self) -> None:
-        """Plan the checks of samples on a second engine or with half the phit."""
+        """Plan the checks of samples on a second engine."""
         axes = {axis for experiment in self.study.all_experiments.values() for axis in experiment.axes_below("engine")}
-        checks = [plan_spot_check(self.rows, self.points, axes, self._channels)]
-        if self.study.check == "resolution":
-            checks.append(plan_resolution_check(self.rows, self.points))
-        for rows, points in checks:
-            self.rows += rows
-            self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
+        rows, points = plan_spot_check(self.rows, self.points, axes, self.study.check == "engines")
+        self.rows += rows
+        self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections.jobs
@@ -212,20 +189,11 @@ class _Planner:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
                     baseline = sections._replace(jobs=(*map(self._sections.silent, jobs[:number]), job))
-                    baseline = baseline._replace(engine=self._baseline_engine(baseline, sections))
                     baseline_ids[number] = self._add_points(baseline, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):
             of_seed = tuple(None if job_ids is None else job_ids[position] for job_ids in baseline_ids)
             self.rows.append(PointRow(name, labels, seed, ids[position], of_seed, names))
-
-    def _baseline_engine(self, baseline: Sections, sections: Sections) -> Section:
-        """Return the engine settings with which a baseline run has the resolution of its point."""
-        point = sections.point(0)
-        if self._built is None or sections.machine is not self._built[0]:
-            self._built = (sections.machine, point.machine.build())
-        settings = engine_named(point.engine.kind).baseline(baseline.point(0), point, self._built[1])
-        return sections.engine if settings is point.engine else section_of(settings)
 
     def _add_points(self, sections: Sections, seeds: Sequence[int]) -> list[str]:
         """Add the point of these parts, with each seed, and return its ids."""

@@ -1,4 +1,4 @@
-"""Checks of a sample: points of a flow engine on a packet-level engine, and points of CAMINOS with half the phit.
+"""Checks of a sample on a second engine: of flow on packet and, with `check: engines`, of packet on CAMINOS.
 
 The sample is drawn among the points that are cheapest to check, those first that the study has on both engines. Point
 and check are rows of a separate experiment, which tables compare.
@@ -10,14 +10,12 @@ from dataclasses import replace
 from itertools import islice
 from math import ceil
 
-from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK
-from fabricstudy.engine.caminos import CaminosSettings, phit_bytes
+from fabricstudy.core.columns import SPOT_CHECK
 from fabricstudy.engine.point import PlannedPoint, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
 
 from .sweep import PointRow
-from .virtual_channels import VirtualChannels
 
 MIN_SAMPLE, SAMPLE_SHARE = 10, 0.03
 """Sample of each engine: this part of its points, and at least so many of them."""
@@ -27,61 +25,34 @@ CHEAP = 4
 
 
 def plan_spot_check(
-    rows: Sequence[PointRow], points: Mapping[str, PlannedPoint], engine_axes: set[str], channels: VirtualChannels
+    rows: Sequence[PointRow], points: Mapping[str, PlannedPoint], engine_axes: set[str], all_engines: bool
 ) -> tuple[list[PointRow], list[PlannedPoint]]:
-    """Return the rows of a sample on both engines, without labels on `engine_axes`, and the points to simulate."""
-    checks: list[_Check] = []
-    row_of = {row.point_id: row for row in reversed(rows) if points[row.point_id].point.engine.checked_by}
+    """Return the rows of a sample on both engines, without labels on `engine_axes`, and the points to simulate.
+
+    Engines that need no check have one with `all_engines`.
+    """
+    checks: list[tuple[PointRow, PlannedPoint]] = []
+
+    def is_checked(engine: EngineSettings) -> bool:
+        return engine.checked_by is not None and (engine.needs_check or all_engines)
+
+    row_of = {row.point_id: row for row in reversed(rows) if is_checked(points[row.point_id].point.engine)}
     for engine in dict.fromkeys(points[name].point.engine for name in row_of):
-        twins = {
-            name: _on_checking_engine(points[name], row.experiment, channels)
-            for name, row in row_of.items()
-            if points[name].point.engine == engine
-        }
+        twins = {name: _on_checking_engine(points[name]) for name in row_of if points[name].point.engine == engine}
         for name, twin in _drawn(points, twins).items():
             labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
             checks.append((replace(row_of[name], labels=labels), twin))
-    return _pair_rows(SPOT_CHECK, checks)
-
-
-def plan_resolution_check(
-    rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]
-) -> tuple[list[PointRow], list[PlannedPoint]]:
-    """Return the rows of sampled points of CAMINOS with both phits, and those with half the phit."""
-    row_of = {
-        row.point_id: row for row in reversed(rows) if isinstance(points[row.point_id].point.engine, CaminosSettings)
-    }
-    twins = {name: _with_half_the_phit(points[name]) for name in row_of}
-    drawn = _drawn(points, {name: twin for name, twin in twins.items() if twin is not None})
-    return _pair_rows(RESOLUTION_CHECK, [(row_of[name], twin) for name, twin in drawn.items()])
-
-
-_Check = tuple[PointRow, PlannedPoint]
-
-
-def _pair_rows(experiment: str, checks: list[_Check]) -> tuple[list[PointRow], list[PlannedPoint]]:
-    """Return the rows of the sampled points and of their checks, pair by pair, and the checks."""
-    rows: list[PointRow] = []
+    paired: list[PointRow] = []
     for row, twin in checks:
-        first = replace(row, experiment=experiment, baseline_ids=(None,) * len(row.job_names))
-        rows += [first, replace(first, point_id=twin.point_id)]
-    return rows, [twin for _, twin in checks]
+        first = replace(row, experiment=SPOT_CHECK, baseline_ids=(None,) * len(row.job_names))
+        paired += [first, replace(first, point_id=twin.point_id)]
+    return paired, [twin for _, twin in checks]
 
 
-def _on_checking_engine(planned: PlannedPoint, experiment: str, channels: VirtualChannels) -> PlannedPoint:
+def _on_checking_engine(planned: PlannedPoint) -> PlannedPoint:
     name = planned.point.engine.checked_by
     checking = EngineSettings.FAMILY.members[str(name)].model_validate({"kind": name})
-    point = channels.of_point(experiment, planned.point.model_copy(update={"engine": checking}))
-    return PlannedPoint(point_id(point), planned.machine_id, point)
-
-
-def _with_half_the_phit(planned: PlannedPoint) -> PlannedPoint | None:
-    """Return the same point with half the phit, or None if the phit cannot be halved."""
-    phit = phit_bytes(planned.point)
-    if phit < 2:
-        return None
-    half = planned.point.engine.model_copy(update={"phit_bytes": None, "inherited_phit_bytes": phit // 2})
-    point = planned.point.model_copy(update={"engine": half})
+    point = planned.point.model_copy(update={"engine": checking})
     return PlannedPoint(point_id(point), planned.machine_id, point)
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pandas as pd
 
-from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK, names_of
+from fabricstudy.core.columns import SPOT_CHECK, names_of
 from fabricstudy.engine.point import Point, canonical_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import EngineSettings
@@ -28,7 +28,7 @@ def agreement(plan: Plan, jobs: pd.DataFrame) -> pd.DataFrame:
     """
     names = engine_names(plan)
     of_point = {point_id: names[plan.points[point_id].point.engine] for point_id in jobs["point_id"].unique()}
-    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna() & (jobs["experiment"] != RESOLUTION_CHECK)]
+    busy = jobs[(jobs["messages"] > 0) & jobs["runtime_ns"].notna()]
     busy = busy.assign(**{_NAME: busy["point_id"].map(of_point)})
     engines = sorted(busy[_NAME].unique())
     if len(engines) < 2:
@@ -61,8 +61,7 @@ def engine_names(plan: Plan) -> dict[EngineSettings, str]:
         default, settings = type(engine).model_validate({"kind": engine.kind}), []
         for name, field in type(engine).model_fields.items():
             value = getattr(engine, name)
-            # Planning sets the phit of a baseline run, which does not make it another engine.
-            if name != "inherited_phit_bytes" and value != getattr(default, name):
+            if value != getattr(default, name):
                 settings.append(f"{field.alias or name} {f'{value:g}' if isinstance(value, float) else value}")
         names[engine] = f"{engine.kind} ({', '.join(settings)})" if settings else engine.kind
     return names

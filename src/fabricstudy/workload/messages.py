@@ -132,14 +132,14 @@ def repeat_background(job: PlacedJob, machine: Machine) -> PlacedJob:
     if job.background_duration_ns is None or not job.is_inter_node.any():
         return job
     if job.operations is not None:
-        raise WorkloadError("this engine repeats no operations with dependencies in the background; use caminos")
+        raise WorkloadError("this engine repeats no operations with dependencies in the background; use packet")
     bytes_of_rank = np.bincount(sent.source, weights=sent.size_bytes * job.is_inter_node)
     least = bytes_of_rank[bytes_of_rank > 0].min()
     rounds = 1 + ceil(job.background_duration_ns * 1e-9 * machine.host.bandwidth_Bps / least)
     if rounds * len(sent) > MAX_REPEATED_MESSAGES:
         raise WorkloadError(
             f"its {len(sent):,} background messages would be repeated {rounds:,} times, but this engine supports "
-            f"{MAX_REPEATED_MESSAGES:,} messages; increase the message size, or use the engine caminos"
+            f"{MAX_REPEATED_MESSAGES:,} messages; increase the message size, or use the engine packet"
         )
     phases = int(sent.phase.max()) + 1
 

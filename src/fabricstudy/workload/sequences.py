@@ -36,7 +36,7 @@ def exact_sequences(operations: Operations) -> list[list[Step]]:
         if len(of_send := needed[operations.kind[needed] == SEND]):
             raise WorkloadError(
                 f"rank {operations.rank[of_send[0]]} waits until the message of a synchronous send has arrived, and in "
-                "this engine a send ends before; set sends: eager, or use the engine caminos"
+                "this engine a send ends before; set sends: eager, or use the engine packet"
             )
     walk = _Walk(operations)
     if walk.early is not None:
@@ -45,7 +45,7 @@ def exact_sequences(operations: Operations) -> list[list[Step]]:
         many = f"{streams} streams" if streams > 1 else "operations that may overlap"
         raise WorkloadError(
             f"this engine runs a sequence of MPI calls on each rank, and rank {rank} has {many}; set streams: merged, "
-            "or use the engine caminos"
+            "or use the engine packet"
         )
     return walk.steps
 

@@ -2,7 +2,8 @@
 
 What a point becomes:
 
-* **Phit**: the unit in which data moves; `phit_bytes` chooses it. Messages are rounded up to whole phits, packets down.
+* **Phit**: the unit in which data moves, an eighth of a packet by default. Messages are rounded up to whole phits,
+  packets down.
 * **Cycle**: one cycle moves a phit at the bandwidth ``phit / cycle``. CAMINOS has an integer divisor per link class, so
   bandwidths are rounded to a common grid (`bandwidth_divisors`), at most 1 % below the true ones and never above.
 * **Delays**: a phit has arrived when its last byte has: the cycles of its transmission, plus the latencies of the link

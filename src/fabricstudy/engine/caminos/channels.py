@@ -1,29 +1,15 @@
 """Virtual channels: number per routing and machine, and the policies of their allocation."""
 
-from functools import lru_cache
-
-import numpy as np
-
-from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import Routing, cached_routes
-from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.listed import HopList, PathList
 from fabricstudy.routing.minimal import Minimal
-from fabricstudy.routing.table import Table
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.deadlock import is_deadlock_free
 
-from ..contract import Unsupported
 from ..detours import via
-from ..listed_routes import listed_routes
+from ..listed_routes import listed, routing_word
 from ..point import Point
-
-IMPLEMENTED: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
-"""Routings of the front end; it takes others as lists in the machine's file."""
+from ..virtual_channels import channel_scheme, check_listed_channels, check_stated_channels, classes_of_hops
 
 FREE_CHANNELS = 4
 """Channels independent of hops: two for each class of dimension order on rings, three and an escape channel."""
@@ -39,23 +25,12 @@ def channels(point: Point, machine: Machine) -> int:
 
     Raises `Unsupported` if the study has fewer than deadlock freedom needs, or an extension's channels allow deadlock.
     """
-    stated, routing = point.network.virtual_channels, point.routing
-    if not channel_by_hop(routing, machine) and listed(routing, machine) and not _is_deadlock_free(machine, routing):
-        raise Unsupported(
-            f"packets may wait in a circle on the virtual channels that {routing.kind} routing states; leave the "
-            "channel of its next hops out, so that hop k uses channel k"
-        )
+    check_listed_channels(point.routing, machine)
+    stated = point.network.virtual_channels
     if stated is None:
-        return channels_of(routing, machine)
-    least = hop_classes(routing, machine)
-    escape = type(routing) is Adaptive and bool(machine.dimensions)
-    if escape or (type(routing) is DimensionOrder and _has_rings(machine)):
-        least = max(least, 2)
-    if stated < least:
-        raise Unsupported(
-            f"network.virtual_channels is {stated}, and {routing.kind} routing on this machine needs {least} against "
-            f"deadlock; choose at least {least}, or leave it out"
-        )
+        return channels_of(point.routing, machine)
+    scheme = channel_scheme(point.routing, machine)
+    check_stated_channels(point, 2 if scheme in ("dateline", "escape") else hop_classes(point.routing, machine))
     return int(stated)
 
 
@@ -67,39 +42,14 @@ def channels_of(routing: Routing, machine: Machine) -> int:
 
 def hop_classes(routing: Routing, machine: Machine) -> int:
     """Return the number of classes of hops, each with channels of its own; 1 where channels are independent of hops."""
-    routes = listed(routing, machine)
-    if routes is not None:
-        return max(1, routes.hop_classes)
-    if not channel_by_hop(routing, machine):
+    if listed(routing, machine) is None and not channel_by_hop(routing, machine):
         return 1
-    # Under progressive UGAL a packet may make a local hop before its detour begins.
-    first = int(isinstance(routing, Ugal) and routing.progressive and machine.group is not None)
-    return max(1, _longest_route(machine) * (1 if routing.minimal else 2) + first)
-
-
-def _has_rings(machine: Machine) -> bool:
-    return any(dimension.wrap for dimension in machine.dimensions)
-
-
-def listed(routing: Routing, machine: Machine) -> HopList | PathList | None:
-    """Return the routes that the machine's file lists; None for routings that the front end implements."""
-    if type(routing) in IMPLEMENTED:
-        return None
-    routes = listed_routes(routing, machine)
-    if isinstance(routes, HopList) and isinstance(routing, Table):
-        one_channel = _is_deadlock_free(machine, routing, one_channel=True)
-        return routes._replace(channel=np.zeros_like(routes.link)) if one_channel else routes
-    return routes
+    return classes_of_hops(routing, machine)
 
 
 def channel_by_hop(routing: Routing, machine: Machine) -> bool:
     """Return whether a packet's channels depend on its number of hops."""
-    routes = listed(routing, machine)
-    if routes is not None:
-        return not isinstance(routes, HopList) or routes.channel is None
-    if isinstance(routing, Adaptive):
-        return _has_rings(machine) or not (machine.dimensions or machine.level is not None)
-    return not isinstance(routing, DimensionOrder | DModK)
+    return type(routing) is Minimal or channel_scheme(routing, machine) == "hops"
 
 
 def arbitration(point: Point) -> str:
@@ -146,13 +96,7 @@ def routes(point: Point, machine: Machine) -> str:
 
 
 def _kind(routing: Routing, machine: Machine) -> str:
-    match listed(routing, machine):
-        case None:
-            return routing.kind
-        case PathList():
-            return "paths"
+    word = routing_word(routing, machine)
+    if word not in ("table", "adaptive-table"):
+        return word
     return "table-by-hops" if channel_by_hop(routing, machine) else "table"
-
-
-_longest_route = lru_cache(maxsize=64)(longest_route)
-_is_deadlock_free = lru_cache(maxsize=2)(is_deadlock_free)

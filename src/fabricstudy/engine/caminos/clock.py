@@ -1,19 +1,15 @@
-"""Units of CAMINOS: phits, which a study may choose, cycles, divisors, delays."""
+"""Units of CAMINOS: phits, cycles, divisors, delays."""
 
 from dataclasses import dataclass
 from math import ceil
 
 import numpy as np
 from pydantic import Field
-from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.core.quantities import Size
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.operations import Operations
 
 from ..contract import Unsupported
-from ..job_traffic import traffic_classes
 from ..point import Point
 from ..settings import EngineSettings
 
@@ -25,25 +21,18 @@ MAX_DELAY_CYCLES = 999
 PACKETS_IN_BUFFER = 4
 """An output buffer is half an input buffer, and needs room for one packet that leaves and one that arrives."""
 
-
-OFFERED_PHITS = 4
-"""Phits of a packet of offered traffic: each router stores a phit, a quarter of a packet, before it forwards it.
-
-With one phit the latency without load is higher by the time of most of a packet for each hop, with eight lower by an
-eighth, at twice the processor time. The saturation load does not depend on it.
-"""
+PHITS_OF_A_PACKET = 8
+"""Phits of a packet by default: each router stores a phit, an eighth of a packet, before it forwards it."""
 
 
 class CaminosSettings(EngineSettings, kind="caminos"):
-    """CAMINOS; `phit` is the unit in which it moves data (default: one packet or a part of it)."""
+    """CAMINOS; `phit` is the unit in which it moves data."""
 
     phit_bytes: Size | None = Field(
         None,
         alias="phit",
-        description="unit in which data moves; left out: one packet or a part of it; smaller is slower",
-    )
-    inherited_phit_bytes: SkipJsonSchema[Size | None] = Field(
-        None, alias="inherited_phit", description="phit of the point of which this is a baseline run; set when planned"
+        description="unit in which data moves; left out: an eighth of a packet, or more where latencies are long; "
+        "smaller is slower",
     )
 
 
@@ -88,21 +77,26 @@ def bandwidth_divisors(bandwidths_Bps: list[float]) -> tuple[int, ...]:
 def clock(point: Point, machine: Machine) -> Clock:
     """Return the machine of a point in CAMINOS' units.
 
-    Raises `Unsupported` if the bandwidths have no common grid, a delay is too long, a phit is larger than a packet or
-    than all messages of a job, or a buffer holds less than four packets.
+    Raises `Unsupported` if the bandwidths have no common grid, a delay is too long, a phit is larger than a packet, or
+    a buffer holds less than four packets.
     """
+    assert isinstance(point.engine, CaminosSettings)
     phit = phit_bytes(point)
-    _check_stated_phit(point)
+    packet, buffer = int(point.network.packet_bytes), int(point.network.buffer_bytes)
+    if phit > packet:
+        raise Unsupported(
+            f"engine.phit is {phit} B, and packets are {packet} B; choose a phit of {packet} B at most, or a larger "
+            "network.packet"
+        )
     units = _clock(point, machine, phit)
     while _longest_delay(units) > MAX_DELAY_CYCLES:
-        if _settings(point).phit_bytes is not None:
+        if point.engine.phit_bytes is not None:
             raise Unsupported(
                 f"delays in CAMINOS are up to {MAX_DELAY_CYCLES} cycles, the longest is {_longest_delay(units)} at a "
                 f"phit of {phit} B; choose a larger engine.phit, or leave it out"
             )
         phit *= 2
         units = _clock(point, machine, phit)
-    packet, buffer = int(point.network.packet_bytes), int(point.network.buffer_bytes)
     if units.phit_bytes > packet:
         raise Unsupported(
             f"delays in CAMINOS are up to {MAX_DELAY_CYCLES} cycles: the latencies of this machine need a phit of "
@@ -115,31 +109,6 @@ def clock(point: Point, machine: Machine) -> Clock:
             f"least {least} B, or a smaller network.packet"
         )
     return units
-
-
-def _check_stated_phit(point: Point) -> None:
-    """Raise `Unsupported` if the study's phit is larger than a packet, or than all messages of a job."""
-    phit, packet = _settings(point).phit_bytes, int(point.network.packet_bytes)
-    if phit is None:
-        return
-    if phit > packet:
-        raise Unsupported(
-            f"engine.phit is {phit} B, and packets are {packet} B; choose a phit of {packet} B at most, or a larger "
-            "network.packet"
-        )
-    for index, job in enumerate(point.jobs):
-        loads = traffic_classes(point.model_copy(update={"jobs": (job,)}))
-        longest = max((load.message_bytes for load in loads), default=phit)
-        if phit > longest:
-            raise Unsupported(
-                f"engine.phit is {phit} B, and no message of job {index} is longer than {longest} B; choose a phit of "
-                f"{longest} B at most, or leave it out"
-            )
-
-
-def _settings(point: Point) -> CaminosSettings:
-    """Return the study's keys of CAMINOS, or defaults for a point of the flow engine."""
-    return point.engine if isinstance(point.engine, CaminosSettings) else CaminosSettings()
 
 
 def _clock(point: Point, machine: Machine, phit: int) -> Clock:
@@ -169,72 +138,13 @@ def _longest_delay(units: Clock) -> int:
 
 
 def phit_bytes(point: Point) -> int:
-    """Return the phit of a point: that of the study, or else the largest that changes times by no more than 3 %.
+    """Return the phit of a point before long latencies: that of the study, or else an eighth of a packet.
 
-    The longest message is cut into equal pieces of at most a packet; the phit is such a piece, or a half, quarter
-    or eighth of it, the largest for which
-
-    * no job's messages grow by more than 1 % when rounded up to whole phits, and
-    * a node sends at least 100 phits in a phase, or 200 with detours: a phit is stored whole at each router, which
-      delays the end of a phase by a few phit times (2 to 3, or 5 to 6).
-
-    Smaller phits cost time and change little (``benches/phit.py``).
-
-    Examples
-    --------
-    >>> from fabricstudy.engine.point import Point
-    >>> def choose(pattern: str, message: str) -> int:
-    ...     return phit_bytes(Point.model_validate({"seed": 1, "engine": "caminos", "routing": {"kind": "minimal"},
-    ...         "machine": {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2,
-    ...                     "bandwidth": "1 GB/s"},
-    ...         "jobs": [{"share": 1, "pattern": {"kind": pattern, "message": message}}]}))
-    >>> choose("all-to-all", "100 kB"), choose("all-to-all", "2.1 kB"), choose("ring", "40 kB"), choose("ring", "1 kB")
-    (2000, 1050, 500, 125)
+    Packets of offered traffic have one size, which divides its messages.
     """
-    stated = _settings(point).phit_bytes or _settings(point).inherited_phit_bytes
-    if stated is not None:
-        return int(stated)
+    assert isinstance(point.engine, CaminosSettings)
     packet_bytes = int(point.network.packet_bytes)
     if point.offered is not None:
-        longest = int(point.offered.message_bytes)
-        return ceil(ceil(longest / ceil(longest / packet_bytes)) / OFFERED_PHITS)
-    loads = traffic_classes(point)
-    if not loads:
-        return packet_bytes
-    longest = max(load.message_bytes for load in loads)
-    piece = ceil(longest / ceil(longest / packet_bytes))
-    phits_needed = 100 if point.routing.minimal else 200
-    least_burst = min(load.burst_bytes for load in loads)
-    for parts in (1, 2, 4):
-        phit = ceil(piece / parts)
-        if least_burst >= phits_needed * phit and all(
-            ceil(load.message_bytes / phit) * phit / load.message_bytes - 1 <= 0.01 for load in loads
-        ):
-            return phit
-    return ceil(piece / 8)
-
-
-def phits_of(size_bytes: Ints, phit: int) -> Ints:
-    """Return the phits of messages; the last one may be partly empty."""
-    return -(-size_bytes // phit)
-
-
-def operation_cycles(operations: Operations, stream: Ints, units: Clock) -> Ints:
-    """Return the cycles of the calcs of operations, int64 [operations]; `stream` are their streams, of all ranks.
-
-    The total of a stream at any time is rounded to the nearest cycle.
-    """
-    order = np.argsort(stream, kind="stable")
-    cycles = np.empty(len(order), dtype=np.int64)
-    cycles[order] = _rounded(operations.duration_ns[order] / units.cycle_ns, stream[order])
-    return cycles
-
-
-def _rounded(parts: Floats, group: Integers) -> Ints:
-    """Round numbers so that their sums from the beginning of each group are rounded; `group` is sorted."""
-    past = np.cumsum(parts)
-    first = np.searchsorted(group, group)
-    whole = np.rint(past - np.append(0.0, past)[first]).astype(np.int64)
-    rounded: Ints = np.diff(whole, prepend=0)
-    rounded[first] = whole[first]
-    return rounded
+        message_bytes = int(point.offered.message_bytes)
+        packet_bytes = ceil(message_bytes / ceil(message_bytes / packet_bytes))
+    return int(point.engine.phit_bytes or ceil(packet_bytes / PHITS_OF_A_PACKET))

@@ -127,7 +127,7 @@ class Codes(ProgramEngine):
         for number in computing - {job.number for job in traced}:
             raise WorkloadError(
                 f"job {jobs[number].name} computes and sends nothing between nodes, and CODES simulates no such job; "
-                "use the engine caminos"
+                "use the engine packet"
             )
         if network.whole_packets and any(np.any(job.messages.size_bytes % network.packet) for job in traced):
             raise WorkloadError(f"CODES needs messages of whole packets of {network.packet} B here; use another engine")

@@ -62,7 +62,7 @@ def check_replay(point: Point) -> None:
     if codes_model(point) is torus.MODEL:
         raise Unsupported(
             "on CODES' torus each message after a pause waits 10 ns per byte at its source, so it has no latency under "
-            "load; use the engine caminos or sst"
+            "load; use the engine packet or sst"
         )
 
 

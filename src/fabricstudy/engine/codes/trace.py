@@ -78,7 +78,7 @@ def traces(
             if computes_ns and at_once < end - start:
                 raise WorkloadError(
                     "a rank computes during more messages than it has under way in CODES; raise network.injection, "
-                    "leave overlap out, or use the engine caminos"
+                    "leave overlap out, or use the engine packet"
                 )
             stream.append(data[start * size : (start + at_once) * size])
             for number in range(at_once, end - start):

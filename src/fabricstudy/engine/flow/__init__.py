@@ -10,7 +10,7 @@ What a point becomes:
   not arrived wait in the first router's buffer, up to `window_bytes`. While it is full, messages without bytes in it
   have the rate of those that fill it: a slow message delays the others of its node.
 * **Latency** of cables and routers is added to each message.
-* **Operations**: phases become operations; these start and end as on CAMINOS, computation in picoseconds.
+* **Operations**: phases become operations; these start and end as on packet, computation in picoseconds.
 
 References
 ----------

@@ -7,9 +7,9 @@ from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import MACHINE, OPERATIONS, RESULT, BundledEngine
-from ..caminos.channels import listed
 from ..contract import Unsupported
 from ..job_traffic import traffic_classes
+from ..listed_routes import listed
 from ..point import Point
 from ..registry import adapter_of
 from .caveats import CAVEATS
@@ -37,10 +37,10 @@ class Flow(BundledEngine):
         if sum(not job.pattern.silent for job in point.jobs) > 1 or any(job.background for job in point.jobs):
             raise Unsupported(
                 "flows model interference of jobs by shared links only, without buffers that fill with packets of "
-                "other jobs; use an engine with packets, such as caminos"
+                "other jobs; use the engine packet"
             )
         if point.network.ports_per_node > 1:
-            raise Unsupported("the flow engine has no nodes with several ports; use the engine caminos")
+            raise Unsupported("the flow engine has no nodes with several ports; use the engine packet")
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
         least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point)
@@ -48,7 +48,7 @@ class Flow(BundledEngine):
         if 2 * short > sum(load.messages * load.message_bytes for load in loads):
             raise Unsupported(
                 f"most bytes are in messages below {least:,} B, {MIN_PACKETS} packets, which are too fast as flows; "
-                "use an engine with packets, such as caminos, or a smaller network.packet"
+                "use the engine packet, or a smaller network.packet"
             )
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:

@@ -6,38 +6,32 @@ from pydantic import Field
 
 from fabricstudy.core.model import Number
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.listed import PathList
 from fabricstudy.workload.messages import PlacedJob
 
 from ..bundled import MACHINE, OPERATIONS
-
-# The files of the front end for CAMINOS, with bytes instead of phits, and picoseconds instead of cycles.
-from ..caminos.channels import channels as caminos_channels
-from ..caminos.channels import hop_classes, listed
-from ..caminos.clock import Clock
-from ..caminos.files import write_machine, write_operations
 from ..detours import via
+from ..listed_routes import routing_word
+from ..machine_file import write_machine
 from ..point import Point
 from ..settings import EngineSettings
+from ..traffic_files import write_operations
+from ..virtual_channels import channel_classes, virtual_channels
 
 SETTINGS = "flow.settings"
-
-_UNITS = Clock(1, 1e-3, (), (), 1, 1, 1)
-"""Phits of one byte, and cycles of a picosecond."""
 
 MAX_WINDOW_BYTES = 64_000
 """Buffers above 64 to 100 kB do not change the times of CAMINOS."""
 
 
 class FlowSettings(EngineSettings, kind="flow"):
-    """Messages as flows that share the links max-min fairly: for screening, with a spot check by CAMINOS.
+    """Messages as flows that share the links max-min fairly: for screening, with a spot check by the engine packet.
 
     No packets, and so a cost that does not grow with bytes. One job; messages of four packets or more.
     """
 
-    checked_by = "caminos"
+    checked_by = "packet"
+    needs_check = True
 
     batching: Number = Field(
         0.02,
@@ -51,7 +45,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """Write the input of the program."""
     (folder / SETTINGS).write_text(settings_text(point, machine))
     write_machine(folder / MACHINE, machine, point)
-    write_operations(folder / OPERATIONS, jobs, _UNITS, point.network)
+    write_operations(folder / OPERATIONS, jobs, point.network)
 
 
 def settings_text(point: Point, machine: Machine) -> str:
@@ -62,7 +56,7 @@ def settings_text(point: Point, machine: Machine) -> str:
     lines: dict[str, tuple[object, ...]] = {
         "flow": (1,),
         "seed": (point.seed,),
-        "routing": (_kind(point.routing, machine), tie, via(point.routing) or "router"),
+        "routing": (routing_word(point.routing, machine), tie, via(point.routing) or "router"),
         "class_weight": machine.hop_weight,
         "bandwidth_Bps": tuple(link.bandwidth_Bps for link in classes),
         "latency_ns": tuple(link.latency_ns for link in classes),
@@ -75,16 +69,9 @@ def settings_text(point: Point, machine: Machine) -> str:
     return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
 
 
-def _kind(routing: Routing, machine: Machine) -> str:
-    match listed(routing, machine):
-        case None:
-            return routing.kind
-        case PathList():
-            return "paths"
-    return "table" if cached_routes(machine, routing).oblivious else "adaptive-table"
-
-
 def window_bytes(point: Point, machine: Machine) -> int:
     """Return the bytes of a node in the network: the first router's buffers of the channels of a packet's first hop."""
-    channels = caminos_channels(point, machine) // hop_classes(point.routing, machine)
+    channels = 1
+    if point.network.buffer_per == "channel":
+        channels = virtual_channels(point, machine) // channel_classes(point.routing, machine)
     return min(int(point.network.buffer_bytes) * channels, MAX_WINDOW_BYTES)

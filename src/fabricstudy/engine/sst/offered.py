@@ -76,7 +76,7 @@ def check_offered(point: Point, machine: Machine) -> None:
     if len(np.unique(rows.node)) < len(rows.node) or np.any(rows.share < 1):
         raise Unsupported(
             f"each of SST's sources draws from one range of nodes, and {offered.traffic.kind} has several or nodes "
-            "with a part of the load; use the engine caminos"
+            "with a part of the load; use the engine packet"
         )
     receives = np.zeros(machine.nodes + 1, dtype=np.int64)
     np.add.at(receives, rows.first, 1)
@@ -85,12 +85,12 @@ def check_offered(point: Point, machine: Machine) -> None:
     if len(silent):
         raise Unsupported(
             f"SST's nodes that send nothing do not report what they receive, such as node {silent[0]}; use the engine "
-            "caminos"
+            "packet"
         )
     if wire(point, machine).component == ANY_GRAPH:
         raise Unsupported(
             f"Merlin's element for any graph, used for {point.routing.kind} routing on this machine, loses the results "
-            "of its sources; use the engine caminos"
+            "of its sources; use the engine packet"
         )
 
 

@@ -115,7 +115,7 @@ def write_traces(prefix: Path, job: PlacedJob, seats: RankLayout, host_Bps: floa
             if pause_ns:
                 raise WorkloadError(
                     f"a rank of job {job.name} computes while it sends its last messages and waits for none, which "
-                    "SST's traces cannot express; leave overlap out, or use the engine caminos"
+                    "SST's traces cannot express; leave overlap out, or use the engine packet"
                 )
             file.write(_empty_call(_FINALIZE))
 

@@ -40,7 +40,7 @@ def network_of(point: Point, machine: Machine) -> CodesNetwork:
     """Translate machine and routing of a point; raise `Unsupported` if CODES has no model, or it lacks a feature."""
     model = codes_model(point)
     if point.machine.faults is not None:
-        raise Unsupported("CODES routes as if all cables of a group worked; use caminos, flow or sst for faults")
+        raise Unsupported("CODES routes as if all cables of a group worked; use packet, flow or sst for faults")
     if model is None:
         raise Unsupported(f"CODES has no model of the topology {point.machine.kind}; use another engine")
     return model.network(point, machine)

@@ -1,0 +1,72 @@
+"""The file of a machine for the bundled programs, with the routes that they do not implement."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fabricstudy.core.arrays import Array, Floats, Ints
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import cached_routes
+from fabricstudy.routing.listed import HopList, PathList
+from fabricstudy.routing.ugal import Ugal
+
+from .detours import via
+from .listed_routes import listed
+from .point import Point
+
+FULL_WEIGHT = 2**30
+"""Weight of all messages of a node in the file of destinations, and of all packets in lists of routes."""
+
+
+def write_machine(path: Path, machine: Machine, point: Point) -> None:
+    """Write the machine, and the routes that the programs do not implement."""
+    given, ports = listed(point.routing, machine), point.network.ports_per_node
+    cables = (machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count)
+    with path.open("wb") as file:
+        file.write(f"graph 1\nrouters {machine.routers}\nclasses {len(machine.classes)}\n".encode())
+        # Nodes of the file are ports, those of a node one after the other.
+        file.write(f"nodes {machine.nodes * ports}\n".encode())
+        write_rows(file, np.repeat(machine.node_router, ports))
+        file.write(f"cables {len(machine.cable_tail)}\n".encode())
+        write_rows(file, *cables)
+        if machine.dimensions:
+            file.write(f"dimensions {len(machine.dimensions)}\n".encode())
+            for dimension in machine.dimensions:
+                file.write(f"{dimension.length} {int(dimension.wrap)} {dimension.gap or 0}\n".encode())
+        if machine.level is not None:
+            file.write(f"levels {machine.routers}\n".encode())
+            write_rows(file, machine.level)
+        if (via(point.routing) == "group" or isinstance(point.routing, Ugal)) and machine.group is not None:
+            file.write(f"groups {machine.routers}\n".encode())
+            write_rows(file, machine.group)
+        match given:
+            case HopList():
+                by_node = cached_routes(machine, point.routing).by_destination_node
+                channel = np.zeros_like(given.link) if given.channel is None else given.channel
+                file.write(f"{'node' if by_node else 'router'}_hops {len(given.link)}\n".encode())
+                write_rows(file, given.router, given.goal, given.link, channel, weights(given.share))
+            case PathList():
+                file.write(f"paths {len(given.hops)}\n".encode())
+                write_rows(file, given.source, given.goal, weights(given.share), given.hops)
+                file.write(f"path_routers {len(given.router)}\n".encode())
+                write_rows(file, given.router)
+
+
+def weights(share: Floats) -> Ints:
+    """Return shares as integers of `FULL_WEIGHT`."""
+    return np.rint(share * FULL_WEIGHT).astype(np.int64)
+
+
+def write_rows(file: Any, *columns: Array) -> None:
+    """Write numbers, a row a line, with blanks between them."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    def arrow(column: Array) -> pa.Array:
+        # pa.array would import pandas, which is slower than the rest of a batch's start.
+        data = pa.py_buffer(np.ascontiguousarray(column))
+        return pa.Array.from_buffers(pa.from_numpy_dtype(column.dtype), len(column), [None, data])
+
+    table = pa.table([arrow(column) for column in columns], names=[str(i) for i in range(len(columns))])
+    csv.write_csv(table, file, csv.WriteOptions(include_header=False, delimiter=" "))

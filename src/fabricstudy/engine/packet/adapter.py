@@ -1,0 +1,66 @@
+"""Adapter of the packet engine: prepare its input, read its result."""
+
+from pathlib import Path
+
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.traffic.base import Destinations
+
+from ..bundled import DESTINATIONS, MACHINE, OPERATIONS, RESULT, BundledEngine
+from ..contract import Unsupported
+from ..point import Point
+from ..program_engine import PACKETS_OF_A_BUFFER
+from ..registry import adapter_of
+from ..steady_state import SteadyRun
+from ..traffic_files import check_ports
+from ..virtual_channels import channel_classes, virtual_channels
+from .caveats import CAVEATS
+from .cost import work
+from .files import SETTINGS, PacketSettings, write_files, write_offered
+from .result import read_offered_result, read_result
+
+
+@adapter_of(PacketSettings)
+class Packet(BundledEngine):
+    """The packet engine; see the package's docstring."""
+
+    name = "packet"
+    title = "the packet engine"
+    reading_offered = read_offered_result.__module__
+    caveats = CAVEATS
+    work = staticmethod(work)
+    read_result = staticmethod(read_result)
+
+    def check(self, point: Point, machine: Machine) -> None:
+        """Raise `Unsupported` for routings that cannot be listed, too few channels, and buffers of a few packets."""
+        virtual_channels(point, machine)
+        check_ports(point)
+        packet, buffer = int(point.network.packet_bytes), int(point.network.buffer_bytes)
+        # Of a shared buffer each class has the room of a packet to itself.
+        classes = channel_classes(point.routing, machine) if point.network.buffer_per == "port" else 1
+        least = max(PACKETS_OF_A_BUFFER, classes + 1)
+        if buffer < least * packet:
+            raise Unsupported(
+                f"network.buffer is {buffer:,} B, and {point.routing.kind} routing on this machine needs room for "
+                f"{least} packets; choose at least {least * packet:,} B, or a smaller network.packet"
+            )
+
+    def check_managed(self, point: Point, machine: Machine) -> None:
+        """Accept traffic classes and congestion management on any machine."""
+
+    def stored_bytes(self, point: Point, machine: Machine) -> float:
+        return 0.0
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        write_files(folder, point, machine, jobs)
+        return self.command(SETTINGS, MACHINE, OPERATIONS, RESULT)
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        write_offered(folder, point, machine, destinations, load)
+        return self.command(SETTINGS, MACHINE, DESTINATIONS, RESULT)
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        self.check_exit(folder, exit_code)
+        return read_offered_result(folder, point, machine)

@@ -1,0 +1,22 @@
+"""Reasons why the packet engine's times differ."""
+
+from ..caveats import Caveat, uses_ugal
+from ..point import Point
+
+
+def _shares_buffers(point: Point) -> bool:
+    return point.network.buffer_per == "port"
+
+
+CAVEATS: tuple[Caveat, ...] = (
+    Caveat(
+        "A message is complete when it has arrived. A rank leaves a phase when its sends and receives are complete."
+    ),
+    Caveat(
+        "The virtual channels of a port share its buffer; on CAMINOS, SST and CODES each has one of this size.",
+        _shares_buffers,
+    ),
+    Caveat("A packet chooses between its paths when it arrives, and when one of them has room again.", uses_ugal),
+    Caveat("A message within a node takes no time."),
+)
+"""In the order of the report."""

@@ -1,0 +1,102 @@
+"""Keys of the packet engine, and input files of the program: settings, machine, traffic."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from fabricstudy.core.model import Number
+from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.ugal import Ugal
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.traffic.base import Destinations
+
+from ..bundled import DESTINATIONS, MACHINE, OPERATIONS
+from ..detours import via
+from ..listed_routes import routing_word
+from ..machine_file import write_machine
+from ..point import Point
+from ..settings import EngineSettings
+from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
+from ..virtual_channels import channel_classes, channel_scheme, virtual_channels
+from .offered_window import offered_window
+
+SETTINGS = "packet.settings"
+
+Lines = dict[str, tuple[object, ...]]
+
+
+class PacketSettings(EngineSettings, kind="packet"):
+    """Packets through buffered routers in continuous time: any bandwidths and latencies, without cycles or rounding."""
+
+    checked_by = "caminos"
+
+    crossbar_speedup: Number = Field(
+        1.0, ge=1, le=16, description="bandwidth of a router's crossbar, per port, over that of the fastest link"
+    )
+
+
+def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
+    """Write the input of the program."""
+    (folder / SETTINGS).write_text(text_of(settings_lines(point, machine, needs_times(jobs))))
+    write_machine(folder / MACHINE, machine, point)
+    write_operations(folder / OPERATIONS, jobs, point.network)
+
+
+def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
+    """Write the input of the program for a run of offered traffic."""
+    lines = settings_lines(point, machine, times=False) | {"offered": offered_values(point, machine, load)}
+    (folder / SETTINGS).write_text(text_of(lines))
+    write_machine(folder / MACHINE, machine, point)
+    write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
+
+
+def text_of(lines: Lines) -> str:
+    """Return the file of settings."""
+    return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
+
+
+def settings_lines(point: Point, machine: Machine, times: bool) -> Lines:
+    """Return the settings of a point, the values of each word."""
+    assert isinstance(point.engine, PacketSettings)
+    routing, network = point.routing, point.network
+    links = (*machine.classes, machine.host)
+    tie = routing.tie if isinstance(routing, DimensionOrder) else "split"
+    return {
+        "packet": (1,),
+        "seed": (point.seed,),
+        "routing": (routing_word(routing, machine), tie, via(routing) or "router"),
+        "ugal": _ugal(routing) if isinstance(routing, Ugal) else (1, 1, 0, 0),
+        "class_weight": machine.hop_weight,
+        "bandwidth_Bps": tuple(link.bandwidth_Bps for link in links),
+        "latency_ns": tuple(link.latency_ns for link in links),
+        "router_latency_ns": (network.router_latency_ns,),
+        "packet_bytes": (network.packet_bytes,),
+        "buffer_bytes": (network.buffer_bytes,),
+        "buffers": (network.buffer_per,),
+        "channels": (
+            virtual_channels(point, machine),
+            channel_classes(routing, machine),
+            channel_scheme(routing, machine),
+        ),
+        "crossbar_speedup": (point.engine.crossbar_speedup,),
+        "injection": (network.injected_messages,),
+        "traffic_classes": tuple(share for _, share in network.classes) or (1,),
+        # Silent jobs have no class.
+        "job_classes": tuple(max(0, point.class_of(job)) for job in range(len(point.jobs))) or (0,),
+        "congestion_management": (int(network.congestion_management),),
+        "overhead": (0, 0, 0),
+        "times": (int(times),),
+    }
+
+
+def _ugal(routing: Ugal) -> tuple[object, ...]:
+    return routing.detours, routing.bias, routing.threshold_bytes or 0, int(routing.progressive)
+
+
+def offered_values(point: Point, machine: Machine, load: float) -> tuple[object, ...]:
+    """Return the values that describe offered traffic at a load."""
+    offered, window = point.offered, offered_window(point, machine)
+    assert offered is not None
+    arrivals = (offered.arrivals, offered.burst or 1, repr(load), offered.message_bytes)
+    return (*arrivals, window.warmup_ps, window.batch_ps, offered.batches, MAX_DRAIN)

@@ -1,0 +1,27 @@
+"""Lengths of a run of offered traffic."""
+
+from typing import NamedTuple
+
+from fabricstudy.machine.graph import Machine
+
+from ..point import Point
+
+PS_PER_S = 1e12
+
+
+class OfferedWindow(NamedTuple):
+    """Transmission time of a message on the link of a node, warm-up, and length of a batch, in ps."""
+
+    message_ps: float
+    warmup_ps: int
+    batch_ps: int
+
+
+def offered_window(point: Point, machine: Machine) -> OfferedWindow:
+    """Return the lengths of a run of offered traffic."""
+    offered = point.offered
+    assert offered is not None
+    message_ps = offered.message_bytes / machine.host.bandwidth_Bps * PS_PER_S
+    return OfferedWindow(
+        message_ps, round(offered.warmup * message_ps), round(offered.measured * message_ps / offered.batches)
+    )

@@ -1,0 +1,96 @@
+"""What the results of the programs with packets share: times by rank, operation and message, packets by job and link.
+
+Raises `EngineFailure` where a result contradicts its workload.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
+from fabricstudy.workload.marks import is_drawable, mark_times, operation_rows
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.phases import operations_of
+
+from .bundled import RESULT
+from .contract import EngineFailure
+
+OTHER = f"{RESULT} is of another workload or machine"
+
+
+def of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
+    """Return what follows from start and end of all operations, ns [operations, 2], if they were asked for."""
+    if not len(times_ns):
+        return {}
+    operations = [operations_of(job) for job in jobs]
+    ends = np.cumsum([len(of_job) for of_job in operations])
+    if len(times_ns) != ends[-1]:
+        raise EngineFailure(OTHER)
+    timed = list(zip(operations, np.split(times_ns, ends[:-1]), strict=True))
+    hidden = [job.background or job.operations is None for job in jobs]
+    return {
+        "job_marks": tuple(
+            None if hidden[number] or of_job.mark is None else mark_times(of_job, *of_job_ns.T)
+            for number, (of_job, of_job_ns) in enumerate(timed)
+        ),
+        "operations": tuple(
+            operation_rows(number, of_job, *of_job_ns.T)
+            for number, (of_job, of_job_ns) in enumerate(timed)
+            if not jobs[number].background and is_drawable(operations)
+        ),
+    }
+
+
+def by_rank(rank_ends: Floats, job_ends: Floats, jobs: list[PlacedJob]) -> list[Floats]:
+    """Return the finish times of the ranks of each job; their maximum must be that of the job."""
+    ends = np.cumsum([job.ranks for job in jobs])
+    if rank_ends.shape != (ends[-1],):
+        raise EngineFailure(OTHER)
+    of_jobs = np.split(rank_ends, ends[:-1])
+    last = [of_job.max(initial=0.0) if len(of_job) else end for of_job, end in zip(of_jobs, job_ends, strict=True)]
+    if not np.array_equal(last, job_ends, equal_nan=True):
+        raise EngineFailure(f"{RESULT} is not a result: its jobs do not end with their last ranks")
+    return of_jobs
+
+
+def mean_waiting(times: Floats, jobs: list[PlacedJob]) -> tuple[float | None, ...]:
+    """Return the mean waiting time of the ranks of each job of operations."""
+    ends = np.cumsum([job.ranks for job in jobs])
+    if times.shape != (ends[-1],):
+        raise EngineFailure(OTHER)
+    means = (float(of_job.mean()) if len(of_job) else 0.0 for of_job in np.split(times, ends[:-1]))
+    hidden = [job.background or job.operations is None for job in jobs]
+    return tuple(None if hide else mean for hide, mean in zip(hidden, means, strict=True))
+
+
+def message_percentiles(counts: Sequence[Ints], share: float, jobs: list[PlacedJob]) -> tuple[float | None, ...]:
+    """Return the time that a share of the messages of each job does not exceed, given times and counts, [times, 2].
+
+    None for jobs without messages between nodes, and for background jobs.
+    """
+    times: list[float | None] = []
+    for number, (job, (time, count)) in enumerate(zip(jobs, (of_job.T for of_job in counts), strict=True)):
+        messages = np.count_nonzero(job.is_inter_node)
+        if job.background or messages == 0:
+            times.append(None)
+            continue
+        if count.sum() != messages:
+            raise EngineFailure(f"{RESULT} is not a result: job {number} has the times of {count.sum()} messages")
+        times.append(float(time[np.searchsorted(np.cumsum(count), share * messages)]))
+    return tuple(times)
+
+
+def packets_by_job(rows: Ints, loaded: Array, jobs: list[PlacedJob]) -> Int32s:
+    """Return packets [jobs, links], given rows of job, link and packets, and which links have carried any."""
+    shape = (len(jobs), len(loaded))
+    if rows.min(initial=0) < 0 or np.any(rows[:, :2].max(axis=0, initial=0) >= shape):
+        raise EngineFailure(OTHER)
+    packets = np.zeros(shape, dtype=np.int32)
+    packets[rows[:, 0], rows[:, 1]] = rows[:, 2]
+    used = packets.any(axis=0)
+    # Of a truncated background job, first parts of an uncounted packet may be on a link.
+    truncated = any(job.background for job in jobs)
+    if np.any(used & ~loaded) or (not truncated and np.any(loaded & ~used)):
+        raise EngineFailure(f"{RESULT} is not a result: links and jobs contradict each other")
+    return packets

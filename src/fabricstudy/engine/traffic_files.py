@@ -1,0 +1,100 @@
+"""Files of traffic for the bundled programs: operations of jobs, and destinations of offered traffic."""
+
+from pathlib import Path
+
+import numpy as np
+
+from fabricstudy.core.arrays import Floats, Integers, Ints
+from fabricstudy.workload.marks import is_drawable
+from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.operations import MAX_STREAMS, SEND, Operations
+from fabricstudy.workload.phases import operations_of
+from fabricstudy.workload.traffic.base import Destinations
+
+from .contract import Unsupported
+from .machine_file import weights, write_rows
+from .point import Point
+from .settings import Network
+
+EAGER, SYNCHRONOUS = 1, 3
+"""Kinds of sends in the file of operations."""
+
+MAX_DRAIN = 20
+"""Windows after the measured one in which measured messages may arrive."""
+
+_RAILS = {"round-robin": "ports", "striping": "stripes"}
+
+
+def write_operations(
+    path: Path, jobs: list[PlacedJob], network: Network, unit_bytes: int = 1, unit_ns: float = 1e-3
+) -> None:
+    """Write the operations of all jobs, also of jobs of phases, in units of bytes and of time, a picosecond."""
+    with path.open("wb") as file:
+        file.write(b"operations 1\n")
+        if network.ports_per_node > 1:
+            file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
+        file.write(f"jobs {len(jobs)}\n".encode())
+        for job in jobs:
+            operations = operations_of(job)
+            file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
+            write_rows(file, job.node_of_rank)
+            key = operations.rank.astype(np.int64) * MAX_STREAMS + operations.stream
+            streams, stream = np.unique(key, return_inverse=True)
+            kind = operations.kind.astype(np.int64)
+            sent = np.where(kind == SEND, whole_units(operations.size_bytes, unit_bytes), 0)
+            length = calc_times(operations, stream, unit_ns) + sent
+            kind[kind == SEND] = EAGER if operations.eager else SYNCHRONOUS
+            file.write(f"streams {len(streams)}\noperations {len(operations)}\n".encode())
+            write_rows(file, kind, operations.rank, stream, length, np.maximum(operations.partner, 0))
+            order = np.argsort(operations.needs, kind="stable")
+            file.write(f"dependencies {len(order)}\n".encode())
+            write_rows(file, *(column[order] for column in (operations.needs, operations.dependent, operations.when)))
+
+
+def whole_units(size_bytes: Ints, unit_bytes: int) -> Ints:
+    """Return the units of messages; the last one may be partly empty."""
+    return -(-size_bytes // unit_bytes)
+
+
+def calc_times(operations: Operations, stream: Ints, unit_ns: float) -> Ints:
+    """Return the times of the calcs of operations, int64 [operations]; `stream` are their streams, of all ranks.
+
+    The total of a stream at any time is rounded to the nearest unit.
+    """
+    order = np.argsort(stream, kind="stable")
+    times = np.empty(len(order), dtype=np.int64)
+    times[order] = _rounded(operations.duration_ns[order] / unit_ns, stream[order])
+    return times
+
+
+def _rounded(parts: Floats, group: Integers) -> Ints:
+    """Round numbers so that their sums from the beginning of each group are rounded; `group` is sorted."""
+    past = np.cumsum(parts)
+    first = np.searchsorted(group, group)
+    whole = np.rint(past - np.append(0.0, past)[first]).astype(np.int64)
+    rounded: Ints = np.diff(whole, prepend=0)
+    rounded[first] = whole[first]
+    return rounded
+
+
+def needs_times(jobs: list[PlacedJob]) -> bool:
+    """Return whether start and end of all operations are of interest: for marks, or for a figure."""
+    traces = [job.operations for job in jobs if job.operations is not None]
+    return any(trace.mark is not None for trace in traces) or (len(traces) > 0 and is_drawable(traces))
+
+
+def write_destinations(path: Path, destinations: Destinations, nodes: int) -> None:
+    """Write where the nodes send offered traffic, with weights."""
+    weight = weights(destinations.share)
+    sent = weight > 0
+    with path.open("wb") as file:
+        file.write(f"offered 1\nnodes {nodes}\nrows {np.count_nonzero(sent)}\n".encode())
+        write_rows(
+            file, *(column[sent] for column in (destinations.node, weight, destinations.first, destinations.last))
+        )
+
+
+def check_ports(point: Point) -> None:
+    """Raise `Unsupported` for offered traffic of nodes with several ports."""
+    if point.offered is not None and point.network.ports_per_node > 1:
+        raise Unsupported("nodes that offer traffic have one port; leave network.ports_per_node out")
