@@ -25,6 +25,7 @@
 use std::collections::VecDeque;
 
 
+use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS};
 use crate::fair::FairArbitration;
 use crate::pool::{Division, Pools};
 use crate::queue::{Event, Queue};
@@ -40,6 +41,7 @@ const TASK: u64 = 2;
 /// What `b` says of a task.
 const TIMER: u32 = 0;
 const ARRIVAL: u32 = 1;
+const ACKNOWLEDGEMENT: u32 = 2;
 
 /// Where a packet stands with its detour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +73,10 @@ pub struct Packet {
     pub skipped: u8,
     pub stage: Stage,
     pub traffic_class: u8,
+    pub is_marked: bool,
+    /// The interface that sent it, and the latencies of its way, as far as acknowledgements need them.
+    pub interface: u32,
+    pub latency: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +156,8 @@ pub enum Happening {
     Timer(u32),
     /// The last byte of a message has arrived.
     Arrived(u32),
+    /// An acknowledgement has reached an interface.
+    Acknowledged(u32),
 }
 
 /// A packet that leaves a node.
@@ -213,6 +221,7 @@ pub struct Network {
     ps_per_byte_crossbar: f64,
     least_queue: bool,
     fair: Option<FairArbitration>,
+    pub management: Option<CongestionManagement>,
     /// Places that packets under UGAL have drawn, `detours` each, and the free ones among them.
     pub(crate) places: Vec<u32>,
     pub(crate) free_places: Vec<u32>,
@@ -294,6 +303,9 @@ impl Network {
             ps_per_byte_crossbar: 1e12 / fastest,
             least_queue: matches!(settings.kind, library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable),
             fair: (settings.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
+            management: settings
+                .congestion_management
+                .then(|| CongestionManagement::new(settings.packet_bytes, settings.buffer_bytes)),
             places: Vec::new(),
             free_places: Vec::new(),
             ways: Vec::new(),
@@ -412,7 +424,11 @@ impl Network {
                 }
                 ASK => self.ask_all(event.a),
                 _ if event.b == TIMER => return Some(Happening::Timer(event.a)),
-                _ => return Some(Happening::Arrived(event.a)),
+                _ if event.b == ARRIVAL => return Some(Happening::Arrived(event.a)),
+                _ => {
+                    let management = self.management.as_mut().expect("packets are acknowledged");
+                    return Some(Happening::Acknowledged(management.acknowledge(event.a)));
+                }
             }
         }
     }
@@ -734,6 +750,12 @@ impl Network {
             self.packets[last as usize].next = packet;
         }
         self.out_pools.take(port, self.unit_of_lane[lane as usize], size);
+        if self.management.is_some() {
+            let Port { end, queued, latency, .. } = self.ports[port as usize];
+            let state = &mut self.packets[packet as usize];
+            state.latency = state.latency.saturating_add(latency as u32);
+            state.is_marked |= end == End::Node && queued > THRESHOLD_PACKETS * self.packet_bytes;
+        }
         let port_state = &mut self.ports[port as usize];
         port_state.filled |= 1 << lane;
         port_state.crossing |= 1 << lane;
@@ -884,6 +906,9 @@ impl Network {
                 }
                 self.counts.packets_by_hops[hop as usize] += 1;
                 self.counts.ejected_bytes += u64::from(size);
+                if self.management.is_some() {
+                    self.acknowledge(packet, end + latency);
+                }
                 self.packets[packet as usize].next = self.free;
                 self.free = packet;
                 let left = &mut self.to_come[message as usize];
@@ -905,6 +930,16 @@ impl Network {
                 self.enter_router(packet, next_router, next_router == goal);
                 self.queue_at(port, packet, to * self.lanes + lane, unit);
             }
+        }
+    }
+
+    /// Send an acknowledgement of a packet that arrives at a time.
+    fn acknowledge(&mut self, packet: u32, time: u64) {
+        let Packet { interface, node, size, is_marked, latency, .. } = self.packets[packet as usize];
+        let acknowledgement = Acknowledgement { interface, destination: node, bytes: size, is_marked };
+        if let Some(management) = &mut self.management {
+            let number = management.keep(acknowledgement);
+            self.queue.push(Event { key: (time + u64::from(latency)) << 2 | TASK, a: number, b: ACKNOWLEDGEMENT });
         }
     }
 
@@ -970,9 +1005,12 @@ impl Network {
         state.free_at = end;
         state.turn = ((lane + 1) % self.lanes_per_traffic_class) as u8;
         let (latency, destination) = (state.latency, state.end);
+        if let Some(management) = &mut self.management {
+            management.send(interface, piece.node, piece.size);
+        }
         self.counts.injected_bytes += u64::from(piece.size);
         let slot = &mut self.packets[packet as usize];
-        (slot.head, slot.tail) = (self.now + latency, end + latency);
+        (slot.head, slot.tail, slot.latency) = (self.now + latency, end + latency, latency as u32);
         if let End::Router(to) = destination {
             self.queue_at(port, packet, to * self.lanes + lane, self.unit_of_lane[lane as usize]);
         }
@@ -1010,6 +1048,9 @@ impl Network {
             skipped: 0,
             stage: Stage::Direct,
             traffic_class: traffic_class as u8,
+            is_marked: false,
+            interface,
+            latency: 0,
         };
         if goal != here {
             self.begin_route(&mut packet, here);
@@ -1038,7 +1079,11 @@ impl Network {
     }
 
     /// Panic if a packet waits beside an open lane, or a port that could send does not: an event was lost.
+    #[cfg(test)]
     pub fn check(&mut self) {
+        if !self.opened.is_empty() || self.queue.has_more_at(self.now) {
+            return;
+        }
         for input in 0..self.inputs.len() as u32 {
             let InLane { waiting, head, .. } = self.inputs[input as usize];
             if !waiting || self.packets[head as usize].stage == Stage::Undecided {
