@@ -150,10 +150,30 @@ impl Grid {
         }
     }
 
+    /// Return the step of dimension order; `upwards` says which way to go where both ways round a ring are as short, and
+    /// packets draw one.
+    pub fn next_in_order(&self, here: usize, goal: usize, tie: Tie, upwards: impl Fn(u8) -> bool) -> Step {
+        let differs = |&d: &usize| self.coordinate(here, d) != self.coordinate(goal, d);
+        let d = (0..self.dimensions.len()).find(differs).expect("the packet has not arrived");
+        let upwards = match (self.directions(here, goal, d), tie) {
+            ((true, true), Tie::Split) => upwards(d as u8),
+            ((true, true), Tie::Positive) => true,
+            ((true, true), Tie::Alternate) => self.coordinate(here, d) % 2 == 0,
+            ((upwards, _), _) => upwards,
+        };
+        self.step(here, goal, d, upwards)
+    }
+
     /// The next routers of adaptive routing: those of dimension order in each dimension, both ways half-way round a
     /// ring, and by the short hop where an express link does not lead to the goal's coordinate.
     pub fn adaptively(&self, here: usize, goal: usize) -> Vec<usize> {
         let mut next = Vec::with_capacity(2 * self.dimensions.len());
+        self.add_adaptive_steps(here, goal, &mut next);
+        next
+    }
+
+    /// Add the next routers of adaptive routing to `next`.
+    pub fn add_adaptive_steps(&self, here: usize, goal: usize, next: &mut Vec<usize>) {
         for d in 0..self.dimensions.len() {
             let (from, to) = (self.coordinate(here, d), self.coordinate(goal, d));
             let (upwards, downwards) = self.directions(here, goal, d);
@@ -166,7 +186,6 @@ impl Grid {
                 }
             }
         }
-        next
     }
 
     /// Whether the goal is reached as fast upwards and downwards; neither where the coordinates are equal.

@@ -5,10 +5,11 @@ pub mod grid;
 pub mod histogram;
 pub mod input;
 pub mod listed_routes;
-
+pub mod network_interface;
+pub mod offered;
 pub mod operation_file;
-
+pub mod operations;
 pub mod random;
-
+pub mod result;
 pub mod settings;
 pub mod tree;

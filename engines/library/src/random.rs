@@ -27,4 +27,51 @@ impl Random {
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
+
+    /// A number of the exponential distribution of mean 1.
+    pub fn exponential(&mut self) -> f64 {
+        -logarithm(1.0 - self.unit())
+    }
+}
+
+/// Return the natural logarithm of a number from 2^-53 to 1: that of the C library differs between machines.
+fn logarithm(number: f64) -> f64 {
+    let bits = number.to_bits();
+    let mut exponent = (bits >> 52) as i32 - 1023;
+    let mut mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
+    if mantissa > std::f64::consts::SQRT_2 {
+        (mantissa, exponent) = (mantissa / 2.0, exponent + 1);
+    }
+    // ln m = 2 artanh((m - 1) / (m + 1)), by its series.
+    let ratio = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = ratio * ratio;
+    let mut sum = 0.0;
+    for term in (0..12).rev() {
+        sum = sum * square + 1.0 / f64::from(2 * term + 1);
+    }
+    f64::from(exponent) * std::f64::consts::LN_2 + 2.0 * ratio * sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_right_to_rounding() {
+        let mut random = Random::new(5);
+        for _ in 0..100_000 {
+            let number = (1.0 - random.unit()).powi(3).max(1e-15);
+            assert!((logarithm(number) - number.ln()).abs() <= 4e-16 * number.ln().abs().max(1.0), "{number}");
+        }
+        assert_eq!(logarithm(1.0), 0.0);
+    }
+
+    #[test]
+    fn exponential_numbers_have_mean_and_variance_1() {
+        let mut random = Random::new(9);
+        let drawn: Vec<f64> = (0..200_000).map(|_| random.exponential()).collect();
+        let mean = drawn.iter().sum::<f64>() / 2e5;
+        let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 2e5;
+        assert!((mean - 1.0).abs() < 0.01 && (variance - 1.0).abs() < 0.03, "{mean} {variance}");
+    }
 }

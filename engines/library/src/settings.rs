@@ -70,6 +70,11 @@ impl Words {
         BadFile(format!("{}:{}: {}", self.name, self.number, problem))
     }
 
+    /// Return whether all lines have been read.
+    pub fn is_at_end(&self) -> bool {
+        self.lines.as_slice().is_empty()
+    }
+
     /// Read a line of `word` and any number of values.
     pub fn list<T: FromStr>(&mut self, word: &str) -> Result<Vec<T>, BadFile> {
         self.number += 1;

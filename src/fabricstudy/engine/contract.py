@@ -78,6 +78,10 @@ class Engine(Protocol):
         packet_bytes = int(point.network.packet_bytes)
         return packet_bytes if point.offered is None else min(packet_bytes, point.offered.message_bytes)
 
+    def buffer_bytes(self, point: Point) -> int:
+        """Return the bytes that a link may send without credit."""
+        return int(point.network.buffer_bytes)
+
     def host_latencies_ns(self, point: Point, machine: Machine) -> float:
         """Return the latencies of the links of both nodes together, without load."""
         return 2 * machine.host.latency_ns

@@ -74,7 +74,7 @@ def attempt_offered(
         "zero_load_ns": zero_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
-        "buffer_limit": buffer_limit(machine, router_ns, int(point.network.buffer_bytes)),
+        "buffer_limit": buffer_limit(machine, router_ns, engine.buffer_bytes(point)),
     }
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row

@@ -32,12 +32,20 @@ class Network(Model):
         "64 kB",
         alias="buffer",
         validate_default=True,
-        description="buffer of each router input; the default is that of CODES' own dragonfly",
+        description="buffer of each virtual channel of a router input on CAMINOS, SST and CODES, and on packet with "
+        "`buffer_per: channel`; the default is that of CODES' own dragonfly",
+    )
+    port_buffer_bytes: Size = Field(
+        "256 kB",
+        alias="port_buffer",
+        validate_default=True,
+        description="buffer of each router input, which its virtual channels share; packet only. From the default on, "
+        "times of the bundled machines change little with it",
     )
     buffer_per: Literal["port", "channel"] = Field(
         "port",
-        description="what has such a buffer: a port, whose virtual channels share it, so that routings with more "
-        "channels have no larger buffers; or each virtual channel, as always on CAMINOS, SST and CODES",
+        description="port: the virtual channels of an input share `port_buffer`, so that routings with more channels "
+        "have no larger buffers; channel: each has `buffer`, as always on CAMINOS, SST and CODES",
     )
     router_latency_ns: Latency = Field(
         "100 ns",

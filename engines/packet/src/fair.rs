@@ -2,11 +2,9 @@
 //! job's packets goes first.
 //!
 //! Arbitration that looks at no more than one router is unfair to nodes far away, and past saturation starves them
-//! (Abts and Weisser, SC 2007): then the links that only they use stand idle. A packet's priority is the cycle by which
+//! (Abts and Weisser, SC 2007): then the links that only they use stand idle. A packet's priority is the time by which
 //! the routers of its job, on average, had sent as many packets as its source router has; so jobs that send little have
 //! no advantage over those that send much.
-
-use caminos_lib::Time;
 
 /// Packets that have entered the network, job by job.
 #[derive(Debug, Default)]
@@ -17,28 +15,28 @@ pub struct FairArbitration {
 #[derive(Debug, Default)]
 struct Sent {
     /// Router by router, as far as they have been heard of.
-    by_router: Vec<Time>,
-    in_all: Time,
-    senders: Time,
+    by_router: Vec<u64>,
+    in_all: u64,
+    senders: u64,
 }
 
 impl FairArbitration {
     /// Count a packet of a job that enters at a router now, and give its priority: lower goes first.
-    pub fn priority(&mut self, job: usize, router: usize, now: Time) -> i32 {
+    pub fn priority(&mut self, job: usize, router: usize, now: u64) -> u32 {
         if self.jobs.len() <= job {
             self.jobs.resize_with(job + 1, Sent::default);
         }
-        self.jobs[job].priority(router, now).min(i32::MAX as Time) as i32
+        self.jobs[job].priority(router, now).min(u64::from(u32::MAX)) as u32
     }
 }
 
 impl Sent {
-    fn priority(&mut self, router: usize, now: Time) -> Time {
+    fn priority(&mut self, router: usize, now: u64) -> u64 {
         if self.by_router.len() <= router {
             self.by_router.resize(router + 1, 0);
         }
         let sent = &mut self.by_router[router];
-        self.senders += Time::from(*sent == 0);
+        self.senders += u64::from(*sent == 0);
         *sent += 1;
         self.in_all += 1;
         now * *sent * self.senders / self.in_all
@@ -63,8 +61,8 @@ mod tests {
     #[test]
     fn routers_that_send_alike_go_by_age() {
         let mut fair = FairArbitration::default();
-        let first: Vec<i32> = (0..4).map(|router| fair.priority(0, router, 100)).collect();
-        let second: Vec<i32> = (0..4).map(|router| fair.priority(0, router, 200)).collect();
+        let first: Vec<u32> = (0..4).map(|router| fair.priority(0, router, 100)).collect();
+        let second: Vec<u32> = (0..4).map(|router| fair.priority(0, router, 200)).collect();
         assert_eq!(first, [100; 4]);
         assert!(second.iter().all(|&later| later > 100));
     }
@@ -79,8 +77,8 @@ mod tests {
     }
 
     #[test]
-    fn late_cycles_do_not_overflow() {
+    fn late_times_do_not_overflow() {
         let mut fair = FairArbitration::default();
-        assert_eq!(fair.priority(0, 0, Time::from(u32::MAX)), i32::MAX);
+        assert_eq!(fair.priority(0, 0, 1 << 40), u32::MAX);
     }
 }

@@ -1,0 +1,138 @@
+//! The network interfaces of a node: which message sends the next packet.
+//!
+//! Up to `slots` messages of an interface are in flight at once and take turns packet by packet, as messages in the
+//! injection queues of real interfaces do. A slot is free again when the last packet of its message has left. The ranks of
+//! the node take turns in filling free slots, each with its next message in send order. With one slot messages leave one
+//! after the other. A node may have several ports, each with an interface of its own, to which messages go in turn; or the
+//! ports have one interface, which divides each message, and take turns at its packets.
+
+use std::collections::VecDeque;
+
+#[derive(Debug, Default)]
+pub struct Node {
+    /// For each rank its messages that wait for a slot, in their order, with their bytes.
+    queues: Vec<VecDeque<(u32, u32)>>,
+    /// All of these messages, and whose turn it is.
+    waiting: usize,
+    turn: usize,
+    /// One for each port, or one for all: messages in flight and the bytes of each that have not left, in the order of
+    /// their turns.
+    interfaces: Vec<VecDeque<(u32, u32)>>,
+    next_interface: usize,
+    slots: usize,
+}
+
+impl Node {
+    /// Return a node without ranks.
+    pub fn new(slots: usize, striped: bool, ports: usize) -> Node {
+        let interfaces = vec![VecDeque::new(); if striped { 1 } else { ports }];
+        Node { interfaces, slots, ..Node::default() }
+    }
+
+    /// Let a message of a rank wait for a slot.
+    pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
+        if rank >= self.queues.len() {
+            self.queues.resize_with(rank + 1, VecDeque::new);
+        }
+        self.queues[rank].push_back((message, bytes));
+        self.waiting += 1;
+    }
+
+    fn interface_of(&self, port: usize) -> usize {
+        port.min(self.interfaces.len() - 1)
+    }
+
+    /// Return the message of the next packet of a port, and the bytes of the packet, of `packet` at most.
+    pub fn next(&mut self, port: usize, packet: u32) -> Option<(u32, u32)> {
+        if self.waiting > 0 {
+            self.fill_slots();
+        }
+        let (message, left) = *self.interfaces[self.interface_of(port)].front()?;
+        Some((message, left.min(packet)))
+    }
+
+    /// Let the packet that `next` has returned leave; return whether it was the last one of its message.
+    pub fn send(&mut self, port: usize, bytes: u32) -> bool {
+        let (slots, interface) = (self.slots, self.interface_of(port));
+        let in_flight = &mut self.interfaces[interface];
+        let (message, left) = in_flight.pop_front().expect("there is a next packet");
+        if left == bytes {
+            return true;
+        }
+        if slots == 1 {
+            in_flight.push_front((message, left - bytes));
+        } else {
+            in_flight.push_back((message, left - bytes));
+        }
+        false
+    }
+
+    /// Return whether a port may have something to send.
+    pub fn can_send(&self, port: usize) -> bool {
+        self.waiting > 0 || !self.interfaces[self.interface_of(port)].is_empty()
+    }
+
+    fn fill_slots(&mut self) {
+        while self.waiting > 0 && self.interfaces[self.next_interface].len() < self.slots {
+            if let Some(message) = self.queues[self.turn].pop_front() {
+                self.interfaces[self.next_interface].push_back(message);
+                self.next_interface = (self.next_interface + 1) % self.interfaces.len();
+                self.waiting -= 1;
+            }
+            self.turn = (self.turn + 1) % self.queues.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node whose first rank has messages 0, 1, ... of these bytes, and whose second has 10, 11, ...
+    fn node(slots: usize, striped: bool, ports: usize, bytes: [&[u32]; 2]) -> Node {
+        let mut node = Node::new(slots, striped, ports);
+        for (rank, messages) in bytes.iter().enumerate() {
+            for (number, &bytes) in messages.iter().enumerate() {
+                node.post(rank, (10 * rank + number) as u32, bytes);
+            }
+        }
+        node
+    }
+
+    fn take(node: &mut Node, port: usize) -> Option<(u32, u32)> {
+        let next = node.next(port, 2)?;
+        node.send(port, next.1);
+        Some(next)
+    }
+
+    /// What a port sends, in packets of at most two bytes.
+    fn sent(node: &mut Node, port: usize) -> Vec<(u32, u32)> {
+        std::iter::from_fn(|| take(node, port)).collect()
+    }
+
+    #[test]
+    fn one_slot_sends_message_by_message_and_more_slots_packet_by_packet() {
+        assert_eq!(sent(&mut node(1, false, 1, [&[3, 1], &[]]), 0), [(0, 2), (0, 1), (1, 1)]);
+        assert_eq!(sent(&mut node(2, false, 1, [&[3, 1], &[]]), 0), [(0, 2), (1, 1), (0, 1)]);
+        assert_eq!(sent(&mut node(2, false, 1, [&[5, 1, 4], &[]]), 0), [(0, 2), (1, 1), (0, 2), (2, 2), (0, 1), (2, 2)]);
+    }
+
+    #[test]
+    fn ranks_take_turns_in_filling_the_slots() {
+        for slots in [1, 2, 16] {
+            let sent = sent(&mut node(slots, false, 1, [&[1, 1, 1], &[1, 1]]), 0);
+            assert_eq!(sent.iter().map(|&(message, _)| message).collect::<Vec<_>>(), [0, 10, 1, 11, 2]);
+        }
+    }
+
+    #[test]
+    fn messages_go_to_ports_in_turn_or_are_divided_among_them() {
+        let mut in_turn = node(16, false, 2, [&[3, 1, 5], &[]]);
+        assert_eq!(sent(&mut in_turn, 0), [(0, 2), (2, 2), (0, 1), (2, 2), (2, 1)]);
+        assert!(!in_turn.can_send(0) && in_turn.can_send(1));
+        assert_eq!(sent(&mut in_turn, 1), [(1, 1)]);
+        let mut divided = node(1, true, 2, [&[3, 1, 5], &[]]);
+        let pieces: Vec<_> = (0..6).map(|number| take(&mut divided, number % 2).expect("a piece")).collect();
+        assert_eq!(pieces, [(0, 2), (0, 1), (1, 1), (2, 2), (2, 2), (2, 1)]);
+    }
+}

@@ -1,0 +1,179 @@
+//! Traffic that nodes offer without end: when each message is due, and where it goes.
+//!
+//! The file lists the destinations: after `offered 1`, `nodes N` and `rows R` come R lines `NODE WEIGHT FIRST LAST`, sorted by
+//! node: of the load, in units of 2^-30, NODE sends WEIGHT to nodes drawn uniformly from FIRST to LAST, itself left out. A
+//! node with weights of 1 in all offers the whole load.
+//!
+//! Arrivals of a node: a Poisson process; periodic, with a random phase; or bursts, on-off: messages at the full rate of the
+//! link, a geometric number of them, with exponential gaps between bursts. Each node has its own random numbers, so that
+//! all routings and all loads see the same sequence.
+
+use crate::input::{BadFile, Lines};
+use crate::random::Random;
+
+/// The weight of all messages that a node sends at the whole load.
+const FULL_WEIGHT: f64 = (1 << 30) as f64;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrivals {
+    Poisson,
+    Periodic,
+    /// Mean number of messages of a burst.
+    Bursts(f64),
+}
+
+/// Cumulated weight, first and last node of a row.
+pub type Target = (u64, usize, usize);
+
+/// The messages of a node.
+#[derive(Debug)]
+pub struct Source {
+    node: usize,
+    random: Random,
+    targets: Vec<Target>,
+    arrivals: Arrivals,
+    /// Mean time from one message to the next, and time of a message on the link, in ps.
+    interval: f64,
+    message: f64,
+    next: f64,
+    in_burst: u64,
+}
+
+impl Source {
+    /// Return the source of a node; none if it sends nothing. `message_ps` is the time of a message on its link.
+    pub fn new(
+        node: usize,
+        seed: u64,
+        targets: Vec<Target>,
+        arrivals: Arrivals,
+        load: f64,
+        message_ps: f64,
+    ) -> Option<Source> {
+        let rate = load * targets.last()?.0 as f64 / FULL_WEIGHT;
+        let random = Random::new(Random::new(seed << 32 | node as u64).bits());
+        let interval = message_ps / rate;
+        let mut source = Source { node, random, targets, arrivals, interval, message: message_ps, next: 0.0, in_burst: 0 };
+        match arrivals {
+            Arrivals::Poisson => source.draw_gap(),
+            _ => source.next = interval * source.random.unit(),
+        }
+        Some(source)
+    }
+
+    /// Return when the next message is due.
+    pub fn due(&self) -> u64 {
+        self.next.ceil() as u64
+    }
+
+    /// Return the destination of the message that is due, and go on to the next one.
+    pub fn take(&mut self) -> usize {
+        let destination = self.draw_destination();
+        self.draw_gap();
+        destination
+    }
+
+    fn draw_gap(&mut self) {
+        self.next += match self.arrivals {
+            Arrivals::Poisson => self.interval * self.random.exponential(),
+            Arrivals::Periodic => self.interval,
+            Arrivals::Bursts(_) if self.in_burst > 0 => {
+                self.in_burst -= 1;
+                self.message
+            }
+            Arrivals::Bursts(mean) => {
+                // Geometric from 1 on; the mean gap makes up for messages that follow at the rate of the link.
+                let continues = 1.0 - 1.0 / mean;
+                while self.random.unit() < continues {
+                    self.in_burst += 1;
+                }
+                self.message + mean * (self.interval - self.message).max(0.0) * self.random.exponential()
+            }
+        };
+    }
+
+    fn draw_destination(&mut self) -> usize {
+        let all = self.targets.last().expect("a source has targets").0;
+        let weight = self.random.below(all as usize) as u64;
+        let row = self.targets.partition_point(|&(cumulated, ..)| cumulated <= weight);
+        let (_, first, last) = self.targets[row];
+        if (first..=last).contains(&self.node) {
+            let drawn = first + self.random.below(last - first);
+            return if drawn < self.node { drawn } else { drawn + 1 };
+        }
+        first + self.random.below(last - first + 1)
+    }
+}
+
+/// Read cumulated weights and ranges of destinations of each node.
+pub fn read(mut lines: Lines, nodes: usize) -> Result<Vec<Vec<Target>>, BadFile> {
+    lines.format("offered")?;
+    if lines.header("nodes")? != nodes {
+        return Err(lines.bad("the machine has another number of nodes"));
+    }
+    let mut targets: Vec<Vec<Target>> = vec![Vec::new(); nodes];
+    for _ in 0..lines.header("rows")? {
+        let [node, weight, first, last] = lines.numbers("NODE WEIGHT FIRST LAST")?;
+        if node >= nodes || first > last || last >= nodes || weight == 0 || first == node && last == node {
+            return Err(lines.bad("nodes must exist, FIRST not be above LAST, and WEIGHT not be 0"));
+        }
+        let before = targets[node].last().map_or(0, |&(weight, ..)| weight);
+        targets[node].push((before + weight as u64, first, last));
+    }
+    lines.end()?;
+    Ok(targets)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(arrivals: Arrivals) -> Source {
+        // A load of 0.4, so that messages of 8 come every 20.
+        let targets = vec![(3 << 28, 0, 0), (4 << 28, 2, 4)];
+        Source::new(3, 7, targets, arrivals, 0.4, 8.0).expect("it sends")
+    }
+
+    /// Mean gap of 100,000 messages, and the share of gaps of exactly 8.
+    fn gaps(arrivals: Arrivals) -> (f64, f64) {
+        let (mut source, mut close) = (source(arrivals), 0);
+        for _ in 0..100_000 {
+            let before = source.next;
+            source.take();
+            close += usize::from((source.next - before - 8.0).abs() < 1e-6);
+        }
+        (source.next / 1e5, close as f64 / 1e5)
+    }
+
+    #[test]
+    fn all_arrivals_have_the_rate_that_is_offered() {
+        for arrivals in [Arrivals::Poisson, Arrivals::Periodic, Arrivals::Bursts(1.0), Arrivals::Bursts(5.0)] {
+            let mean = gaps(arrivals).0;
+            assert!((mean - 20.0).abs() < 0.5, "{arrivals:?}: {mean}");
+        }
+    }
+
+    #[test]
+    fn messages_of_a_burst_follow_each_other_at_once() {
+        let close = gaps(Arrivals::Bursts(5.0)).1;
+        assert!((close - 0.8).abs() < 0.01, "{close}");
+    }
+
+    #[test]
+    fn destinations_follow_the_weights_and_leave_out_the_sender() {
+        let (mut source, mut drawn) = (source(Arrivals::Poisson), [0; 5]);
+        for _ in 0..40_000 {
+            drawn[source.take()] += 1;
+        }
+        assert_eq!((drawn[1], drawn[3]), (0, 0));
+        assert!((drawn[0] as f64 / 30_000.0 - 1.0).abs() < 0.02, "{drawn:?}");
+        assert!((drawn[2] as f64 / drawn[4] as f64 - 1.0).abs() < 0.06, "{drawn:?}");
+    }
+
+    #[test]
+    fn bad_rows_are_named() {
+        let problem = |text| read(Lines::of_text(text), 3).expect_err("no destinations").0;
+        assert_eq!(problem("offered 1\nnodes 2\n"), "text:2: the machine has another number of nodes");
+        assert!(problem("offered 1\nnodes 3\nrows 1\n0 5 0 0\n").starts_with("text:4"));
+        assert!(problem("offered 1\nnodes 3\nrows 1\n0 5 1 3\n").starts_with("text:4"));
+    }
+}

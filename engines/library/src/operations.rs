@@ -1,0 +1,507 @@
+//! Operations of ranks that wait for each other: when each starts and ends, and when ranks and jobs finish.
+//!
+//! * An operation starts when the last of those that it needs has ended, or started. A computation also waits for its
+//!   stream, in the order in which computations could start.
+//! * A send posts its message at its node. A synchronous send has ended when all of its message has arrived, an eager one
+//!   when its last byte has left the node. A message within a node arrives at once.
+//! * A receive has ended when it has started and its message has arrived.
+//! * A rank finishes with the last of its operations, a job with the last of its ranks.
+//! * A rank of a background job begins again when its operations have ended and its messages have arrived, without a
+//!   barrier, until all other jobs have finished. A rank whose round can take no time has one round, and its messages
+//!   are there in all rounds of others.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::operation_file::{Kind, ListedOperation, OperationFile};
+
+#[derive(Debug)]
+struct Operation {
+    kind: Kind,
+    rank: u32,
+    stream: u32,
+    partner: u32,
+    /// Picoseconds or bytes.
+    length: u64,
+    /// What it waits for before it starts, and how much of that is missing.
+    needs: u32,
+    missing: u32,
+    started_at: u64,
+    /// Of a receive: whether it has started, and messages that have arrived for it.
+    has_started: bool,
+    arrived: u32,
+}
+
+/// Messages that have arrived for a receive if its message is there in all rounds.
+const ALWAYS: u32 = u32::MAX;
+
+#[derive(Debug)]
+struct Rank {
+    job: usize,
+    node: usize,
+    /// Its number among the ranks of the node.
+    number: usize,
+    operations: Range<usize>,
+    /// Whether it begins again when nothing is left.
+    repeats: bool,
+    /// Operations that have not ended; if the rank repeats them, eager messages that have not arrived, too.
+    left: usize,
+    /// Computations and sends that have started and not ended.
+    active: usize,
+    /// The time since which it has none, and the time before in which it had none.
+    inactive_since: u64,
+    waited: u64,
+}
+
+/// What a rank computes one after another.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    busy: bool,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+struct Job {
+    background: bool,
+    ranks_left: usize,
+}
+
+/// A message that a rank posts at its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posted {
+    pub node: usize,
+    /// The number of the rank on the node.
+    pub rank: usize,
+    pub send: u32,
+    pub bytes: u32,
+}
+
+#[derive(Debug)]
+pub struct Operations {
+    operations: Vec<Operation>,
+    /// For each operation where what needs it begins; then all of that: twice its number, plus 1 if it needs the start.
+    first_dependent: Vec<u32>,
+    dependents: Vec<u32>,
+    ranks: Vec<Rank>,
+    streams: Vec<Stream>,
+    jobs: Vec<Job>,
+    /// Jobs that are not in the background and have not finished.
+    jobs_left: usize,
+    /// Operations that start now.
+    starting: VecDeque<u32>,
+    /// Computations that end at a time, and messages that were posted; whoever runs the operations takes them.
+    pub timers: Vec<(u64, u32)>,
+    pub posted: Vec<Posted>,
+    /// When each job and each rank finished, if it has; a background job never does.
+    pub job_finish: Vec<Option<u64>>,
+    pub rank_finish: Vec<Option<u64>>,
+    /// Time of each rank in which it neither computed nor sent.
+    pub rank_waiting: Vec<u64>,
+    /// Start and end of each operation, if they are asked for.
+    pub times: Option<Vec<(u64, u64)>>,
+}
+
+impl Operations {
+    /// Set up the operations of a file; with `times` the start and the end of each are noted.
+    pub fn new(file: OperationFile, times: bool) -> Operations {
+        let mut ranks_of_node = vec![0; file.ranks.iter().map(|&(_, node)| node + 1).max().unwrap_or(0)];
+        let ranks = file.ranks.iter().map(|&(job, node)| {
+            ranks_of_node[node] += 1;
+            let number = ranks_of_node[node] - 1;
+            Rank {
+                job,
+                node,
+                number,
+                operations: 0..0,
+                repeats: false,
+                left: 0,
+                active: 0,
+                inactive_since: 0,
+                waited: 0,
+            }
+        });
+        let ranks: Vec<Rank> = ranks.collect();
+        let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
+        let mut operations = Operations {
+            times: times.then(|| vec![(0, 0); file.operations.len()]),
+            operations: file.operations.iter().map(Operation::of).collect(),
+            first_dependent: file.first_dependent,
+            dependents: file.dependents,
+            job_finish: vec![None; jobs.len()],
+            rank_finish: vec![None; ranks.len()],
+            rank_waiting: vec![0; ranks.len()],
+            ranks,
+            streams: vec![Stream::default(); file.streams],
+            jobs_left: jobs.iter().filter(|job| !job.background).count(),
+            jobs,
+            starting: VecDeque::new(),
+            timers: Vec::new(),
+            posted: Vec::new(),
+        };
+        operations.count();
+        operations.begin_jobs();
+        operations
+    }
+
+    pub fn are_finished(&self) -> bool {
+        self.jobs_left == 0
+    }
+
+    /// Return the job and the node of the rank of an operation.
+    pub fn place_of(&self, operation: u32) -> (usize, usize) {
+        let rank = &self.ranks[self.operations[operation as usize].rank as usize];
+        (rank.job, rank.node)
+    }
+
+    /// Return the receive of a send.
+    pub fn receive_of(&self, send: u32) -> u32 {
+        self.operations[send as usize].partner
+    }
+
+    pub fn is_eager(&self, send: u32) -> bool {
+        self.operations[send as usize].kind == Kind::Send { eager: true }
+    }
+
+    /// Return when a send was posted.
+    pub fn posted_at(&self, send: u32) -> u64 {
+        self.operations[send as usize].started_at
+    }
+
+    /// Return the bytes of a send.
+    pub fn bytes_of(&self, send: u32) -> u64 {
+        self.operations[send as usize].length
+    }
+
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// Return the first operation that has not ended, and its rank and job, for a message about a run that does not end.
+    pub fn first_unfinished(&self) -> Option<(usize, usize)> {
+        let unfinished = |rank: &Rank| rank.left > 0 && !self.jobs[rank.job].background;
+        self.ranks.iter().position(unfinished).map(|rank| (rank, self.ranks[rank].job))
+    }
+
+    /// End a computation, or an eager send whose last byte has left its node.
+    pub fn end_active(&mut self, number: u32, now: u64) {
+        let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
+        rank.active -= 1;
+        rank.inactive_since = now;
+        self.end(number as usize, now);
+        self.settle(now);
+    }
+
+    /// Let the last byte of a message between nodes arrive.
+    pub fn arrive(&mut self, send: u32, now: u64) {
+        if !self.is_eager(send) {
+            let rank = &mut self.ranks[self.operations[send as usize].rank as usize];
+            rank.active -= 1;
+            rank.inactive_since = now;
+            self.end(send as usize, now);
+        }
+        self.arrive_at(self.receive_of(send) as usize, now);
+        self.settle(now);
+    }
+
+    /// Count what operations, ranks and jobs consist of.
+    fn count(&mut self) {
+        for &dependent in &self.dependents {
+            self.operations[dependent as usize / 2].needs += 1;
+        }
+        let mut begin = 0;
+        for (index, rank) in self.ranks.iter_mut().enumerate() {
+            let end = begin + self.operations[begin..].partition_point(|one| one.rank as usize <= index);
+            rank.operations = begin..end;
+            begin = end;
+            self.jobs[rank.job].ranks_left += 1;
+        }
+        for (index, takes_time) in self.take_time().into_iter().enumerate() {
+            let rank = &mut self.ranks[index];
+            rank.repeats = takes_time && self.jobs[rank.job].background;
+        }
+    }
+
+    /// Whether a round of each rank takes time: it computes, has a message between nodes, or waits for such a rank.
+    fn take_time(&self) -> Vec<bool> {
+        let mut take_time = vec![false; self.ranks.len()];
+        for (number, one) in self.operations.iter().enumerate() {
+            take_time[one.rank as usize] |= match one.kind {
+                Kind::Calc => one.length > 0,
+                _ => self.node_of(number) != self.node_of(one.partner as usize),
+            };
+        }
+        let mut spreads = true;
+        while spreads {
+            spreads = false;
+            for receive in self.operations.iter().filter(|one| one.kind == Kind::Receive) {
+                let (rank, sender) = (receive.rank as usize, self.operations[receive.partner as usize].rank as usize);
+                spreads |= take_time[sender] && !take_time[rank];
+                take_time[rank] |= take_time[sender];
+            }
+        }
+        take_time
+    }
+
+    fn begin_jobs(&mut self) {
+        for job in 0..self.jobs.len() {
+            if self.jobs[job].ranks_left == 0 && !self.jobs[job].background {
+                self.finish_job(job, 0);
+            }
+        }
+        for rank in 0..self.ranks.len() {
+            self.begin(rank);
+            if self.ranks[rank].operations.is_empty() {
+                self.finish_rank(rank, 0);
+            }
+        }
+        self.settle(0);
+    }
+
+    /// Let a rank begin its operations, or begin them again.
+    fn begin(&mut self, rank: usize) {
+        let operations = self.ranks[rank].operations.clone();
+        let mut left = operations.len();
+        for one in &mut self.operations[operations.clone()] {
+            one.missing = one.needs;
+            one.has_started = false;
+            left += usize::from(self.ranks[rank].repeats && one.kind == (Kind::Send { eager: true }));
+        }
+        self.ranks[rank].left = left;
+        for number in operations {
+            if self.operations[number].needs == 0 {
+                self.let_start(number);
+            }
+        }
+    }
+
+    /// Count something that a rank had left.
+    fn count_down(&mut self, rank: usize, now: u64) {
+        self.ranks[rank].left -= 1;
+        if self.ranks[rank].left > 0 {
+            return;
+        }
+        if self.ranks[rank].repeats {
+            self.begin(rank);
+        } else {
+            self.finish_rank(rank, now);
+        }
+    }
+
+    fn finish_rank(&mut self, rank: usize, now: u64) {
+        let one = &self.ranks[rank];
+        let job = one.job;
+        if self.jobs[job].background {
+            return;
+        }
+        let waited = one.waited + if one.active == 0 { now.saturating_sub(one.inactive_since) } else { 0 };
+        self.rank_finish[rank] = Some(now);
+        self.rank_waiting[rank] = waited;
+        self.jobs[job].ranks_left -= 1;
+        if self.jobs[job].ranks_left == 0 {
+            self.finish_job(job, now);
+        }
+    }
+
+    fn finish_job(&mut self, job: usize, now: u64) {
+        self.job_finish[job] = Some(now);
+        self.jobs_left -= 1;
+    }
+
+    /// Start all operations that may start now.
+    fn settle(&mut self, now: u64) {
+        while let Some(number) = self.starting.pop_front() {
+            self.start(number as usize, now);
+        }
+    }
+
+    /// Note that an operation waits for nothing more, except for its stream.
+    fn let_start(&mut self, number: usize) {
+        let one = &self.operations[number];
+        if one.kind == Kind::Calc {
+            let stream = &mut self.streams[one.stream as usize];
+            if stream.busy {
+                stream.waiting.push_back(number as u32);
+                return;
+            }
+            stream.busy = true;
+        }
+        self.starting.push_back(number as u32);
+    }
+
+    /// Tell what needs an operation that it has ended, or started.
+    fn release(&mut self, number: usize, start: bool) {
+        for index in self.first_dependent[number]..self.first_dependent[number + 1] {
+            let (dependent, of_start) = (self.dependents[index as usize] / 2, self.dependents[index as usize] % 2 == 1);
+            if of_start == start {
+                let one = &mut self.operations[dependent as usize];
+                one.missing -= 1;
+                if one.missing == 0 {
+                    self.let_start(dependent as usize);
+                }
+            }
+        }
+    }
+
+    fn node_of(&self, number: usize) -> usize {
+        self.ranks[self.operations[number].rank as usize].node
+    }
+
+    fn start(&mut self, number: usize, now: u64) {
+        self.release(number, true);
+        if let Some(times) = &mut self.times {
+            times[number].0 = now;
+        }
+        let Operation { kind, rank, partner, length, .. } = self.operations[number];
+        let (node, partner) = (self.node_of(number), partner as usize);
+        match kind {
+            Kind::Calc if length == 0 => self.end(number, now),
+            Kind::Calc => {
+                self.activate(rank as usize, now);
+                self.timers.push((now + length, number as u32));
+            }
+            Kind::Send { .. } if self.node_of(partner) == node => {
+                self.end(number, now);
+                self.arrive_at(partner, now);
+            }
+            Kind::Send { .. } => {
+                self.activate(rank as usize, now);
+                self.operations[number].started_at = now;
+                let rank = self.ranks[rank as usize].number;
+                self.posted.push(Posted { node, rank, send: number as u32, bytes: length as u32 });
+            }
+            Kind::Receive => {
+                self.operations[number].has_started = true;
+                self.end_received(number, now);
+            }
+        }
+    }
+
+    /// Let the message of a receive arrive.
+    fn arrive_at(&mut self, receive: usize, now: u64) {
+        let Operation { kind, rank, .. } = self.operations[self.operations[receive].partner as usize];
+        let sender = &self.ranks[rank as usize];
+        let is_there_always = self.jobs[sender.job].background && !sender.repeats;
+        let is_counted = sender.repeats && kind == (Kind::Send { eager: true });
+        let one = &mut self.operations[receive];
+        one.arrived = if is_there_always { ALWAYS } else { one.arrived + 1 };
+        self.end_received(receive, now);
+        if is_counted {
+            self.count_down(rank as usize, now);
+        }
+    }
+
+    /// End a receive that has started if a message has arrived for it.
+    fn end_received(&mut self, number: usize, now: u64) {
+        let one = &mut self.operations[number];
+        if one.has_started && one.arrived > 0 {
+            one.has_started = false;
+            one.arrived -= u32::from(one.arrived != ALWAYS);
+            self.end(number, now);
+        }
+    }
+
+    fn activate(&mut self, rank: usize, now: u64) {
+        let rank = &mut self.ranks[rank];
+        if rank.active == 0 {
+            rank.waited += now.saturating_sub(rank.inactive_since);
+        }
+        rank.active += 1;
+    }
+
+    fn end(&mut self, number: usize, now: u64) {
+        let Operation { kind, rank, stream, .. } = self.operations[number];
+        if let Some(times) = &mut self.times {
+            times[number].1 = now;
+        }
+        if kind == Kind::Calc {
+            let stream = &mut self.streams[stream as usize];
+            match stream.waiting.pop_front() {
+                Some(next) => self.starting.push_back(next),
+                None => stream.busy = false,
+            }
+        }
+        self.release(number, false);
+        self.count_down(rank as usize, now);
+    }
+}
+
+impl Operation {
+    fn of(listed: &ListedOperation) -> Operation {
+        let &ListedOperation { kind, rank, stream, partner, length } = listed;
+        Operation {
+            kind,
+            rank,
+            stream,
+            partner,
+            length,
+            needs: 0,
+            missing: 0,
+            started_at: 0,
+            has_started: false,
+            arrived: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Lines;
+
+    fn operations(text: &str) -> Operations {
+        let text = Box::leak(format!("operations 1\njobs 1\n{text}").into_boxed_str());
+        Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), true)
+    }
+
+    #[test]
+    fn computations_of_a_stream_follow_each_other_and_a_send_waits_for_the_last() {
+        let text = "ranks 2\n0\n1\nstreams 1\noperations 4\n0 0 0 5 0\n0 0 0 7 0\n3 0 0 40 3\n2 1 0 0 2\n\
+                    dependencies 1\n1 2 0\n";
+        let mut run = operations(text);
+        assert_eq!((run.timers.clone(), run.posted.len()), (vec![(5, 0)], 0));
+        run.timers.clear();
+        run.end_active(0, 5);
+        assert_eq!(run.timers, [(12, 1)]);
+        run.end_active(1, 12);
+        assert_eq!(run.posted, [Posted { node: 0, rank: 0, send: 2, bytes: 40 }]);
+        run.arrive(2, 60);
+        assert_eq!((run.job_finish.clone(), run.rank_waiting.clone()), (vec![Some(60)], vec![0, 60]));
+        assert_eq!(run.times.as_ref().expect("asked for")[2], (12, 60));
+        assert!(run.are_finished());
+    }
+
+    #[test]
+    fn an_eager_send_ends_when_it_has_left_and_its_receive_when_it_has_arrived() {
+        let mut run = operations("ranks 2\n0\n2\nstreams 0\noperations 2\n1 0 0 9 1\n2 1 0 0 0\ndependencies 0\n");
+        run.end_active(0, 30);
+        assert_eq!((run.rank_finish.clone(), run.are_finished()), (vec![Some(30), None], false));
+        run.arrive(0, 50);
+        assert_eq!(run.rank_finish, [Some(30), Some(50)]);
+    }
+
+    #[test]
+    fn messages_within_a_node_take_no_time() {
+        let run = operations("ranks 2\n1\n1\nstreams 0\noperations 2\n3 0 0 9 1\n2 1 0 0 0\ndependencies 0\n");
+        assert_eq!((run.job_finish, run.posted), (vec![Some(0)], vec![]));
+    }
+
+    #[test]
+    fn background_ranks_begin_again_when_their_messages_have_arrived() {
+        let text = "operations 1\njobs 2\nranks 1\n0\nstreams 1\noperations 1\n0 0 0 90 0\ndependencies 0\n\
+                    background 2\n1\n2\nstreams 0\noperations 2\n1 0 0 9 1\n2 1 0 0 0\ndependencies 0\n";
+        let file = OperationFile::read(Lines::of_text(text), 3).expect("a file");
+        let mut run = Operations::new(file, false);
+        for round in 0..3 {
+            assert_eq!(run.posted.drain(..).map(|posted| posted.send).collect::<Vec<_>>(), [1]);
+            run.end_active(1, 10 * round);
+            assert!(run.posted.is_empty());
+            run.arrive(1, 10 * round + 5);
+        }
+        run.end_active(0, 90);
+        assert_eq!((run.job_finish.clone(), run.are_finished()), (vec![Some(90), None], true));
+    }
+}

@@ -1,0 +1,47 @@
+//! Results as JSON: whole numbers and lists of them. A file appears in one piece.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Write a result under a temporary name, then rename it.
+pub fn write(json: &str, path: &Path) -> io::Result<()> {
+    let partial = path.with_extension("partial");
+    fs::write(&partial, json)?;
+    fs::rename(&partial, path)
+}
+
+/// An object whose fields are added one after the other.
+pub struct Fields(String);
+
+impl Fields {
+    /// Begin with the version of the program.
+    pub fn new(version: &str) -> Fields {
+        Fields(format!("{{\"version\": \"{version}\""))
+    }
+
+    pub fn number(&mut self, name: &str, value: u64) {
+        write!(self.0, ", \"{name}\": {value}").expect("text takes everything");
+    }
+
+    pub fn list(&mut self, name: &str, values: impl IntoIterator<Item = impl ToString>) {
+        let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+        write!(self.0, ", \"{name}\": [{}]", values.join(", ")).expect("text takes everything");
+    }
+
+    /// Add a list in which what is missing is null.
+    pub fn optional(&mut self, name: &str, values: &[Option<u64>]) {
+        self.list(name, values.iter().map(|value| value.map_or("null".into(), |number| number.to_string())));
+    }
+
+    /// Add a list of lists.
+    pub fn lists(&mut self, name: &str, lists: impl IntoIterator<Item = Vec<u64>>) {
+        self.list(name, lists.into_iter().map(|list| format!("{list:?}")));
+    }
+
+    /// Return the object as text.
+    pub fn end(self) -> String {
+        self.0 + "}\n"
+    }
+}

@@ -1,0 +1,1150 @@
+//! Routers, links and packets in continuous time.
+//!
+//! A router has ports; each has an input side and an output side, with *lanes* (virtual channels) of the same numbers, which
+//! are queues of packets. A network interface is a port with an output side alone. Times are picoseconds.
+//!
+//! 1. The head of a packet reaches an input lane a latency after its link began to send it, its tail a latency after the
+//!    link ended. The first packet of a lane asks for an output lane when its head is there and its predecessor has crossed.
+//! 2. An output lane is open to a packet if no other one crosses to it, and the output queue has room for the packet. Of
+//!    several open lanes a packet gets one at random, under adaptive routing one of a port with the least queue. Without any,
+//!    it waits for all of them; when one opens, a random waiting packet gets it. So an output never idles beside a packet
+//!    that may go there (a maximal matching, to which parallel iterative matching converges: Anderson, Owicki, Saxe and
+//!    Thacker, ACM Trans. Computer Systems 11(4), 1993).
+//! 3. Crossing takes the time of the packet at the speed of the crossbar, and no less than until its tail is there. Its room
+//!    in the input is then free, which the sender knows a latency later (credit).
+//! 4. A link that is free sends the first packet of a lane, the lanes taking turns, if the input at its other end has room
+//!    for all of it (virtual cut-through: Kermani and Kleinrock, Computer Networks 3(4), 1979). It is busy for the time of the
+//!    packet at its bandwidth, and no less than until the tail has crossed: a packet that comes from a slower link holds a
+//!    faster one. Its room in the output queue is free when the link has sent it.
+//! 5. A node takes all that comes.
+//!
+//! What happens at one time: first links that become free send, and room is given back; then ports that opened, in random
+//! order, take waiting packets; then new packets ask, in random order. Random choices are hashes of the seed, the time, and
+//! what chooses, so that they do not depend on the order of events in the queue.
+
+use std::collections::VecDeque;
+
+
+use crate::fair::FairArbitration;
+use crate::pool::{Division, Pools};
+use crate::queue::{Event, Queue};
+use crate::routes::{Routes, Standing, Way};
+use crate::settings::Settings;
+
+pub const NONE: u32 = u32::MAX;
+
+const WAKE: u64 = 0;
+const ASK: u64 = 1;
+const TASK: u64 = 2;
+
+/// What `b` says of a task.
+const TIMER: u32 = 0;
+const ARRIVAL: u32 = 1;
+
+/// Where a packet stands with its detour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Direct,
+    Detour,
+    Undecided,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Packet {
+    /// When its head and its tail are, or will be, where it is queued.
+    pub head: u64,
+    pub tail: u64,
+    /// The next packet of the lane.
+    pub next: u32,
+    /// Random bits of its own.
+    pub key: u32,
+    pub message: u32,
+    pub node: u32,
+    pub goal: u32,
+    /// See `Standing`; before a packet under UGAL has decided, where its places are listed.
+    pub via: u32,
+    pub size: u32,
+    /// Lower goes first under dimension order.
+    pub priority: u32,
+    pub hop: u8,
+    pub skipped: u8,
+    pub stage: Stage,
+    pub traffic_class: u8,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct InLane {
+    /// When the last packet has crossed.
+    busy_until: u64,
+    head: u32,
+    tail: u32,
+    /// Counts the packets that have crossed; older entries in lists of waiting lanes are outdated.
+    ticket: u32,
+    waiting: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct OutLane {
+    busy_until: u64,
+    head: u32,
+    tail: u32,
+}
+
+/// Where the link of a port leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// An input port.
+    Router(u32),
+    Node,
+}
+
+#[derive(Debug)]
+pub struct Port {
+    pub free_at: u64,
+    /// When it looks again for something to do.
+    wake_at: u64,
+    pub latency: u64,
+    ps_per_byte: f64,
+    /// What rounding has left over since the link was idle.
+    remainder: f64,
+    /// Lanes with packets, and lanes to which one crosses or has crossed since somebody looked.
+    filled: u64,
+    crossing: u64,
+    end: End,
+    /// The directed link of the machine; none to and from nodes.
+    link: u32,
+    /// The packet that the link sends.
+    leaving_unit: u32,
+    leaving_bytes: u32,
+    /// Bytes in the output queue, and bytes sent whose credit has not come back.
+    queued: u32,
+    outstanding: u32,
+    /// Bytes without credit if the link is in full use and nothing waits at its other end.
+    under_way: u32,
+    pub bytes: u64,
+    pub packets: u64,
+    turn: u8,
+    waits_for_credit: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Credit {
+    time: u64,
+    unit: u32,
+    bytes: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiter {
+    lanes: u64,
+    input: u32,
+    ticket: u32,
+}
+
+/// What the network leaves to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// A network interface may send.
+    Ready(u32),
+    Timer(u32),
+    /// The last byte of a message has arrived.
+    Arrived(u32),
+}
+
+/// A packet that leaves a node.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    pub message: u32,
+    pub size: u32,
+    /// Destination: a port of a node.
+    pub node: u32,
+    pub job: usize,
+}
+
+/// What was counted as packets reached their nodes.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub packets_by_hops: Vec<u64>,
+    /// Minimal packets and detours under UGAL.
+    pub minimal: [u64; 2],
+    pub injected_bytes: u64,
+    pub ejected_bytes: u64,
+}
+
+pub struct Network {
+    pub now: u64,
+    seed: u64,
+    queue: Queue,
+    pub packets: Vec<Packet>,
+    free: u32,
+    inputs: Vec<InLane>,
+    outputs: Vec<OutLane>,
+    pub ports: Vec<Port>,
+    /// Router of each of its ports, and the port that sends to its input side.
+    router_of: Vec<u32>,
+    sender_of: Vec<u32>,
+    pub first_interface: u32,
+    /// Port of the router to each node.
+    node_port: Vec<u32>,
+    node_router: Vec<u32>,
+    out_pools: Pools,
+    /// Room at the other end, as the sender knows it.
+    in_pools: Pools,
+    credits: Vec<VecDeque<Credit>>,
+    waiters: Vec<Vec<Waiter>>,
+    lanes: u32,
+    lanes_per_traffic_class: u32,
+    channel_first: bool,
+    unit_of_lane: Vec<u32>,
+    /// Lanes of each traffic class and class of channels.
+    lanes_of_class: Vec<u64>,
+    class_of_channel: Vec<u8>,
+    shares: Vec<f64>,
+    /// For each port its virtual time, and for each of its traffic classes the end of what it has sent.
+    virtual_time: Vec<f64>,
+    served: Vec<f64>,
+    pub(crate) routes: Routes,
+    pub(crate) detours: usize,
+    pub(crate) bias: f64,
+    pub(crate) threshold_bytes: f64,
+    pub(crate) progressive: bool,
+    pub(crate) packet_bytes: u32,
+    ps_per_byte_crossbar: f64,
+    least_queue: bool,
+    fair: Option<FairArbitration>,
+    /// Places that packets under UGAL have drawn, `detours` each, and the free ones among them.
+    pub(crate) places: Vec<u32>,
+    pub(crate) free_places: Vec<u32>,
+    pub(crate) ways: Vec<Way>,
+    opened: Vec<u32>,
+    asking: Vec<u32>,
+    ranked: Vec<(u64, u32)>,
+    /// Bytes of each message that have not reached its node.
+    pub to_come: Vec<u32>,
+    /// Packets that each node has sent.
+    sent_packets: Vec<u32>,
+    pub counts: Counts,
+    /// Packets that crossed each link, for each job, if they are told apart.
+    pub job_packets: Vec<Vec<u32>>,
+    job_of_node: Vec<u32>,
+}
+
+impl Network {
+    /// Build the network; `graph.node_router` has the ports of nodes.
+    pub fn new(settings: &Settings, routes: Routes) -> Network {
+        let traffic_classes = settings.traffic_classes.len();
+        let lanes = settings.channels * traffic_classes;
+        let class_starts = class_starts(settings);
+        let class_of_channel: Vec<u8> = (0..settings.channels)
+            .map(|channel| class_starts.iter().rposition(|&start| start <= channel).expect("starts at 0") as u8)
+            .collect();
+        let lanes_of_class = (0..traffic_classes)
+            .flat_map(|of| class_starts.windows(2).map(move |range| mask(range[0], range[1]) << (of * settings.channels)));
+        let lanes_of_class: Vec<u64> = lanes_of_class.collect();
+        let units = if settings.buffer_per_channel { settings.channels } else { settings.classes };
+        let unit_of_lane = (0..lanes).map(|lane| {
+            let (of, channel) = (lane / settings.channels, lane % settings.channels);
+            let unit = if settings.buffer_per_channel { channel } else { usize::from(class_of_channel[channel]) };
+            (of * units + unit) as u32
+        });
+        let unit_of_lane: Vec<u32> = unit_of_lane.collect();
+        let (input_buffer, output_queue) = divisions(settings, units);
+        let routers = routes.graph.routers();
+        let nodes = routes.graph.node_router.len();
+        let first_interface = routes.first_port[routers];
+        let all_ports = first_interface as usize + nodes;
+        let fastest = settings.bandwidth_Bps.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
+        let fastest_packet_ps = f64::from(settings.packet_bytes) * 1e12 / fastest;
+        let queue = Queue::new((fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64, 10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6));
+        let empty_out = OutLane { busy_until: 0, head: NONE, tail: NONE };
+        let empty_in = InLane { busy_until: 0, head: NONE, tail: NONE, ticket: 0, waiting: false };
+        let mut network = Network {
+            now: 0,
+            seed: mix(settings.seed.wrapping_add(0x5851_f42d_4c95_7f2d)),
+            queue,
+            packets: Vec::new(),
+            free: NONE,
+            inputs: vec![empty_in; first_interface as usize * lanes],
+            outputs: vec![empty_out; first_interface as usize * lanes],
+            ports: Vec::with_capacity(all_ports),
+            router_of: Vec::with_capacity(first_interface as usize),
+            sender_of: vec![NONE; first_interface as usize],
+            first_interface,
+            node_port: vec![0; nodes],
+            node_router: routes.graph.node_router.iter().map(|&router| router as u32).collect(),
+            out_pools: Pools::new(first_interface as usize, output_queue),
+            in_pools: Pools::new(all_ports, input_buffer),
+            credits: vec![VecDeque::new(); all_ports],
+            waiters: vec![Vec::new(); first_interface as usize],
+            lanes: lanes as u32,
+            lanes_per_traffic_class: settings.channels as u32,
+            channel_first: settings.buffer_per_channel,
+            unit_of_lane,
+            lanes_of_class,
+            class_of_channel,
+            shares: settings.traffic_classes.clone(),
+            virtual_time: if traffic_classes > 1 { vec![0.0; all_ports] } else { Vec::new() },
+            served: if traffic_classes > 1 { vec![0.0; all_ports * traffic_classes] } else { Vec::new() },
+            detours: settings.detours.max(1),
+            bias: settings.bias,
+            threshold_bytes: settings.threshold_bytes,
+            progressive: settings.progressive,
+            packet_bytes: settings.packet_bytes,
+            ps_per_byte_crossbar: 1e12 / fastest,
+            least_queue: matches!(settings.kind, library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable),
+            fair: (settings.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
+            places: Vec::new(),
+            free_places: Vec::new(),
+            ways: Vec::new(),
+            opened: Vec::new(),
+            asking: Vec::new(),
+            ranked: Vec::new(),
+            to_come: Vec::new(),
+            sent_packets: vec![0; nodes],
+            counts: Counts::default(),
+            job_packets: Vec::new(),
+            job_of_node: Vec::new(),
+            routes,
+        };
+        network.add_ports(settings);
+        network
+    }
+
+    fn add_ports(&mut self, settings: &Settings) {
+        let host = settings.host();
+        let host_ns = settings.latency_ns[host] + settings.router_latency_ns / 2.0;
+        let graph = &self.routes.graph;
+        let mut nodes_of: Vec<Vec<usize>> = vec![Vec::new(); graph.routers()];
+        graph.node_router.iter().enumerate().for_each(|(node, &router)| nodes_of[router].push(node));
+        let ends: Vec<(u32, u32)> = (0..graph.links).map(|link| self.routes.ports_of_link(link)).collect();
+        for (router, exits) in graph.exits.iter().enumerate() {
+            for exit in exits {
+                let (class, link) = (exit.class as usize, exit.link as usize);
+                let latency_ns = settings.latency_ns[class] + settings.router_latency_ns;
+                for cable in 0..exit.cables {
+                    // The k-th cable of a link enters where the k-th one of the opposite link leaves.
+                    let to = ends[link ^ 1].0 + cable;
+                    self.sender_of[to as usize] = self.ports.len() as u32;
+                    self.ports.push(Port::new(settings.bandwidth_Bps[class], latency_ns, End::Router(to), exit.link));
+                }
+            }
+            for &node in &nodes_of[router] {
+                self.node_port[node] = self.ports.len() as u32;
+                self.ports.push(Port::new(settings.bandwidth_Bps[host], host_ns, End::Node, NONE));
+            }
+            self.router_of.resize(self.ports.len(), router as u32);
+        }
+        for node in 0..graph.node_router.len() {
+            let to = self.node_port[node];
+            self.sender_of[to as usize] = self.ports.len() as u32;
+            self.ports.push(Port::new(settings.bandwidth_Bps[host], host_ns, End::Router(to), NONE));
+        }
+        let packet = self.packet_bytes;
+        self.ports.iter_mut().for_each(|port| port.under_way += packet);
+    }
+
+    /// Tell packets of jobs apart on links; `job_of_node` has the job of each port of a node, or `NONE`.
+    pub fn count_jobs(&mut self, jobs: usize, job_of_node: Vec<u32>) {
+        self.job_packets = vec![vec![0; self.routes.graph.links]; jobs];
+        self.job_of_node = job_of_node;
+    }
+
+    /// Return bytes and packets of each directed link.
+    pub fn link_counts(&self) -> (Vec<u64>, Vec<u64>) {
+        let (mut bytes, mut packets) = (vec![0; self.routes.graph.links], vec![0; self.routes.graph.links]);
+        for port in self.ports.iter().filter(|port| port.link != NONE) {
+            bytes[port.link as usize] += port.bytes;
+            packets[port.link as usize] += port.packets;
+        }
+        (bytes, packets)
+    }
+
+    /// Return job, link and packets of all that is not 0, one after the other; none if jobs are not told apart.
+    pub fn listed_job_packets(&self) -> Option<Vec<u64>> {
+        let mut listed = Vec::new();
+        for (job, links) in self.job_packets.iter().enumerate() {
+            for (link, &count) in links.iter().enumerate().filter(|(_, &count)| count > 0) {
+                listed.extend_from_slice(&[job as u64, link as u64, u64::from(count)]);
+            }
+        }
+        (!self.job_packets.is_empty()).then(|| listed)
+    }
+
+    /// Return the packets that have left a node and not reached another one.
+    pub fn packets_under_way(&self) -> usize {
+        let (mut free, mut next) = (0, self.free);
+        while next != NONE {
+            (free, next) = (free + 1, self.packets[next as usize].next);
+        }
+        self.packets.len() - free
+    }
+
+    pub fn set_timer(&mut self, time: u64, timer: u32) {
+        self.queue.push(Event { key: time << 2 | TASK, a: timer, b: TIMER });
+    }
+
+    /// Go on until something happens that is not of the network; none if nothing ever will.
+    pub fn next(&mut self) -> Option<Happening> {
+        loop {
+            let event = if self.opened.is_empty() {
+                self.queue.pop()?
+            } else {
+                match self.queue.pop_below(self.now << 2 | ASK) {
+                    Some(event) => event,
+                    None => {
+                        self.allocate_opened();
+                        continue;
+                    }
+                }
+            };
+            debug_assert!(event.time() >= self.now, "time goes back");
+            self.now = event.time();
+            match event.key & 3 {
+                WAKE => {
+                    if self.ports[event.a as usize].wake_at == self.now {
+                        self.ports[event.a as usize].wake_at = u64::MAX;
+                        if event.a >= self.first_interface {
+                            return Some(Happening::Ready(event.a - self.first_interface));
+                        }
+                        self.look(event.a);
+                    }
+                }
+                ASK => self.ask_all(event.a),
+                _ if event.b == TIMER => return Some(Happening::Timer(event.a)),
+                _ => return Some(Happening::Arrived(event.a)),
+            }
+        }
+    }
+
+    /// Return random bits of what happens now.
+    #[inline]
+    pub(crate) fn draw(&self, what: u64) -> u64 {
+        mix(self.seed ^ self.now.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ what.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    #[inline]
+    pub(crate) fn wake(&mut self, port: u32, time: u64) {
+        let state = &mut self.ports[port as usize];
+        if time < state.wake_at {
+            state.wake_at = time;
+            self.queue.push(Event { key: time << 2 | WAKE, a: port, b: 0 });
+        }
+    }
+
+    /// Let a port of a router send, and note whether it may take waiting packets.
+    fn look(&mut self, port: u32) {
+        self.send(port);
+        if self.waiters[port as usize].is_empty() {
+            self.plan(port);
+        } else {
+            self.opened.push(port);
+        }
+    }
+
+    /// Plan when a port looks again: as soon as what somebody waits for may have changed.
+    fn plan(&mut self, port: u32) {
+        let now = self.now;
+        let state = &self.ports[port as usize];
+        let anybody = !self.waiters[port as usize].is_empty();
+        let mut time = u64::MAX;
+        if state.free_at > now {
+            if state.filled != 0 || anybody {
+                time = state.free_at;
+            }
+        } else if state.waits_for_credit {
+            time = self.credits[port as usize].front().map_or(u64::MAX, |credit| credit.time);
+        }
+        if anybody {
+            let mut crossing = state.crossing;
+            while crossing != 0 {
+                let busy_until = self.outputs[(port * self.lanes + crossing.trailing_zeros()) as usize].busy_until;
+                if busy_until > now {
+                    time = time.min(busy_until);
+                }
+                crossing &= crossing - 1;
+            }
+        }
+        if time != u64::MAX {
+            self.wake(port, time);
+        }
+    }
+
+    // Crossing a router.
+
+    /// Let all lanes ask that do so now, in random order.
+    fn ask_all(&mut self, first: u32) {
+        let mut asking = std::mem::take(&mut self.asking);
+        asking.push(first);
+        while let Some(event) = self.queue.pop_below(self.now << 2 | TASK) {
+            asking.push(event.a);
+        }
+        self.shuffle(&mut asking, 0);
+        for &lane in &asking {
+            self.ask(lane);
+        }
+        asking.clear();
+        self.asking = asking;
+    }
+
+    /// Put numbers into a random order that does not depend on their present one.
+    fn shuffle(&mut self, numbers: &mut [u32], of: u64) {
+        if numbers.len() < 2 {
+            return;
+        }
+        let mut ranked = std::mem::take(&mut self.ranked);
+        ranked.extend(numbers.iter().map(|&number| (self.draw(u64::from(number) | of << 40), number)));
+        ranked.sort_unstable();
+        for (place, (_, number)) in numbers.iter_mut().zip(ranked.drain(..)) {
+            *place = number;
+        }
+        self.ranked = ranked;
+    }
+
+    /// Let the first packet of an input lane have an output lane, or wait for some.
+    fn ask(&mut self, input: u32) {
+        let packet = self.inputs[input as usize].head;
+        if self.packets[packet as usize].stage == Stage::Undecided {
+            return self.ask_undecided(input);
+        }
+        let mut ways = self.find_ways(input);
+        match self.choose(&ways, packet) {
+            Some(output) => self.grant(input, output),
+            None => self.wait(input, &ways),
+        }
+        ways.clear();
+        self.ways = ways;
+    }
+
+    /// Return the ways of the first packet of an input lane, in the vector `ways`.
+    fn find_ways(&mut self, input: u32) -> Vec<Way> {
+        let mut ways = std::mem::take(&mut self.ways);
+        let packet = &self.packets[self.inputs[input as usize].head as usize];
+        let here = self.router_of_lane(input);
+        if packet.goal == here {
+            let last_class = self.routes.classes as u8 - 1;
+            ways.push(Way { port: self.node_port[packet.node as usize], first_class: 0, last_class, escape: false });
+        } else {
+            let Packet { goal, node, via, hop, skipped, stage, .. } = *packet;
+            let standing = Standing { goal, node, via, hop, skipped, on_detour: stage == Stage::Detour };
+            self.routes.find(here as usize, standing, &mut ways);
+        }
+        ways
+    }
+
+    #[inline]
+    pub(crate) fn router_of_lane(&self, input: u32) -> u32 {
+        self.router_of[(input / self.lanes) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn router_behind(&self, port: u32) -> Option<u32> {
+        match self.ports[port as usize].end {
+            End::Router(to) => Some(self.router_of[to as usize]),
+            End::Node => None,
+        }
+    }
+
+    #[inline]
+    fn lanes_of(&self, way: &Way, traffic_class: u8) -> u64 {
+        let first = usize::from(traffic_class) * self.routes.classes;
+        let classes = &self.lanes_of_class[first + usize::from(way.first_class)..=first + usize::from(way.last_class)];
+        classes.iter().fold(0, |lanes, of_class| lanes | of_class)
+    }
+
+    /// Return those of some lanes of a port that are open to a packet.
+    #[inline]
+    fn open_lanes(&mut self, port: u32, lanes: u64, bytes: u32) -> u64 {
+        let first = port * self.lanes;
+        let mut crossing = self.ports[port as usize].crossing & lanes;
+        while crossing != 0 {
+            let lane = crossing.trailing_zeros();
+            if self.outputs[(first + lane) as usize].busy_until <= self.now {
+                self.ports[port as usize].crossing &= !(1 << lane);
+            }
+            crossing &= crossing - 1;
+        }
+        let mut open = lanes & !self.ports[port as usize].crossing;
+        if open != 0 {
+            self.release(port);
+        }
+        let mut left = open;
+        while left != 0 {
+            // Lanes of a unit follow each other.
+            let unit = self.unit_of_lane[left.trailing_zeros() as usize];
+            let mut of_unit = 0;
+            while left != 0 && self.unit_of_lane[left.trailing_zeros() as usize] == unit {
+                of_unit |= left & left.wrapping_neg();
+                left &= left - 1;
+            }
+            if !self.out_pools.has_room(port, unit, bytes) {
+                open &= !of_unit;
+            }
+        }
+        open
+    }
+
+    /// Return an open output lane for a packet: any, or under adaptive routing one of a port with the least queue.
+    pub(crate) fn choose(&mut self, ways: &[Way], packet: u32) -> Option<u32> {
+        let Packet { size, traffic_class, key, .. } = self.packets[packet as usize];
+        if let [way] = ways {
+            let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class), size);
+            return self.drawn_lane(way.port, open, key);
+        }
+        let (mut count, mut least) = (0, u32::MAX);
+        let mut best: (u32, u64) = (NONE, 0);
+        let mut escape = None;
+        for way in ways {
+            let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class), size);
+            if open == 0 {
+                continue;
+            }
+            if way.escape {
+                escape = Some((way.port, open));
+                continue;
+            }
+            let queue = if self.least_queue { self.queue_of(way.port) } else { 0 };
+            if queue < least {
+                (least, count) = (queue, 0);
+            }
+            if queue == least {
+                count += 1;
+                // One of so many that are as good, each with the same probability.
+                if count == 1 || below(self.draw(u64::from(key) << 32 | u64::from(way.port)), count) == 0 {
+                    best = (way.port, open);
+                }
+            }
+        }
+        let (port, open) = if count > 0 { best } else { escape? };
+        self.drawn_lane(port, open, key)
+    }
+
+    /// Return one of the open lanes of a port.
+    #[inline]
+    fn drawn_lane(&self, port: u32, open: u64, key: u32) -> Option<u32> {
+        let count = open.count_ones();
+        if count == 0 {
+            return None;
+        }
+        let mut skipped = if count > 1 { below(self.draw(u64::from(key) ^ 0x1234_5678_0000_0000), count) } else { 0 };
+        let mut open = open;
+        while skipped > 0 {
+            open &= open - 1;
+            skipped -= 1;
+        }
+        Some(port * self.lanes + open.trailing_zeros())
+    }
+
+    /// Let the first packet of an input lane wait for any of its ways.
+    pub(crate) fn wait(&mut self, input: u32, ways: &[Way]) {
+        let lane = &mut self.inputs[input as usize];
+        lane.waiting = true;
+        let (ticket, packet) = (lane.ticket, lane.head);
+        let traffic_class = self.packets[packet as usize].traffic_class;
+        for way in ways {
+            let waiter = Waiter { lanes: self.lanes_of(way, traffic_class), input, ticket };
+            let waiters = &mut self.waiters[way.port as usize];
+            if waiters.len() >= 64 && waiters.len().is_power_of_two() {
+                let inputs = &self.inputs;
+                waiters.retain(|waiter| inputs[waiter.input as usize].ticket == waiter.ticket);
+            }
+            waiters.push(waiter);
+            self.plan(way.port);
+        }
+    }
+
+    /// Let ports that have looked take waiting packets, in random order.
+    fn allocate_opened(&mut self) {
+        let mut opened = std::mem::take(&mut self.opened);
+        self.shuffle(&mut opened, 1);
+        for &port in &opened {
+            self.allocate(port);
+            self.plan(port);
+        }
+        opened.clear();
+        self.opened = opened;
+    }
+
+    /// Give the open lanes of a port to packets that wait.
+    fn allocate(&mut self, port: u32) {
+        let mut waiters = std::mem::take(&mut self.waiters[port as usize]);
+        let mut declined: Vec<u32> = Vec::new();
+        loop {
+            let inputs = &self.inputs;
+            waiters.retain(|waiter| inputs[waiter.input as usize].ticket == waiter.ticket);
+            let Waiter { input, lanes, .. } = match self.first_to_go(port, &waiters, &declined) {
+                Some(waiter) => waiter,
+                None => break,
+            };
+            let packet = self.inputs[input as usize].head;
+            let Packet { size, key, stage, .. } = self.packets[packet as usize];
+            if stage != Stage::Undecided {
+                let open = self.open_lanes(port, lanes, size);
+                let output = self.drawn_lane(port, open, key).expect("a lane is open");
+                self.grant(input, output);
+            } else if !self.decide(input) {
+                // It prefers to wait for another port.
+                declined.push(input);
+            }
+        }
+        // Nobody else adds to the list meanwhile.
+        self.waiters[port as usize] = waiters;
+    }
+
+    /// Return the waiting lane that goes next, of those for whose first packet the port has an open lane.
+    fn first_to_go(&mut self, port: u32, waiters: &[Waiter], declined: &[u32]) -> Option<Waiter> {
+        let mut first: Option<((u32, u64, u32), Waiter)> = None;
+        for waiter in waiters {
+            let packet = &self.packets[self.inputs[waiter.input as usize].head as usize];
+            let (size, priority) = (packet.size, if self.fair.is_some() { packet.priority } else { 0 });
+            if declined.contains(&waiter.input) || self.open_lanes(port, waiter.lanes, size) == 0 {
+                continue;
+            }
+            let rank = (priority, self.draw(u64::from(port) << 32 | u64::from(waiter.input)), waiter.input);
+            if first.map_or(true, |(best, _)| rank < best) {
+                first = Some((rank, *waiter));
+            }
+        }
+        first.map(|(_, waiter)| waiter)
+    }
+
+    /// Let the first packet of an input lane cross to an output lane.
+    pub(crate) fn grant(&mut self, input: u32, output: u32) {
+        let (now, port, lane) = (self.now, output / self.lanes, output % self.lanes);
+        let in_lane = &mut self.inputs[input as usize];
+        let packet = in_lane.head;
+        let state = &mut self.packets[packet as usize];
+        let (size, next) = (state.size, std::mem::replace(&mut state.next, NONE));
+        let end = (now + rounded(f64::from(size) * self.ps_per_byte_crossbar)).max(state.tail);
+        state.tail = end;
+        in_lane.head = next;
+        in_lane.busy_until = end;
+        in_lane.waiting = false;
+        in_lane.ticket = in_lane.ticket.wrapping_add(1);
+        if next != NONE {
+            let time = self.packets[next as usize].head.max(end);
+            self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
+        }
+        let out_lane = &mut self.outputs[output as usize];
+        out_lane.busy_until = end;
+        let last = std::mem::replace(&mut out_lane.tail, packet);
+        if out_lane.head == NONE {
+            out_lane.head = packet;
+        } else {
+            self.packets[last as usize].next = packet;
+        }
+        self.out_pools.take(port, self.unit_of_lane[lane as usize], size);
+        let port_state = &mut self.ports[port as usize];
+        port_state.filled |= 1 << lane;
+        port_state.crossing |= 1 << lane;
+        port_state.queued += size;
+        self.give_credit(input, end, size);
+        self.send(port);
+        self.plan(port);
+    }
+
+    /// Tell the sender to an input lane that so many bytes of it are free from a time on.
+    fn give_credit(&mut self, input: u32, time: u64, bytes: u32) {
+        let sender = self.sender_of[(input / self.lanes) as usize];
+        let unit = self.unit_of_lane[(input % self.lanes) as usize];
+        let port = &self.ports[sender as usize];
+        let credit = Credit { time: time + port.latency, unit, bytes };
+        let waits = port.waits_for_credit;
+        let credits = &mut self.credits[sender as usize];
+        let mut place = credits.len();
+        while place > 0 && credits[place - 1].time > credit.time {
+            place -= 1;
+        }
+        credits.insert(place, credit);
+        if waits {
+            self.wake(sender, credit.time);
+        }
+    }
+
+    /// Count the credits that have come back to a port.
+    fn collect_credits(&mut self, port: u32) {
+        let credits = &mut self.credits[port as usize];
+        while let Some(&Credit { time, unit, bytes }) = credits.front() {
+            if time > self.now {
+                return;
+            }
+            credits.pop_front();
+            self.in_pools.give_back(port, unit, bytes);
+            self.ports[port as usize].outstanding -= bytes;
+        }
+    }
+
+    /// Return the bytes that wait at a port, in its output and at the other end of its link, or on the way there.
+    pub(crate) fn queue_of(&mut self, port: u32) -> u32 {
+        self.collect_credits(port);
+        self.release(port);
+        let Port { queued, outstanding, .. } = self.ports[port as usize];
+        queued + outstanding
+    }
+
+    /// Return the same without what a link in full use has under way.
+    pub(crate) fn demand(&mut self, port: u32) -> u32 {
+        self.queue_of(port);
+        let Port { queued, outstanding, under_way, .. } = self.ports[port as usize];
+        queued + outstanding.saturating_sub(under_way)
+    }
+
+    // Links.
+
+    /// Give back the room in the output queue of the packet that a link has sent.
+    #[inline]
+    fn release(&mut self, port: u32) {
+        let state = &mut self.ports[port as usize];
+        if state.leaving_bytes > 0 && state.free_at <= self.now {
+            let bytes = std::mem::take(&mut state.leaving_bytes);
+            state.queued -= bytes;
+            self.out_pools.give_back(port, state.leaving_unit, bytes);
+        }
+    }
+
+    /// Let a port of a router send a packet, if its link is free.
+    fn send(&mut self, port: u32) {
+        self.release(port);
+        let state = &self.ports[port as usize];
+        if state.free_at > self.now || state.filled == 0 {
+            return;
+        }
+        let mut lane = self.lane_to_send(port);
+        if lane.is_none() && !self.credits[port as usize].is_empty() {
+            self.collect_credits(port);
+            lane = self.lane_to_send(port);
+        }
+        self.ports[port as usize].waits_for_credit = lane.is_none();
+        if let Some(lane) = lane {
+            self.start(port, lane);
+        }
+    }
+
+    /// Return the lane of a port that sends next: of the traffic class that is furthest behind its share, lanes in turn.
+    #[inline]
+    fn lane_to_send(&mut self, port: u32) -> Option<u32> {
+        let (filled, turn) = (self.ports[port as usize].filled, self.ports[port as usize].turn);
+        let later = u64::MAX << turn;
+        let of_all = self.first_with_credit(port, filled & later).or_else(|| self.first_with_credit(port, filled & !later));
+        if self.shares.len() == 1 || of_all.is_none() {
+            return of_all;
+        }
+        let channels = self.lanes_per_traffic_class;
+        let lanes_of = |class: usize| mask(class * channels as usize, (class + 1) * channels as usize);
+        let candidates = (0..self.shares.len()).filter_map(|class| {
+            let lanes = filled & lanes_of(class);
+            let lane = self.first_with_credit(port, lanes & later).or_else(|| self.first_with_credit(port, lanes & !later))?;
+            let served = self.served[port as usize * self.shares.len() + class].max(self.virtual_time[port as usize]);
+            Some((served, lane))
+        });
+        candidates.min_by(|one, other| one.partial_cmp(other).expect("numbers")).map(|(_, lane)| lane)
+    }
+
+    /// Return the first of some lanes with packets whose first one has room at the other end.
+    #[inline]
+    fn first_with_credit(&self, port: u32, lanes: u64) -> Option<u32> {
+        if self.ports[port as usize].end == End::Node {
+            return (lanes != 0).then(|| lanes.trailing_zeros());
+        }
+        let mut lanes = lanes;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros();
+            let packet = self.outputs[(port * self.lanes + lane) as usize].head;
+            let size = self.packets[packet as usize].size;
+            if self.in_pools.has_room(port, self.unit_of_lane[lane as usize], size) {
+                return Some(lane);
+            }
+            lanes &= lanes - 1;
+        }
+        None
+    }
+
+    /// Begin to send the first packet of an output lane.
+    fn start(&mut self, port: u32, lane: u32) {
+        let out_lane = &mut self.outputs[(port * self.lanes + lane) as usize];
+        let packet = out_lane.head;
+        let Packet { size, tail, message, goal, hop, .. } = self.packets[packet as usize];
+        out_lane.head = std::mem::replace(&mut self.packets[packet as usize].next, NONE);
+        let is_last = out_lane.head == NONE;
+        let unit = self.unit_of_lane[lane as usize];
+        let state = &mut self.ports[port as usize];
+        if is_last {
+            state.filled &= !(1 << lane);
+        }
+        let end = state.occupy(self.now, size).max(tail);
+        state.free_at = end;
+        (state.leaving_unit, state.leaving_bytes) = (unit, size);
+        state.turn = if lane + 1 == self.lanes { 0 } else { lane as u8 + 1 };
+        let (latency, link, destination) = (state.latency, state.link, state.end);
+        self.account(port, lane, size);
+        match destination {
+            End::Node => {
+                if hop as usize >= self.counts.packets_by_hops.len() {
+                    self.counts.packets_by_hops.resize(hop as usize + 1, 0);
+                }
+                self.counts.packets_by_hops[hop as usize] += 1;
+                self.counts.ejected_bytes += u64::from(size);
+                self.packets[packet as usize].next = self.free;
+                self.free = packet;
+                let left = &mut self.to_come[message as usize];
+                *left -= size;
+                if *left == 0 {
+                    self.queue.push(Event { key: (end + latency) << 2 | TASK, a: message, b: ARRIVAL });
+                }
+            }
+            End::Router(to) => {
+                let state = &mut self.packets[packet as usize];
+                (state.head, state.tail, state.hop) = (self.now + latency, end + latency, hop + 1);
+                if link != NONE && !self.job_packets.is_empty() {
+                    let job = self.job_of_node[state.node as usize];
+                    if job != NONE {
+                        self.job_packets[job as usize][link as usize] += 1;
+                    }
+                }
+                let next_router = self.router_of[to as usize];
+                self.enter_router(packet, next_router, next_router == goal);
+                self.queue_at(port, packet, to * self.lanes + lane, unit);
+            }
+        }
+    }
+
+    /// Charge a packet to its traffic class.
+    fn account(&mut self, port: u32, lane: u32, size: u32) {
+        if self.shares.len() > 1 {
+            let class = (lane / self.lanes_per_traffic_class) as usize;
+            let served = &mut self.served[port as usize * self.shares.len() + class];
+            let begin = served.max(self.virtual_time[port as usize]);
+            self.virtual_time[port as usize] = begin;
+            *served = begin + f64::from(size) / self.shares[class];
+        }
+    }
+
+    /// Put a packet that a port sends into the input lane at the other end.
+    fn queue_at(&mut self, port: u32, packet: u32, input: u32, unit: u32) {
+        let Packet { size, head, .. } = self.packets[packet as usize];
+        self.in_pools.take(port, unit, size);
+        self.ports[port as usize].outstanding += size;
+        let lane = &mut self.inputs[input as usize];
+        let last = std::mem::replace(&mut lane.tail, packet);
+        if lane.head == NONE {
+            lane.head = packet;
+            let time = head.max(lane.busy_until);
+            self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
+        } else {
+            self.packets[last as usize].next = packet;
+        }
+    }
+
+    // Network interfaces.
+
+    /// Return when a network interface has sent what it sends.
+    pub fn interface_free_at(&self, node: u32) -> u64 {
+        self.ports[(self.first_interface + node) as usize].free_at
+    }
+
+    /// Let a network interface look again at a time.
+    pub fn wake_interface(&mut self, node: u32, time: u64) {
+        self.wake(self.first_interface + node, time);
+    }
+
+    /// Let a network interface that is free send a packet; return when it has left, or none if there is no room for it: then
+    /// the interface is ready again when there may be.
+    pub fn inject(&mut self, interface: u32, piece: Piece, traffic_class: usize) -> Option<u64> {
+        let port = self.first_interface + interface;
+        let mut lane = self.lane_to_inject(port, traffic_class, piece.size);
+        if lane.is_none() {
+            self.collect_credits(port);
+            lane = self.lane_to_inject(port, traffic_class, piece.size);
+        }
+        self.ports[port as usize].waits_for_credit = lane.is_none();
+        if lane.is_none() {
+            if let Some(credit) = self.credits[port as usize].front() {
+                let time = credit.time;
+                self.wake(port, time);
+            }
+        }
+        let lane = lane?;
+        let packet = self.new_packet(interface, piece, traffic_class);
+        let state = &mut self.ports[port as usize];
+        let end = state.occupy(self.now, piece.size);
+        state.free_at = end;
+        state.turn = ((lane + 1) % self.lanes_per_traffic_class) as u8;
+        let (latency, destination) = (state.latency, state.end);
+        self.counts.injected_bytes += u64::from(piece.size);
+        let slot = &mut self.packets[packet as usize];
+        (slot.head, slot.tail) = (self.now + latency, end + latency);
+        if let End::Router(to) = destination {
+            self.queue_at(port, packet, to * self.lanes + lane, self.unit_of_lane[lane as usize]);
+        }
+        Some(end)
+    }
+
+    /// Return the lane on which a network interface sends: the next one with room, or the lowest if each has a buffer.
+    fn lane_to_inject(&self, port: u32, traffic_class: usize, bytes: u32) -> Option<u32> {
+        let (first, channels) = (traffic_class as u32 * self.lanes_per_traffic_class, self.lanes_per_traffic_class);
+        let turn = if self.channel_first { 0 } else { u32::from(self.ports[port as usize].turn) };
+        let mut lanes = (0..channels).map(|step| first + (turn + step) % channels);
+        lanes.find(|&lane| self.in_pools.has_room(port, self.unit_of_lane[lane as usize], bytes))
+    }
+
+    fn new_packet(&mut self, interface: u32, piece: Piece, traffic_class: usize) -> u32 {
+        let goal = self.node_router[piece.node as usize];
+        let here = self.node_router[interface as usize];
+        let sent = &mut self.sent_packets[interface as usize];
+        let key = mix(self.seed ^ (u64::from(interface) << 32 | u64::from(*sent))) as u32;
+        *sent = sent.wrapping_add(1);
+        let now_ns = self.now / 1000;
+        let priority = self.fair.as_mut().map_or(0, |fair| fair.priority(piece.job, here as usize, now_ns));
+        let mut packet = Packet {
+            head: 0,
+            tail: 0,
+            next: NONE,
+            key,
+            message: piece.message,
+            node: piece.node,
+            goal,
+            via: 0,
+            size: piece.size,
+            priority,
+            hop: 0,
+            skipped: 0,
+            stage: Stage::Direct,
+            traffic_class: traffic_class as u8,
+        };
+        if goal != here {
+            self.begin_route(&mut packet, here);
+        }
+        if self.free == NONE {
+            self.packets.push(packet);
+            return self.packets.len() as u32 - 1;
+        }
+        let index = self.free;
+        self.free = self.packets[index as usize].next;
+        self.packets[index as usize] = packet;
+        index
+    }
+
+    /// Return the class of channels of an output lane.
+    pub(crate) fn class_of_lane(&self, output: u32) -> u8 {
+        self.class_of_channel[(output % self.lanes % self.lanes_per_traffic_class) as usize]
+    }
+
+    pub(crate) fn port_of_lane(&self, output: u32) -> u32 {
+        output / self.lanes
+    }
+
+    pub(crate) fn first_packet(&self, input: u32) -> u32 {
+        self.inputs[input as usize].head
+    }
+
+    /// Panic if a packet waits beside an open lane, or a port that could send does not: an event was lost.
+    pub fn check(&mut self) {
+        for input in 0..self.inputs.len() as u32 {
+            let InLane { waiting, head, .. } = self.inputs[input as usize];
+            if !waiting || self.packets[head as usize].stage == Stage::Undecided {
+                continue;
+            }
+            let mut ways = self.find_ways(input);
+            let open = self.choose(&ways, head);
+            assert!(open.is_none(), "lane {input} waits beside an open one at {}", self.now);
+            ways.clear();
+            self.ways = ways;
+        }
+        for port in 0..self.first_interface {
+            let state = &self.ports[port as usize];
+            if state.filled != 0 && state.free_at > self.now {
+                assert!(state.wake_at <= state.free_at, "port {port} does not look when it is free");
+            } else if state.filled != 0 {
+                assert!(state.waits_for_credit, "port {port} does not send");
+                let next = self.credits[port as usize].front().map(|credit| credit.time);
+                assert!(next.map_or(true, |time| state.wake_at <= time), "port {port} overlooks a credit");
+            }
+        }
+    }
+}
+
+impl Port {
+    #[allow(non_snake_case)]
+    fn new(bandwidth_Bps: f64, latency_ns: f64, end: End, link: u32) -> Port {
+        let ps_per_byte = 1e12 / bandwidth_Bps;
+        Port {
+            free_at: 0,
+            wake_at: u64::MAX,
+            latency: rounded(latency_ns * 1e3),
+            ps_per_byte,
+            remainder: 0.0,
+            filled: 0,
+            crossing: 0,
+            end,
+            link,
+            leaving_unit: 0,
+            leaving_bytes: 0,
+            queued: 0,
+            outstanding: 0,
+            under_way: (2e3 * latency_ns / ps_per_byte) as u32,
+            bytes: 0,
+            packets: 0,
+            turn: 0,
+            waits_for_credit: false,
+        }
+    }
+
+    /// Count a packet that begins to leave, and return when its last byte has left at the bandwidth of the link.
+    #[inline]
+    fn occupy(&mut self, now: u64, bytes: u32) -> u64 {
+        let left_over = if self.free_at == now { self.remainder } else { 0.0 };
+        let exact = f64::from(bytes) * self.ps_per_byte + left_over;
+        let length = rounded(exact);
+        self.remainder = exact - length as f64;
+        self.bytes += u64::from(bytes);
+        self.packets += 1;
+        now + length
+    }
+}
+
+/// Round a number that is not negative.
+#[inline]
+fn rounded(number: f64) -> u64 {
+    (number + 0.5) as u64
+}
+
+/// Return the first channel of each class, and the number of channels.
+fn class_starts(settings: &Settings) -> Vec<usize> {
+    match settings.scheme {
+        crate::settings::Scheme::Escape => vec![0, 1, settings.channels],
+        _ => (0..=settings.classes).map(|class| class * settings.channels / settings.classes).collect(),
+    }
+}
+
+/// Return how input buffers and output queues are divided.
+fn divisions(settings: &Settings, units: usize) -> (Division, Division) {
+    let Settings { buffer_bytes, packet_bytes, .. } = *settings;
+    let traffic_classes = settings.traffic_classes.len();
+    if settings.buffer_per_channel {
+        let separate = |bytes| Division::separate(bytes, units, traffic_classes);
+        return (separate(buffer_bytes), separate((buffer_bytes / 2).max(packet_bytes)));
+    }
+    let shared = |bytes| Division::shared(bytes, units, traffic_classes, packet_bytes);
+    (shared(buffer_bytes), shared((buffer_bytes / 2).max(units as u32 * packet_bytes)))
+}
+
+/// Return the bits from `first` up to `end`.
+fn mask(first: usize, end: usize) -> u64 {
+    let below = |end: usize| if end >= 64 { u64::MAX } else { (1 << end) - 1 };
+    below(end) & !below(first)
+}
+
+/// Return a number below `end` from random bits.
+#[inline]
+pub(crate) fn below(bits: u64, end: u32) -> u32 {
+    ((bits >> 32) * u64::from(end) >> 32) as u32
+}
+
+/// Mix bits (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+#[inline]
+pub(crate) fn mix(bits: u64) -> u64 {
+    let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

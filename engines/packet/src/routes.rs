@@ -1,0 +1,399 @@
+//! Next hops: the ports, and the channel classes on them, by which a packet may leave a router.
+//!
+//! * minimal: paths of least weight, the sum of `class_weight` over their links;
+//! * dimension order: one dimension of a grid after the other; `tie` is for packets that go half-way round a ring;
+//! * D-mod-K: up a tree by the digits of the destination, then down (`tree.rs`);
+//! * adaptive: in a grid every link that dimension order would take in some dimension, elsewhere the links of minimal;
+//! * Valiant: minimal to a router with nodes, or into a group with nodes, drawn uniformly, then minimal to the destination;
+//! * UGAL: minimal or a detour as Valiant makes them, though never through the first or last router or group; see `ugal.rs`;
+//! * table and paths: what the machine's file lists.
+
+use std::collections::HashMap;
+
+use library::graph::Graph;
+use library::grid::{Grid, Tie};
+use library::input::BadFile;
+use library::settings::{Kind, Via};
+use library::tree::Tree;
+
+use crate::settings::{Scheme, Settings};
+
+/// Routers above which the next hops of minimal routing on a grid are computed, not stored.
+const MOST_STORED: usize = 4096;
+
+/// Marks a stored entry that is a single port.
+const ONE: u32 = 1 << 31;
+
+/// A goal of the lightest paths.
+#[derive(Debug, Clone, Copy)]
+pub enum Towards {
+    Router(usize),
+    Group(usize),
+}
+
+/// A port of a router, counted over all routers, and the channel classes that a packet may use on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Way {
+    pub port: u32,
+    pub first_class: u8,
+    pub last_class: u8,
+    /// Whether a packet takes it only where no other way has room.
+    pub escape: bool,
+}
+
+/// Where the routes of a packet stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing {
+    pub goal: u32,
+    pub node: u32,
+    /// The place that a detour leads through, the listed hop or path that was drawn, or the directions at ties.
+    pub via: u32,
+    pub hop: u8,
+    /// Hop classes that it skipped.
+    pub skipped: u8,
+    pub on_detour: bool,
+}
+
+pub struct Routes {
+    pub kind: Kind,
+    pub via: Via,
+    tie: Tie,
+    scheme: Scheme,
+    pub classes: usize,
+    class_weight: Vec<u32>,
+    pub graph: Graph,
+    tree: Option<Tree>,
+    /// The first port of each router, and of each of its exits; the end of all.
+    pub first_port: Vec<u32>,
+    exit_port: Vec<Vec<u32>>,
+    /// First port and number of ports of each link.
+    link_ports: Vec<(u32, u32)>,
+    pub routers_with_nodes: Vec<usize>,
+    pub groups_with_nodes: Vec<usize>,
+    group_routers: Vec<Vec<usize>>,
+    /// For each goal that somebody has asked for, for each router: a single local port, marked, or a list of them.
+    to_router: Vec<Option<Box<[u32]>>>,
+    to_group: Vec<Option<Box<[u32]>>>,
+    lists: Vec<Box<[u32]>>,
+    known_lists: HashMap<Box<[u32]>, u32>,
+    /// Most hops of a lightest path from each router.
+    hops_to: Vec<Option<Box<[u16]>>>,
+    /// For each router, if somebody has asked, the nearest routers of each group.
+    entries: Vec<Vec<Box<[u32]>>>,
+    steps: Vec<usize>,
+}
+
+impl Routes {
+    pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
+        let routers = graph.routers();
+        let routers_with_nodes = graph.routers_with_nodes();
+        let (mut group_routers, mut groups_with_nodes) = (Vec::new(), Vec::new());
+        if let Some(group) = &graph.group {
+            group_routers = vec![Vec::new(); group.iter().max().map_or(0, |last| last + 1)];
+            group.iter().enumerate().for_each(|(router, &group)| group_routers[group].push(router));
+            groups_with_nodes = routers_with_nodes.iter().map(|&router| group[router]).collect();
+            groups_with_nodes.sort_unstable();
+            groups_with_nodes.dedup();
+        }
+        let tree = if settings.kind == Kind::DModK { Some(graph.tree(&routers_with_nodes)?) } else { None };
+        let missing = match (settings.kind, settings.scheme) {
+            (Kind::DimensionOrder, _) | (_, Scheme::Dateline | Scheme::Escape) => graph.grid.is_none(),
+            (Kind::Table | Kind::AdaptiveTable, _) => graph.hops.is_none(),
+            (Kind::Paths, _) => graph.paths.is_none(),
+            _ => settings.via == Via::Group && graph.group.is_none(),
+        };
+        if missing {
+            return Err(BadFile("the machine's file lacks what the routing needs: a grid, groups, or listed routes".into()));
+        }
+        let (mut first_port, mut exit_port) = (vec![0], Vec::new());
+        let mut link_ports = vec![(0, 0); graph.links];
+        let mut nodes_of = vec![0; routers];
+        graph.node_router.iter().for_each(|&router| nodes_of[router] += 1);
+        for (router, exits) in graph.exits.iter().enumerate() {
+            let mut port = first_port[router];
+            let mut of_router = Vec::with_capacity(exits.len());
+            for exit in exits {
+                of_router.push(port);
+                link_ports[exit.link as usize] = (port, exit.cables);
+                port += exit.cables;
+            }
+            exit_port.push(of_router);
+            first_port.push(port + nodes_of[router]);
+        }
+        Ok(Routes {
+            kind: settings.kind,
+            via: settings.via,
+            tie: settings.tie,
+            scheme: settings.scheme,
+            classes: settings.classes,
+            class_weight: settings.class_weight.clone(),
+            tree,
+            first_port,
+            exit_port,
+            link_ports,
+            routers_with_nodes,
+            groups_with_nodes,
+            to_router: vec![None; routers],
+            to_group: vec![None; group_routers.len()],
+            group_routers,
+            lists: Vec::new(),
+            known_lists: HashMap::new(),
+            hops_to: vec![None; routers],
+            entries: vec![Vec::new(); routers],
+            steps: Vec::new(),
+            graph,
+        })
+    }
+
+    fn grid(&self) -> &Grid {
+        self.graph.grid.as_ref().expect("new has seen a grid")
+    }
+
+    /// Return of a router what packets draw: itself, or its group.
+    #[inline]
+    pub fn place(&self, router: usize) -> usize {
+        match (self.via, &self.graph.group) {
+            (Via::Group, Some(group)) => group[router],
+            _ => router,
+        }
+    }
+
+    pub fn towards(&self, place: usize) -> Towards {
+        match self.via {
+            Via::Router => Towards::Router(place),
+            Via::Group => Towards::Group(place),
+        }
+    }
+
+    /// The first port and the number of ports of a link.
+    pub fn ports_of_link(&self, link: usize) -> (u32, u32) {
+        self.link_ports[link]
+    }
+
+    fn add_ports_to(&self, here: usize, neighbour: usize, way: Way, ways: &mut Vec<Way>) {
+        let exits = &self.graph.exits[here];
+        let first = exits.partition_point(|exit| (exit.router as usize) < neighbour);
+        for (index, exit) in exits.iter().enumerate().skip(first).take_while(|(_, exit)| exit.router as usize == neighbour) {
+            let port = self.exit_port[here][index];
+            ways.extend((port..port + exit.cables).map(|port| Way { port, ..way }));
+        }
+    }
+
+    /// Return the class of a hop of the ladder by hops.
+    #[inline]
+    pub fn class_of_hop(&self, hop: usize) -> u8 {
+        match self.scheme {
+            Scheme::Hops => hop.min(self.classes - 1) as u8,
+            _ => 0,
+        }
+    }
+
+    /// Add the ways by which a packet that is not at its goal may leave a router.
+    pub fn find(&mut self, here: usize, standing: Standing, ways: &mut Vec<Way>) {
+        let (goal, via) = (standing.goal as usize, standing.via as usize);
+        let class = self.class_of_hop(usize::from(standing.hop) + usize::from(standing.skipped));
+        let way = Way { port: 0, first_class: class, last_class: class, escape: false };
+        match self.kind {
+            Kind::DimensionOrder => {
+                let upwards = |dimension: u8| via >> dimension & 1 == 1;
+                let step = self.grid().next_in_order(here, goal, self.tie, upwards);
+                let class = u8::from(self.scheme == Scheme::Dateline && step.behind);
+                self.add_ports_to(here, step.router, Way { first_class: class, last_class: class, ..way }, ways);
+            }
+            Kind::DModK => {
+                let tree = self.tree.as_ref().expect("new has made a tree");
+                let next = tree.next(here, goal, standing.node as usize).expect("a tree has a way to each node");
+                self.add_ports_to(here, next, way, ways);
+            }
+            Kind::Adaptive if self.graph.grid.is_some() => self.find_in_grid(here, goal, way, ways),
+            Kind::Table | Kind::AdaptiveTable => {
+                let listed = self.graph.hops.as_ref().expect("new has seen next hops");
+                let hops = listed.hops(here, if listed.by_node { standing.node as usize } else { goal });
+                let drawn = if self.kind == Kind::Table { via..via + 1 } else { 0..hops.len() };
+                for hop in &hops[drawn] {
+                    let class = if self.scheme == Scheme::Listed { hop.class as u8 } else { class };
+                    let (first, ports) = self.link_ports[hop.link];
+                    let way = Way { first_class: class, last_class: class, ..way };
+                    ways.extend((first..first + ports).map(|port| Way { port, ..way }));
+                }
+            }
+            Kind::Paths => {
+                let paths = self.graph.paths.as_ref().expect("new has seen paths");
+                let next = paths.routers(via)[usize::from(standing.hop)] as usize;
+                self.add_ports_to(here, next, way, ways);
+            }
+            _ => {
+                let towards = if standing.on_detour { self.towards(via) } else { Towards::Router(goal) };
+                self.find_lightest(here, towards, way, ways);
+            }
+        }
+    }
+
+    /// Adaptive routing in a grid; where there are no rings the escape comes last.
+    fn find_in_grid(&mut self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.clear();
+        self.grid().add_adaptive_steps(here, goal, &mut steps);
+        let escapes = self.scheme == Scheme::Escape;
+        let class = if escapes { 1 } else { way.first_class };
+        for &next in &steps {
+            self.add_ports_to(here, next, Way { first_class: class, last_class: class, ..way }, ways);
+        }
+        if escapes {
+            let step = self.grid().next_in_order(here, goal, Tie::Positive, |_| true);
+            self.add_ports_to(here, step.router, Way { first_class: 0, last_class: 0, escape: true, ..way }, ways);
+        }
+        self.steps = steps;
+    }
+
+    /// Add the ports with which the lightest paths begin.
+    #[inline]
+    pub fn find_lightest(&mut self, here: usize, towards: Towards, way: Way, ways: &mut Vec<Way>) {
+        if let (Towards::Router(goal), true) = (towards, self.computes()) {
+            return self.find_in_large_grid(here, goal, way, ways);
+        }
+        let row = match towards {
+            Towards::Router(goal) => &self.to_router[goal],
+            Towards::Group(group) => &self.to_group[group],
+        };
+        let first = self.first_port[here];
+        match row {
+            Some(row) if row[here] & ONE != 0 => ways.push(Way { port: first + (row[here] & !ONE), ..way }),
+            Some(row) => {
+                ways.extend(self.lists[row[here] as usize].iter().map(|port| Way { port: first + port, ..way }))
+            }
+            None => {
+                self.store(towards);
+                self.find_lightest(here, towards, way, ways)
+            }
+        }
+    }
+
+    /// Whether next hops are computed: rows of large grids would be too large.
+    fn computes(&self) -> bool {
+        self.graph.grid.is_some()
+            && self.graph.routers() > MOST_STORED
+            && self.class_weight.iter().all(|weight| *weight == self.class_weight[0])
+    }
+
+    fn find_in_large_grid(&self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
+        let (grid, left) = (self.grid(), self.grid().distance(here, goal));
+        for (index, exit) in self.graph.exits[here].iter().enumerate() {
+            if grid.distance(exit.router as usize, goal) + 1 == left {
+                let port = self.exit_port[here][index];
+                ways.extend((port..port + exit.cables).map(|port| Way { port, ..way }));
+            }
+        }
+    }
+
+    /// Find the next hops of all routers towards a place.
+    #[inline(never)]
+    fn store(&mut self, towards: Towards) {
+        let goals = match towards {
+            Towards::Router(goal) => vec![goal],
+            Towards::Group(group) => self.group_routers[group].clone(),
+        };
+        let weights = self.graph.weights_to(&goals, &self.class_weight);
+        let mut row = vec![0; self.graph.routers()];
+        let mut ports: Vec<u32> = Vec::new();
+        for here in (0..row.len()).filter(|&here| weights[here] > 0) {
+            ports.clear();
+            for (index, exit) in self.graph.exits[here].iter().enumerate() {
+                if weights[exit.router as usize] + self.class_weight[exit.class as usize] == weights[here] {
+                    let port = self.exit_port[here][index] - self.first_port[here];
+                    ports.extend(port..port + exit.cables);
+                }
+            }
+            row[here] = match ports[..] {
+                [one] => ONE | one,
+                _ => self.list_of(&ports),
+            };
+        }
+        match towards {
+            Towards::Router(goal) => self.to_router[goal] = Some(row.into_boxed_slice()),
+            Towards::Group(group) => self.to_group[group] = Some(row.into_boxed_slice()),
+        }
+    }
+
+    fn list_of(&mut self, ports: &[u32]) -> u32 {
+        if let Some(&list) = self.known_lists.get(ports) {
+            return list;
+        }
+        let (list, ports) = (self.lists.len() as u32, Box::<[u32]>::from(ports));
+        self.lists.push(ports.clone());
+        self.known_lists.insert(ports, list);
+        list
+    }
+
+    /// Return the hops of the lightest path; of several, of the one with most.
+    pub fn hops(&mut self, from: usize, goal: usize) -> u32 {
+        if self.computes() {
+            return self.grid().distance(from, goal) as u32;
+        }
+        if self.hops_to[goal].is_none() {
+            let weights = self.graph.weights_to(&[goal], &self.class_weight);
+            let mut nearest_first: Vec<usize> = (0..weights.len()).collect();
+            nearest_first.sort_unstable_by_key(|&router| weights[router]);
+            let mut hops = vec![0u16; weights.len()];
+            for &router in &nearest_first[1..] {
+                let leads = |&&exit: &&library::graph::Exit| {
+                    weights[exit.router as usize] + self.class_weight[exit.class as usize] == weights[router]
+                };
+                let behind = self.graph.exits[router].iter().filter(leads).map(|exit| 1 + hops[exit.router as usize]);
+                hops[router] = behind.max().expect("a lightest path begins somewhere");
+            }
+            self.hops_to[goal] = Some(hops.into_boxed_slice());
+        }
+        u32::from(self.hops_to[goal].as_ref().expect("it has been found")[from])
+    }
+
+    /// Return the most hops of a way from a router through a place to a goal.
+    pub fn hops_through(&mut self, here: usize, place: usize, goal: usize) -> u32 {
+        match self.via {
+            Via::Router => self.hops(here, place) + self.hops(place, goal),
+            Via::Group => {
+                self.find_entries(here);
+                let entries = std::mem::take(&mut self.entries[here]);
+                let longest = entries[place].iter().map(|&entry| {
+                    let entry = entry as usize;
+                    self.hops(here, entry) + self.hops(entry, goal)
+                });
+                let longest = longest.max().expect("a group has routers");
+                self.entries[here] = entries;
+                longest
+            }
+        }
+    }
+
+    /// Find the nearest routers of all groups.
+    fn find_entries(&mut self, here: usize) {
+        if !self.entries[here].is_empty() {
+            return;
+        }
+        let weights = self.graph.weights_to(&[here], &self.class_weight);
+        let nearest = |members: &Vec<usize>| {
+            let least = members.iter().map(|&router| weights[router]).min();
+            members.iter().filter(|&&router| Some(weights[router]) == least).map(|&router| router as u32).collect()
+        };
+        self.entries[here] = self.group_routers.iter().map(nearest).collect();
+    }
+
+    /// Return whether a place that was drawn leads a packet away from its first and last router, or group.
+    pub fn leads_away(&self, here: usize, goal: usize, drawn: usize) -> bool {
+        match (self.kind, self.via, &self.graph.group) {
+            // Most detours through another router of the first or the last group cross the link of the minimal path.
+            (Kind::Ugal, Via::Router, Some(group)) if group[here] != group[goal] => {
+                group[drawn] != group[here] && group[drawn] != group[goal]
+            }
+            _ => drawn != self.place(here) && drawn != self.place(goal),
+        }
+    }
+
+    /// Return the places among which packets draw.
+    pub fn places(&self) -> &[usize] {
+        match self.via {
+            Via::Router => &self.routers_with_nodes,
+            Via::Group => &self.groups_with_nodes,
+        }
+    }
+}

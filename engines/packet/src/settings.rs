@@ -1,0 +1,198 @@
+//! What the file of settings says.
+//!
+//! `packet 1`, `seed N`, `routing KIND TIE VIA`, `ugal DETOURS BIAS THRESHOLD_BYTES PROGRESSIVE`, `class_weight W...`,
+//! `bandwidth_Bps B...`, `latency_ns L...`, the last two for each class of cables and then for the links to nodes,
+//! `router_latency_ns L`, `packet_bytes N`, `buffer_bytes N`, `buffers port|channel`, `channels CHANNELS CLASSES SCHEME`,
+//! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management 0|1`,
+//! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1`, and for offered traffic
+//! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`.
+
+use library::grid::Tie;
+use library::input::BadFile;
+use library::offered::Arrivals;
+use library::settings::{Kind, Via, Words, KINDS, TIES, VIAS};
+
+/// How the channel class of a packet's next hop follows from its route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Hop k uses class k, or the last one (Günther: IEEE Trans. Communications 29(4), 1981).
+    Hops,
+    /// The machine's file lists it.
+    Listed,
+    /// Class 0 before the dateline of a ring, class 1 behind it (Dally and Seitz: IEEE Trans. Computers 36(5), 1987).
+    Dateline,
+    /// Class 0, of one channel, is an escape by dimension order (Duato: IEEE Trans. Parallel and Distributed Systems 4(12), 1993).
+    Escape,
+    /// All hops use class 0.
+    One,
+}
+
+const SCHEMES: [(&str, Scheme); 5] = [
+    ("hops", Scheme::Hops),
+    ("listed", Scheme::Listed),
+    ("dateline", Scheme::Dateline),
+    ("escape", Scheme::Escape),
+    ("one", Scheme::One),
+];
+
+/// Traffic that nodes offer without end.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    pub arrivals: Arrivals,
+    pub load: f64,
+    pub message_bytes: u32,
+    pub warmup_ps: u64,
+    pub batch_ps: u64,
+    pub batches: u64,
+    pub drain: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub seed: u64,
+    pub kind: Kind,
+    pub tie: Tie,
+    pub via: Via,
+    pub detours: usize,
+    pub bias: f64,
+    pub threshold_bytes: f64,
+    pub progressive: bool,
+    pub class_weight: Vec<u32>,
+    pub bandwidth_Bps: Vec<f64>,
+    pub latency_ns: Vec<f64>,
+    pub router_latency_ns: f64,
+    pub packet_bytes: u32,
+    pub buffer_bytes: u32,
+    /// Whether each channel has a buffer of its own.
+    pub buffer_per_channel: bool,
+    pub channels: usize,
+    pub classes: usize,
+    pub scheme: Scheme,
+    pub crossbar_speedup: f64,
+    pub injection: usize,
+    pub traffic_classes: Vec<f64>,
+    pub job_classes: Vec<usize>,
+    pub congestion_management: bool,
+    pub times: bool,
+    pub offered: Option<Offered>,
+}
+
+impl Settings {
+    pub fn read(name: &str) -> Result<Settings, BadFile> {
+        Settings::of_words(Words::open(name, "packet")?)
+    }
+
+    #[allow(non_snake_case)]
+    pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
+        let [seed] = lines.values("seed")?;
+        let [kind, tie, via]: [String; 3] = lines.values("routing")?;
+        let (kind, tie, via) = (lines.choice(&kind, &KINDS)?, lines.choice(&tie, &TIES)?, lines.choice(&via, &VIAS)?);
+        let [detours, bias, threshold_bytes, progressive]: [f64; 4] = lines.values("ugal")?;
+        let class_weight: Vec<u32> = lines.list("class_weight")?;
+        let bandwidth_Bps: Vec<f64> = lines.list("bandwidth_Bps")?;
+        let latency_ns: Vec<f64> = lines.list("latency_ns")?;
+        let fits = bandwidth_Bps.len() == class_weight.len() + 1 && latency_ns.len() == bandwidth_Bps.len();
+        let valid = |values: &[f64]| values.iter().all(|&value| value.is_finite() && value >= 0.0);
+        if !fits || !valid(&latency_ns) || !valid(&bandwidth_Bps) || bandwidth_Bps.contains(&0.0) {
+            return Err(lines.bad("weights are for each class, bandwidths and latencies for one more"));
+        }
+        let [router_latency_ns] = lines.values("router_latency_ns")?;
+        let [packet_bytes]: [u32; 1] = lines.values("packet_bytes")?;
+        let [buffer_bytes]: [u32; 1] = lines.values("buffer_bytes")?;
+        let [buffers]: [String; 1] = lines.values("buffers")?;
+        let buffer_per_channel = lines.choice(&buffers, &[("port", false), ("channel", true)])?;
+        let [channels, classes, scheme]: [String; 3] = lines.values("channels")?;
+        let scheme = lines.choice(&scheme, &SCHEMES)?;
+        let (channels, classes) = match (channels.parse::<usize>(), classes.parse::<usize>()) {
+            (Ok(channels), Ok(classes)) if classes > 0 && channels >= classes => (channels, classes),
+            _ => return Err(lines.bad("there are as many channels as classes at least")),
+        };
+        let [crossbar_speedup]: [f64; 1] = lines.values("crossbar_speedup")?;
+        if packet_bytes == 0 || crossbar_speedup <= 0.0 || !crossbar_speedup.is_finite() {
+            return Err(lines.bad("packets and the speed-up of the crossbar are above 0"));
+        }
+        let [injection]: [usize; 1] = lines.values("injection")?;
+        let traffic_classes: Vec<f64> = lines.list("traffic_classes")?;
+        if traffic_classes.is_empty() || !traffic_classes.iter().all(|&share| share > 0.0) || injection == 0 {
+            return Err(lines.bad("there are a traffic class and a message in flight at least"));
+        }
+        if channels * traffic_classes.len() > 64 {
+            return Err(lines.bad("a port has 64 channels at most, those of all traffic classes together"));
+        }
+        let job_classes: Vec<usize> = lines.list("job_classes")?;
+        if job_classes.iter().any(|&class| class >= traffic_classes.len()) {
+            return Err(lines.bad("there is no such traffic class"));
+        }
+        let [congestion_management]: [u8; 1] = lines.values("congestion_management")?;
+        let overhead: [f64; 3] = lines.values("overhead")?;
+        if overhead != [0.0; 3] {
+            return Err(lines.bad("overheads of messages are not simulated"));
+        }
+        let [times]: [u8; 1] = lines.values("times")?;
+        let offered = if lines.is_at_end() { None } else { Some(offered(&mut lines)?) };
+        let settings = Settings {
+            seed,
+            kind,
+            tie,
+            via,
+            detours: detours as usize,
+            bias,
+            threshold_bytes,
+            progressive: progressive != 0.0,
+            class_weight,
+            bandwidth_Bps,
+            latency_ns,
+            router_latency_ns,
+            packet_bytes,
+            buffer_bytes,
+            buffer_per_channel,
+            channels,
+            classes,
+            scheme,
+            crossbar_speedup,
+            injection,
+            traffic_classes,
+            job_classes,
+            congestion_management: congestion_management != 0,
+            times: times != 0,
+            offered,
+        };
+        let least = settings.least_buffer();
+        if buffer_bytes < least {
+            return Err(lines.bad(&format!("a buffer has {least} bytes at least")));
+        }
+        Ok(settings)
+    }
+
+    /// Return the bytes of a buffer below which a class of channels would have no packet of its own.
+    pub fn least_buffer(&self) -> u32 {
+        let packets = if self.buffer_per_channel { 4 } else { (self.classes + 1).max(4) };
+        packets as u32 * self.packet_bytes
+    }
+
+    /// Return the class of links to nodes.
+    pub fn host(&self) -> usize {
+        self.class_weight.len()
+    }
+}
+
+fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
+    let [arrivals, burst, load, message, warmup, batch, batches, drain]: [String; 8] = lines.values("offered")?;
+    let whole = |word: &str| word.parse::<u64>().ok();
+    let (burst, load) = (burst.parse::<f64>().ok(), load.parse::<f64>().ok());
+    let arrivals = match arrivals.as_str() {
+        "poisson" => Some(Arrivals::Poisson),
+        "periodic" => Some(Arrivals::Periodic),
+        "bursts" => burst.map(|mean| Arrivals::Bursts(mean.max(1.0))),
+        _ => None,
+    };
+    match (arrivals, load, whole(&message), whole(&warmup), whole(&batch), whole(&batches), whole(&drain)) {
+        (Some(arrivals), Some(load), Some(message), Some(warmup_ps), Some(batch_ps), Some(batches), Some(drain))
+            if load > 0.0 && message > 0 && message < 1 << 31 && batch_ps > 0 && batches > 0 =>
+        {
+            let message_bytes = message as u32;
+            Ok(Offered { arrivals, load, message_bytes, warmup_ps, batch_ps, batches, drain })
+        }
+        _ => Err(lines.bad("should be 'offered ARRIVALS BURST LOAD MESSAGE WARMUP BATCH BATCHES DRAIN'")),
+    }
+}

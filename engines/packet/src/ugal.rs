@@ -1,0 +1,214 @@
+//! What a packet draws and decides on its way.
+//!
+//! Under UGAL a packet takes a minimal path or a detour, whichever has the lower product of queue and hops (UGAL-L: Singh,
+//! thesis, Stanford, 2005). It decides when it asks for an output at its first router, and again whenever one of its ways
+//! opens, until it gets one of the kind that it prefers. If `progressive`, a packet that is minimal so far decides again at
+//! each router of its first group, unless that is its last one, too (Jiang, Kim and Dally, ISCA 2009).
+
+use library::settings::Kind;
+
+use crate::network::{below, mix, Network, Packet, Stage};
+use crate::routes::{Towards, Way};
+
+impl Network {
+    /// Draw what a packet needs at its first router, which is not its last one.
+    pub(crate) fn begin_route(&mut self, packet: &mut Packet, here: u32) {
+        let (here, goal) = (here as usize, packet.goal as usize);
+        match self.routes.kind {
+            Kind::Valiant => {
+                if let Some(place) = self.draw_place(packet.key, 0, here, goal) {
+                    (packet.stage, packet.via) = (Stage::Detour, place);
+                }
+            }
+            Kind::Ugal => {
+                let first = self.free_places.pop().unwrap_or_else(|| {
+                    self.places.resize(self.places.len() + self.detours, 0);
+                    (self.places.len() - self.detours) as u32
+                });
+                (packet.stage, packet.via) = (Stage::Undecided, first);
+                for index in 0..self.detours {
+                    let drawn = self.draw_place(packet.key, index, here, goal);
+                    self.places[first as usize + index] = drawn.unwrap_or(u32::MAX);
+                }
+            }
+            // A bit for each dimension: which way round a ring where both are as short.
+            Kind::DimensionOrder => packet.via = mix(u64::from(packet.key)) as u32,
+            Kind::Table => packet.via = self.draw_hop(packet, here),
+            Kind::Paths => {
+                let paths = self.routes.graph.paths.as_ref().expect("the routes have seen paths");
+                let between = paths.between(here, goal);
+                let drawn = below_u64(mix(u64::from(packet.key)), paths.total(&between) as u64);
+                packet.via = paths.selected(between, drawn as usize) as u32;
+            }
+            _ => {}
+        }
+    }
+
+    /// Draw a place that leads away from both ends. Valiant draws once; under UGAL a packet draws again, since one with
+    /// nothing but the minimal path would wait for it, and hold up all behind it.
+    fn draw_place(&self, key: u32, index: usize, here: usize, goal: usize) -> Option<u32> {
+        let places = self.routes.places();
+        let again = self.routes.kind == Kind::Ugal;
+        let tries = if again { 64 } else { 1 };
+        let mut bits = mix(u64::from(key) << 8 | index as u64);
+        for _ in 0..tries {
+            let drawn = places[below(bits, places.len() as u32) as usize];
+            if self.routes.leads_away(here, goal, drawn) {
+                return Some(drawn as u32);
+            }
+            bits = mix(bits);
+        }
+        let rest: Vec<usize> = match again {
+            true => places.iter().copied().filter(|&place| self.routes.leads_away(here, goal, place)).collect(),
+            false => Vec::new(),
+        };
+        (!rest.is_empty()).then(|| rest[below(bits, rest.len() as u32) as usize] as u32)
+    }
+
+    /// Draw one of the listed hops by weight.
+    fn draw_hop(&self, packet: &Packet, here: usize) -> u32 {
+        let listed = self.routes.graph.hops.as_ref().expect("the routes have seen next hops");
+        let hops = listed.hops(here, if listed.by_node { packet.node as usize } else { packet.goal as usize });
+        let total: usize = hops.iter().map(|hop| hop.weight).sum();
+        let mut drawn = below_u64(mix(u64::from(packet.key) << 8 | u64::from(packet.hop)), total as u64) as usize;
+        for (index, hop) in hops.iter().enumerate() {
+            if drawn < hop.weight {
+                return index as u32;
+            }
+            drawn -= hop.weight;
+        }
+        0
+    }
+
+    /// Note that a packet comes to another router.
+    #[inline]
+    pub(crate) fn enter_router(&mut self, packet: u32, here: u32, is_goal: bool) {
+        let state = self.packets[packet as usize];
+        if state.stage == Stage::Detour && self.routes.place(here as usize) == state.via as usize {
+            self.packets[packet as usize].stage = Stage::Direct;
+        }
+        if self.routes.kind == Kind::Table && !is_goal {
+            self.packets[packet as usize].via = self.draw_hop(&state, here as usize);
+        }
+    }
+
+    /// Let an undecided packet take a way, or wait.
+    pub(crate) fn ask_undecided(&mut self, input: u32) {
+        if self.decide(input) {
+            return;
+        }
+        let (minimal, detours, _) = self.alternatives(input);
+        let ways: Vec<Way> = minimal.into_iter().chain(detours.into_iter().flat_map(|detour| detour.ways)).collect();
+        self.wait(input, &ways);
+    }
+
+    /// Let an undecided packet take an open way of the kind that it prefers; return whether there was one.
+    pub(crate) fn decide(&mut self, input: u32) -> bool {
+        let packet = self.first_packet(input);
+        let (minimal, detours, hops) = self.alternatives(input);
+        let direct = f64::from(hops) * self.least_demand(&minimal);
+        let mut best: Option<(f64, &Detour)> = None;
+        for detour in &detours {
+            let product = f64::from(detour.hops) * self.least_demand(&detour.ways);
+            if best.map_or(true, |(least, _)| product < least) {
+                best = Some((product, detour));
+            }
+        }
+        let chosen = best.filter(|(product, _)| direct > self.bias * product + self.threshold_bytes);
+        let ways = chosen.map_or(&minimal, |(_, detour)| &detour.ways);
+        let output = match self.choose(ways, packet) {
+            Some(output) => output,
+            None => return false,
+        };
+        let (port, class) = (self.port_of_lane(output), self.class_of_lane(output));
+        let again = chosen.is_none() && self.chooses_again(self.router_of_lane(input), port, packet);
+        let state = &mut self.packets[packet as usize];
+        if !again {
+            self.free_places.push(state.via);
+            match chosen {
+                Some((_, detour)) => {
+                    (state.stage, state.via) = (Stage::Detour, detour.place);
+                    self.counts.minimal[1] += 1;
+                }
+                None => {
+                    // It may have skipped a class, and goes on from there.
+                    let hop_class = state.hop.min(self.routes.classes as u8 - 1);
+                    (state.stage, state.skipped) = (Stage::Direct, class.saturating_sub(hop_class));
+                    self.counts.minimal[0] += 1;
+                }
+            }
+        }
+        self.grant(input, output);
+        true
+    }
+
+    /// Return the bytes that wait for the emptiest of some ways, with the packet itself.
+    fn least_demand(&mut self, ways: &[Way]) -> f64 {
+        let mut least = u32::MAX;
+        for way in ways {
+            least = least.min(self.demand(way.port));
+        }
+        f64::from(least) + f64::from(self.packet_bytes)
+    }
+
+    /// Return the minimal ways of an undecided packet, its detours, and the hops of the minimal path.
+    fn alternatives(&mut self, input: u32) -> (Vec<Way>, Vec<Detour>, u32) {
+        let here = self.router_of_lane(input);
+        let packet = self.first_packet(input);
+        let Packet { goal, via, hop, .. } = self.packets[packet as usize];
+        let (at, goal) = (here as usize, goal as usize);
+        let class = self.routes.class_of_hop(usize::from(hop));
+        let way = Way { port: 0, first_class: class, last_class: class, escape: false };
+        let mut minimal = Vec::new();
+        self.routes.find_lightest(at, Towards::Router(goal), way, &mut minimal);
+        // Among several outputs one queue would block packets that go elsewhere: there a minimal packet, which does not need
+        // the classes of a detour's second leg, may skip one (bonus cards: Boppana and Chalasani, ISCA 1993). With a single
+        // output a second queue would let minimal packets pile up before detours are taken.
+        if minimal.len() > 1 {
+            let next = self.routes.class_of_hop(usize::from(hop) + 1);
+            for way in &mut minimal {
+                way.last_class = if self.chooses_again(here, way.port, packet) { class } else { next };
+            }
+        }
+        let mut detours = Vec::new();
+        for index in 0..self.detours {
+            let place = self.places[via as usize + index];
+            if place == u32::MAX {
+                continue;
+            }
+            let hops = self.routes.hops_through(at, place as usize, goal);
+            // From a switch without nodes it may be further than between routers with nodes.
+            if usize::from(hop) + hops as usize > self.routes.classes && self.routes.classes > 1 {
+                continue;
+            }
+            let mut ways = Vec::new();
+            let towards = self.routes.towards(place as usize);
+            self.routes.find_lightest(at, towards, way, &mut ways);
+            detours.push(Detour { place, hops, ways });
+        }
+        let hops = self.routes.hops(at, goal);
+        (minimal, detours, hops)
+    }
+
+    /// Return whether a packet that takes a port decides again behind it.
+    fn chooses_again(&self, here: u32, port: u32, packet: u32) -> bool {
+        match (&self.routes.graph.group, self.router_behind(port)) {
+            (Some(group), Some(next)) if self.progressive => {
+                let goal = self.packets[packet as usize].goal as usize;
+                group[next as usize] == group[here as usize] && group[here as usize] != group[goal]
+            }
+            _ => false,
+        }
+    }
+}
+
+struct Detour {
+    place: u32,
+    hops: u32,
+    ways: Vec<Way>,
+}
+
+/// Return a number below `end` from random bits.
+fn below_u64(bits: u64, end: u64) -> u64 {
+    ((u128::from(bits) * u128::from(end)) >> 64) as u64
+}
