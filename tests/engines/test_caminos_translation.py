@@ -16,7 +16,6 @@ from fabricstudy.engine.caminos.clock import bandwidth_divisors, clock, phit_byt
 from fabricstudy.engine.caminos.files import CONFIGURATION, configuration
 from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.point import Point
-from fabricstudy.engine.traffic_files import whole_units
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -97,21 +96,6 @@ class TestClock:
         reason = Caminos().unsupported(*self._with_phit(phit))
         assert reason is not None and "engine.phit" in reason and "network.packet" in reason
 
-    def test_a_phit_above_all_messages_of_a_job_is_refused(self) -> None:
-        for message, fits in (("400 B", True), ("399 B", False)):
-            this = point(message=message, engine={"kind": "caminos", "phit": "400 B"})
-            reason = Caminos().unsupported(this, this.machine.build())
-            assert (reason is None) == fits
-            assert fits or "engine.phit" in str(reason)
-
-    def test_short_messages_beside_longer_ones_are_rounded_up(self) -> None:
-        # Of 8 ranks: blocks of 32, 64 and 128 B.
-        pattern = {"kind": "all-gather", "algorithm": "recursive-doubling", "message": "32 B"}
-        for phit, fits in (("128 B", True), ("129 B", False)):
-            machine = {"kind": "hypercube", "dimensions": 3, "bandwidth": "1 GB/s"}
-            this = point_on(machine, pattern=pattern, engine={"kind": "caminos", "phit": phit})
-            assert (Caminos().unsupported(this, this.machine.build()) is None) == fits
-
     @pytest.mark.parametrize(("buffer", "fits"), [("1 B", False), ("4 kB", False), ("7999 B", False), ("8 kB", True)])
     def test_a_buffer_holds_four_packets_or_is_refused(self, buffer: str, fits: bool) -> None:
         this = point_on(DRAGONFLY, engine={"kind": "caminos", "phit": "2 kB"}, network={"buffer": buffer})
@@ -122,7 +106,7 @@ class TestClock:
     def test_a_phit_of_ours_grows_until_the_latency_fits(self) -> None:
         this = point(latency="1 ms", message="8 kB")
         units = clock(this, this.machine.build())
-        assert units.phit_bytes == 2000  # 500 cycles
+        assert units.phit_bytes == 2000  # 500 cycles, an eighth of a packet three times doubled
         assert max(units.delays) + max(units.divisors) <= 999
 
     def test_a_phit_of_ours_does_not_grow_beyond_the_packet(self) -> None:
@@ -141,40 +125,14 @@ class TestClock:
 
 
 class TestPhit:
-    @settings(deadline=None)
-    @given(st.integers(1, 10**7))
-    def test_messages_grow_little(self, message: int) -> None:
-        phit = phit_bytes(point(message=f"{message} B"))
-        assert 1 <= phit <= 2000
-        # Never more than a phit's part of one eighth of a piece, whatever the size.
-        assert int(whole_units(np.array([message]), phit)[0]) * phit <= max(1.01 * message, message + 8)
+    def test_it_is_an_eighth_of_a_packet_whatever_is_sent(self) -> None:
+        assert {phit_bytes(point(message=size)) for size in ("1 B", "1 kB", "1 MB")} == {250}
+        assert phit_bytes(point_on(DRAGONFLY, network={"packet": "2049 B"})) == 257
 
-    @pytest.mark.parametrize(
-        ("size", "phit"), [("1 kB", 125), ("8 kB", 250), ("20 kB", 500), ("40 kB", 1000), ("64 kB", 2000)]
-    )
-    def test_small_bursts_get_small_phits(self, size: str, phit: int) -> None:
-        # A node's two ranks send four messages in a phase; 100 phits are needed.
-        assert phit_bytes(point(pattern="ring", message=size)) == phit
-
-    def test_longer_routes_need_more_phits(self) -> None:
-        def choose(message: str, routing: str) -> int:
-            return phit_bytes(point(pattern="stencil", message=message, routing=routing))
-
-        assert choose("50 kB", "minimal") == choose("50 kB", "valiant") == 2000
-        assert (choose("20 kB", "minimal"), choose("20 kB", "valiant")) == (2000, 1000)
-
-    def test_the_most_demanding_job_decides(self) -> None:
-        def with_sizes(*sizes: str) -> int:
-            pattern = {"kind": "all-to-all"}
-            return phit_bytes(point(jobs=[{"share": 0.5, "pattern": pattern | {"message": s}} for s in sizes]))
-
-        assert with_sizes("100 kB", "100 kB") == 2000
-        assert with_sizes("100 kB", "5 kB") == 1000
-
-    def test_idle_jobs_do_not_count(self) -> None:
-        idle = {"share": 0.5, "pattern": {"kind": "idle"}}
-        busy = {"share": 0.5, "pattern": {"kind": "all-to-all", "message": "100 kB"}}
-        assert phit_bytes(point(jobs=[idle, busy])) == phit_bytes(point(jobs=[idle])) == 2000
+    @pytest.mark.parametrize(("message", "phit"), [("256 B", 32), ("2 kB", 250), ("3 kB", 188)])
+    def test_messages_of_offered_traffic_have_equal_packets(self, message: str, phit: int) -> None:
+        offered = {"traffic": "uniform", "load": 0.5, "message": message}
+        assert phit_bytes(point_on(DRAGONFLY, jobs=[], offered=offered)) == phit
 
     def test_the_study_decides_if_it_says_so(self) -> None:
         assert phit_bytes(point(engine={"kind": "caminos", "phit": "300 B"})) == 300
@@ -213,8 +171,8 @@ class TestFiles:
             "virtual_channels: 6,",
             'Routes { kind: "valiant", tie: "split", via: "router", detours: 1, progressive: false, '
             "class_weight: [1, 100], channels: 6, hop_classes: 6 }",
-            "maximum_packet_size: 1,",
-            "buffer_size: 32,",
+            "maximum_packet_size: 8,",
+            "buffer_size: 256,",
             "link_classes: [LinkClass { delay: 2, frequency_divisor: 2 }, "
             "LinkClass { delay: 1, frequency_divisor: 1 }, LinkClass { delay: 2, frequency_divisor: 2 }]",
         ):
@@ -256,5 +214,5 @@ class TestPrediction:
 
         assert cost(message="200 kB") > 1.5 * cost(message="100 kB")
         assert cost(routing="valiant") > 1.5 * cost(routing="minimal")
-        assert cost(engine={"kind": "caminos", "phit": "250 B"}) > 4 * cost()
+        assert cost(engine={"kind": "caminos", "phit": "50 B"}) > 4 * cost()
         assert 0 < cost(jobs=[{"share": 1.0, "pattern": {"kind": "idle"}}]) < 0.1

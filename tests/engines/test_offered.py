@@ -238,6 +238,6 @@ def test_a_load_beyond_the_hot_node_is_refused_by_the_network(tmp_path: Path) ->
 def test_the_written_input_is_that_of_the_first_run(load: Any, tmp_path: Path) -> None:
     point = point_of(DRAGONFLY, "minimal", "uniform", load, warmup=50, measured=200, batches=8)
     command = write_inputs(PlannedPoint("p0", "m0", point), tmp_path / "input")
-    machine, engine = built(point.machine).machine, engine_named("caminos")
-    digest = input_digest(tmp_path / "input", command, machine, [], engine.scale(point, machine))
+    machine = built(point.machine).machine
+    digest = input_digest(tmp_path / "input", command, machine, [])
     assert digest == record_of(point, tmp_path / "run")["runs"][0]["input"]

@@ -325,10 +325,10 @@ WORKLOADS = (
 
 ENGINES = (
     Mutation(
-        "what CAMINOS derives",
+        "what a router of CAMINOS stores",
         "engine/caminos/adapter.py",
-        ', "virtual_channels": channels(point, machine)}',
-        "}",
+        "return clock(point, machine).phit_bytes",
+        "return 2 * clock(point, machine).phit_bytes",
         reads=(CAMINOS,),
     ),
     Mutation(
@@ -348,8 +348,8 @@ ENGINES = (
     Mutation(
         "phit of CAMINOS",
         "engine/caminos/clock.py",
-        "for parts in (1, 2, 4):",
-        "for parts in (2, 4):",
+        "PHITS_OF_A_PACKET = 8",
+        "PHITS_OF_A_PACKET = 4",
         reads=(CAMINOS,),
     ),
     Mutation(
@@ -357,6 +357,13 @@ ENGINES = (
         "engine/caminos/result.py",
         "else float(cycle) * units.cycle_ns",
         "else 2 * float(cycle) * units.cycle_ns",
+        reads=(CAMINOS,),
+    ),
+    Mutation(
+        "waiting times of programs with packets",
+        "engine/program_results.py",
+        "float(of_job.mean())",
+        "2 * float(of_job.mean())",
         reads=(CAMINOS,),
     ),
     known(

@@ -369,14 +369,6 @@ def test_the_plan_says_which_points_pass_their_limits(capsys: pytest.CaptureFixt
     assert "limits.memory" in said(capsys, "plan", "small.yaml")
 
 
-def test_the_plan_warns_of_latencies_that_are_lost(capsys: pytest.CaptureFixture[str]) -> None:
-    assert data(capsys, "plan", "small.yaml")["resolution"] == []
-    latencies = "sweep: {latency: {of: machine.latency, values: [1 ns, 2 ns]}, "
-    Path("small.yaml").write_text(STUDY.replace("sweep: {", latencies))
-    (warning,) = data(capsys, "plan", "small.yaml")["resolution"]
-    assert f"warning   {warning}" in said(capsys, "plan", "small.yaml")
-
-
 @pytest.mark.parametrize("seconds", ["0", "-5", "nan", "inf", "abc"])
 def test_batches_of_no_length_are_refused(seconds: str) -> None:
     assert cli.main(["plan", "small.yaml", f"--batch-cpu-s={seconds}"]) == 2

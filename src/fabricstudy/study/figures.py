@@ -225,8 +225,8 @@ class JobsFigure(Selection, Picture):
 
     `timeline`: busy nodes by size class, idle ones by cause, and the queue, over time. `gantt`: midplanes over time, a
     box a job, hatched where a midplane is idle for lack of cables. Without a schedule, `gantt` shows the ranks of one
-    point over time, at most 64 of programs with dependencies, on packet and CAMINOS: full bars are computation, half bars
-    what a rank sends (above) and receives (below), by mark; the rest is gray.
+    point over time, at most 64 of programs with dependencies, on packet and CAMINOS: full bars are computation, half
+    bars what a rank sends (above) and receives (below), by mark; the rest is gray.
     """
 
     AXES = ("where", "columns")

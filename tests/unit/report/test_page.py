@@ -24,7 +24,6 @@ from fabricstudy.report.page import MAX_ROUTERS_DRAWN, render, write_report
 from fabricstudy.report.summaries import below_bounds, bounds
 from fabricstudy.study.figures import Figure
 from fabricstudy.study.plan_file import write_plan
-from fabricstudy.study.resolution import resolutions
 from fabricstudy.table.files import write_tables
 from fabricstudy.table.select import label_text
 
@@ -110,16 +109,14 @@ def test_machines_workloads_and_source_stand_at_the_top(make: Make, tmp_path: Pa
     assert found.index(f"S {HOSTILE}") < found.index("routing changes the runtime")
 
 
-def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All keys of the models, the aliases as in the file; what an engine derives comes from the table of points."""
+def test_every_parameter_stands_with_its_origin(make: Make) -> None:
+    """All keys of the models, the aliases as in the file."""
     network = {"buffer": "32 kB", "packet": "2 kB"}
     case = make(figures=[], network=network)
-    monkeypatch.setattr(study_setup, "DERIVED", ("phit_bytes", "virtual_channels"))
-    points = case.tables.points.assign(phit_bytes=[250.0, 1000.0] * 12)
-    grids = study_setup.parameters(case.study, case.plan, points, resolutions(case.plan))
+    grids = study_setup.parameters(case.study, case.plan)
     found = {row[0]: tuple(row[1:]) for grid in grids for row in grid.rows}
     assert {name.split(".")[1] for name in found if name.startswith("network.")} == {
-        field.alias or name for name, field in Network.model_fields.items() if name != "virtual_channels"
+        field.alias or name for name, field in Network.model_fields.items()
     }
     assert found["network.buffer"] == ("32 kB", "set") and found["network.packet"] == ("2 kB", "default")
     assert found["network.router_latency"] == ("100 ns", "default")
@@ -128,32 +125,19 @@ def test_every_parameter_stands_with_its_origin(make: Make, monkeypatch: pytest.
     assert found["machine.latency.local"] == ("40 ns", "default")
     assert found["routing"] == ("minimal; valiant", "varied: routing")
     assert found["routing (valiant).via"] == ("router", "default")
-    assert found["engine"] == ("caminos", "set") and found["phit (caminos)"][0] == "250 B (12 points); 1 kB (12 points)"
-    assert not any("virtual" in name or "inherited" in name for name in found)
-    assert found["latency of link class global with a router"][0] == "140 ns, simulated 125 ns; 140 ns, simulated 0 ns"
+    assert found["engine"] == ("caminos", "set") and found["engine.phit"] == ("not set", "default")
     assert found["jobs.0.pattern"] == ("ring", "set") and found["jobs.0.pattern.iterations"] == ("1", "default")
     assert found["jobs.0.pattern.message"] == ("1 kB; 1 MB", "varied: message")
     assert found["jobs.0.allocation"] == ("cluster", "default") and found["jobs.0.mapping"] == ("linear", "default")
 
 
-def test_the_phit_stands_with_the_labels_that_have_it_and_shapes_are_resolved(make: Make) -> None:
+def test_shapes_of_patterns_are_resolved(make: Make) -> None:
     jobs = [{"nodes": 24, "pattern": {"kind": "stencil", "message": "1 kB"}}]
     case = make(
         figures=[], claims=[], jobs=jobs, sweep={"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
     )
-    phit = case.tables.points["routing"].map({"minimal": 1000.0, "valiant": 500.0})
-    grids = study_setup.parameters(case.study, case.plan, case.tables.points.assign(phit_bytes=phit))
-    found = {row[0]: tuple(row[1:]) for grid in grids for row in grid.rows}
-    assert found["phit (caminos)"][0] == "500 B (routing valiant); 1 kB (routing minimal)"
+    found = {row[0]: tuple(row[1:]) for grid in study_setup.parameters(case.study, case.plan) for row in grid.rows}
     assert found["jobs.0.pattern.shape"] == ("4, 3, 2", "default") and found["jobs.0.nodes"] == ("24", "set")
-
-
-def test_the_page_warns_of_latencies_that_the_simulations_lose(make: Make, tmp_path: Path) -> None:
-    sweep = {"latency": {"of": "machine.latency", "values": ["1 ns", "400 ns"]}}
-    jobs = [{"share": 1, "pattern": {"kind": "all-to-all", "message": "100 kB"}}]
-    _, page = written(make(figures=[], claims=[], jobs=jobs, sweep=sweep), tmp_path / "out")
-    start = page.text.index("Key findings")
-    assert start < page.text.index("Axis latency varies latencies") < page.text.rindex("Study setup")
 
 
 def test_the_labels_of_machines_are_those_of_the_study(make: Make) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from fabricstudy.engine.caminos import phit_bytes
-from fabricstudy.report.summaries import judged_unchecked, resolution_check_summary, spot_check_summary
+from fabricstudy.report.summaries import judged_unchecked, spot_check_summary
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import Tables
 
@@ -16,7 +15,7 @@ ONE_JOB = {"jobs": STUDY["jobs"][:1], "slowdown": False}
 
 
 def tables_of(folder: Path, lost: str = "", **changes: Any) -> tuple[Any, Tables]:
-    """Tables of a plan in which flow takes 0.9 of the time of CAMINOS; of one engine everything may be lost."""
+    """Tables of a plan in which flow takes 0.9 of the time of the others; of one engine everything may be lost."""
     of = planned(folder, **{**ONE_JOB, **changes})
     found = [
         record(
@@ -31,14 +30,14 @@ def tables_of(folder: Path, lost: str = "", **changes: Any) -> tuple[Any, Tables
 def test_the_ratio_of_a_study_on_flow(tmp_path: Path) -> None:
     study, tables = tables_of(tmp_path, engine="flow")
     (says,) = spot_check_summary(tables)
-    assert "8 points" in says and "0.9" in says and "caminos" in says
+    assert "8 points" in says and "0.9" in says and "packet" in says
     assert judged_unchecked(study, tables) == {"1": "flow"}
     # The check has no say in claims.
     assert tables.verdicts.empty and tables.claims["verdict"].tolist() == ["reproduced"]
 
 
 def test_a_check_that_was_not_run_says_so(tmp_path: Path) -> None:
-    _, tables = tables_of(tmp_path, engine="flow", lost="caminos")
+    _, tables = tables_of(tmp_path, engine="flow", lost="packet")
     (says,) = spot_check_summary(tables)
     assert "of the 8 points drawn" in says and "0.9" not in says
 
@@ -60,21 +59,7 @@ def test_a_claim_on_two_engines_is_not_judged_by_flow_alone(tmp_path: Path) -> N
     assert judged_unchecked(study, tables) == {} and set(tables.verdicts["engine"]) == {"caminos", "flow"}
 
 
-def test_points_whose_times_change_with_the_phit_are_named(tmp_path: Path) -> None:
-    """Half of the phit takes 1 % less, and under Valiant 10 % less."""
-    of = planned(tmp_path, **ONE_JOB, check="resolution")
-    found = []
-    for name, one in of.points.items():
-        fine = one.point.engine.inherited_phit_bytes is not None  # type: ignore[attr-defined]
-        gain = 0.9 if one.point.routing.kind == "valiant" else 0.99
-        found.append(
-            record(name, one.point, runtime_ns=1e6 * (gain if fine else 1.0), engine="caminos")
-            | {"phit_bytes": phit_bytes(one.point)}
-        )
-    tables = collect(of, found, structures(of))
-    (says,) = resolution_check_summary(tables)
-    valiant = tables.points.loc[(tables.points["routing"] == "valiant"), ["point_id", "phit_bytes"]]
-    coarse = valiant.loc[valiant["phit_bytes"] == valiant["phit_bytes"].max(), "point_id"].unique()
-    assert len(coarse) and all(f"{name} (+11.1%)" in says for name in coarse)
-    assert says.count("(+") == len(coarse) and "11.1% at most" in says
-    assert resolution_check_summary(tables_of(tmp_path)[1]) == []
+def test_a_check_of_packet_is_told_and_its_claims_need_none(tmp_path: Path) -> None:
+    study, tables = tables_of(tmp_path, engine="packet", check="engines")
+    (says,) = spot_check_summary(tables)
+    assert "on packet" in says and "those of caminos" in says and judged_unchecked(study, tables) == {}

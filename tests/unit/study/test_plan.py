@@ -13,8 +13,6 @@ import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
-from fabricstudy.engine.caminos.channels import channels
-from fabricstudy.engine.caminos.clock import phit_bytes
 from fabricstudy.engine.point import (
     canonical_json,
     digest,
@@ -34,9 +32,6 @@ TWO_JOBS = [
     {"name": "b", "share": 0.25, "pattern": {"kind": "all-to-all", "message": "1 kB"}, "allocation": "random"},
     {"name": "c", "nodes": 3, "pattern": "idle"},
 ]
-
-ONE_PHIT = {"kind": "caminos", "phit": "500 B"}
-"""With the phit given, a job by itself has that of its point anyway."""
 
 
 def check_consistent(result: Plan) -> None:
@@ -79,7 +74,7 @@ def test_single_job_is_its_own_alone_point(study_of: Callable[..., Study]) -> No
 
 def test_alone_points(study_of: Callable[..., Study]) -> None:
     """The first job alone loses its successors; the second keeps a silent predecessor; an idle one has none."""
-    result = plan(study_of(jobs=TWO_JOBS, slowdown=True, engine=ONE_PHIT))
+    result = plan(study_of(jobs=TWO_JOBS, slowdown=True))
     row = result.rows[0]
     point = result.points[row.point_id].point
     assert row.baseline_ids == (point_id(baseline_point(point, 0)), point_id(baseline_point(point, 1)), None)
@@ -91,54 +86,9 @@ def test_alone_points(study_of: Callable[..., Study]) -> None:
 
 def test_alone_point_is_shared_by_points_that_differ_in_other_jobs_only(study_of: Callable[..., Study]) -> None:
     sweep = {"message": {"of": "jobs.1.pattern.message", "values": ["1 kB", "2 kB", "3 kB"]}}
-    rows = plan(study_of(jobs=TWO_JOBS, slowdown=True, sweep=sweep, engine=ONE_PHIT)).rows
+    rows = plan(study_of(jobs=TWO_JOBS, slowdown=True, sweep=sweep)).rows
     assert len({row.baseline_ids[0] for row in rows}) == 1
     assert len({row.baseline_ids[1] for row in rows}) == 3
-
-
-def test_a_baseline_run_has_the_phit_of_its_point(study_of: Callable[..., Study]) -> None:
-    """By themselves the jobs would have two phits."""
-    jobs = [
-        {"name": "long", "share": 0.5, "pattern": {"kind": "all-to-all", "message": "100 kB"}},
-        {"name": "short", "share": 0.5, "pattern": {"kind": "ring", "message": "4 kB"}},
-    ]
-    result = plan(study_of(jobs=jobs, slowdown=True))
-    own = {
-        phit_bytes(baseline_point(result.points[row.point_id].point, number))
-        for row in result.rows
-        for number in range(2)
-    }
-    assert len(own) == 2
-    for row in result.rows:
-        phit = phit_bytes(result.points[row.point_id].point)
-        assert [phit_bytes(result.points[name].point) for name in row.baseline_ids if name] == [phit, phit]
-
-
-def test_routings_that_a_study_compares_have_the_same_virtual_channels(study_of: Callable[..., Study]) -> None:
-    """A dragonfly's longest minimal route has 3 hops, Valiant's has 6."""
-    both = plan(study_of(sweep={"routing": {"of": "routing", "values": ["minimal", "valiant"]}}))
-    machine = next(iter(both.points.values())).point.machine.build()
-    assert {channels(planned.point, machine) for planned in both.points.values()} == {6}
-    (minimal,) = {channels(planned.point, machine) for planned in plan(study_of(sweep={})).points.values()}
-    assert minimal == 3
-    given = plan(
-        study_of(
-            network={"virtual_channels": 8}, sweep={"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
-        )
-    )
-    assert {channels(planned.point, machine) for planned in given.points.values()} == {8}
-
-
-def test_an_experiment_does_not_change_the_virtual_channels_of_another(study_of: Callable[..., Study]) -> None:
-    routings = {"routing": {"of": "routing", "values": ["minimal", "valiant"]}}
-    one = {"routing": {"of": "routing", "values": ["minimal"]}}
-    experiments = {name: {"sweep": sweep, "seeds": 1} for name, sweep in (("all", routings), ("one", one))}
-    both = plan(study_of(sweep=..., experiments=experiments))
-    found = {
-        (row.experiment, row.labels["routing"]): channels(point, point.machine.build())
-        for row, point in ((row, both.points[row.point_id].point) for row in both.rows)
-    }
-    assert found == {("all", "minimal"): 6, ("all", "valiant"): 6, ("one", "minimal"): 3}
 
 
 def test_a_job_in_the_background_is_not_asked_for_its_time_alone(study_of: Callable[..., Study]) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
-from fabricstudy.core.columns import RESOLUTION_CHECK, SPOT_CHECK
-from fabricstudy.engine.caminos import phit_bytes
+from fabricstudy.core.columns import SPOT_CHECK
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
@@ -23,10 +22,10 @@ def flow(**more: Any) -> dict[str, Any]:
 
 
 def checked(of: Plan) -> tuple[list[str], list[str]]:
-    """Points of the spot check on flow, and on CAMINOS."""
+    """Points of the spot check on flow, and on packet."""
     rows = [row.point_id for row in of.rows if row.experiment == SPOT_CHECK]
     engine = {name: of.points[name].point.engine.kind for name in rows}
-    return tuple([name for name in rows if engine[name] == kind] for kind in ("flow", "caminos"))  # type: ignore
+    return tuple([name for name in rows if engine[name] == kind] for kind in ("flow", "packet"))  # type: ignore
 
 
 @pytest.mark.parametrize(("seeds", "points", "drawn"), [(1, 400, 12), (2, 800, 24)])
@@ -39,9 +38,9 @@ def test_three_in_a_hundred_cheap_points_are_on_both_engines(
     for one, other in zip(flows, packets, strict=True):
         pair = [of.points[name].point.physics() | {"engine": None} for name in (one, other)]
         assert pair[0] == pair[1]
-    caminos = engine_named("caminos")
-    costs = sorted(caminos.predict_cpu_s(one.point) for one in of.points.values() if one.point.engine.kind == "flow")
-    assert max(caminos.predict_cpu_s(of.points[name].point) for name in packets) <= costs[4 * drawn - 1]
+    packet = engine_named("packet")
+    costs = sorted(packet.predict_cpu_s(one.point) for one in of.points.values() if one.point.engine.kind == "flow")
+    assert max(packet.predict_cpu_s(of.points[name].point) for name in packets) <= costs[4 * drawn - 1]
     assert checked(plan(study_of(**flow(seeds=seeds)))) == (flows, packets)
 
 
@@ -52,7 +51,7 @@ def test_few_points_are_all_checked_and_other_engines_not_at_all(study_of: Calla
 
 
 def test_a_point_that_is_on_both_engines_anyway_is_no_other_point(study_of: Callable[..., Study]) -> None:
-    engines = {"engine": {"of": "engine", "values": ["caminos", "flow"]}}
+    engines = {"engine": {"of": "engine", "values": ["packet", "flow"]}}
     of = plan(study_of(sweep__engine=engines["engine"]))
     in_sweep = {row.point_id for row in of.rows if row.experiment == "main"}
     flows, packets = checked(of)
@@ -63,10 +62,10 @@ def test_a_point_that_is_on_both_engines_anyway_is_no_other_point(study_of: Call
 def test_pairs_that_the_study_has_are_taken_first(study_of: Callable[..., Study]) -> None:
     """Ten large points on both engines are checked in place of the 290 small ones that are on flow alone."""
     sizes = {f"{size} kB": f"{size} kB" for size in range(10, 310)}
-    sweep = {"size": {"of": "jobs.0.pattern.message", "values": sizes}, "engine": ["flow", "caminos"]}
-    exclude = [{"engine": "caminos", "size": list(sizes)[:-10]}]
+    sweep = {"size": {"of": "jobs.0.pattern.message", "values": sizes}, "engine": ["flow", "packet"]}
+    exclude = [{"engine": "packet", "size": list(sizes)[:-10]}]
     of = plan(study_of(engine="flow", sweep=sweep, exclude=exclude, seeds=1))
-    assert set(checked(of)[1]) == {name for name, one in of.points.items() if one.point.engine.kind == "caminos"}
+    assert set(checked(of)[1]) == {name for name, one in of.points.items() if one.point.engine.kind == "packet"}
     assert len(of.points) == 310
 
 
@@ -78,10 +77,9 @@ def test_what_flow_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
     assert len(flows) == len(packets) == 2
 
 
-def test_what_caminos_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
-    """Bandwidths too different for a cycle of CAMINOS."""
-    links = {"slow": "1 GB/s", "fast": "1237 GB/s"}
-    sweep = {"node_links": {"of": "machine.bandwidth.host", "values": links}}
+def test_what_packet_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
+    """Buffers of less than four packets."""
+    sweep = {"buffer": {"of": "network.buffer", "values": {"small": "6 kB", "large": "8 kB"}}}
     machine = {"kind": "torus", "shape": [4, 4], "bandwidth": {"links": "1 GB/s", "host": "1 GB/s"}}
     study = plan(study_of(engine="flow", machine=machine, routing="dimension-order", sweep=sweep))
     flows, packets = checked(study)
@@ -95,12 +93,8 @@ def test_no_shipped_study_rests_on_flow_alone() -> None:
         assert "flow" not in main or main & {"caminos", "sst", "codes"}, file.name
 
 
-def test_points_are_simulated_with_half_the_phit_if_the_study_asks_for_it(study_of: Callable[..., Study]) -> None:
-    of = plan(study_of(check="resolution"))
-    names = [row.point_id for row in of.rows if row.experiment == RESOLUTION_CHECK]
-    assert len(names) == 2 * 6
-    for coarse, fine in zip(names[::2], names[1::2], strict=True):
-        points = [of.points[name].point for name in (coarse, fine)]
-        assert phit_bytes(points[1]) == phit_bytes(points[0]) // 2
-        assert points[0].model_copy(update={"engine": points[1].engine}) == points[1]
-    assert not any(row.experiment == RESOLUTION_CHECK for row in plan(study_of()).rows)
+def test_points_of_packet_are_simulated_on_caminos_if_the_study_asks_for_it(study_of: Callable[..., Study]) -> None:
+    of = plan(study_of(engine="packet", check="engines"))
+    names = [row.point_id for row in of.rows if row.experiment == SPOT_CHECK]
+    assert [of.points[name].point.engine.kind for name in names] == 6 * ["packet", "caminos"]
+    assert not any(row.experiment == SPOT_CHECK for row in plan(study_of(engine="packet")).rows)

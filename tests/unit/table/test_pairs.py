@@ -50,7 +50,6 @@ def claim(**measure: Any) -> dict[str, Any]:
 
 BASE: dict[str, Any] = {
     "study": "pairs", "machine": DRAGONFLY, "routing": "minimal", "engine": "caminos",
-    "network": {"virtual_channels": 8},
     "jobs": [{"share": 1.0, "pattern": {"kind": "ring", "message": "1 kB"}}],
     "figures": [{"id": "f", "kind": "bar", "title": "F", "experiment": "a", "x": "net", "y": "runtime_ns",
                  "normalise_to": {"net": "slow"}}],
@@ -126,10 +125,6 @@ def shipped(request: pytest.FixtureRequest) -> Path:
 
 def test_claims_and_figures_of_shipped_studies_do_not_depend_on_other_experiments(shipped: Path) -> None:
     data = _few_seeds(yaml.safe_load(shipped.read_text()))
-    # Left open, the number follows from the routings of all experiments.
-    sets = [one.get("set", {}) for one in data.get("experiments", {}).values()]
-    for network in [data.setdefault("network", {}), *(one["network"] for one in sets if "network" in one)]:
-        network["virtual_channels"] = 64
     study = validate_study(data, shipped)
     everything = _unjudged(study)
     found = 0
