@@ -245,6 +245,8 @@ pub struct Network {
     ranked: Vec<(u64, u32)>,
     /// Bytes of each message that have not reached its node.
     pub to_come: Vec<u32>,
+    /// When the last byte of those that have, does: ports of a node may end in another order than they begin.
+    pub arrived_at: Vec<u64>,
     /// Packets that each node has sent.
     sent_packets: Vec<u32>,
     pub counts: Counts,
@@ -330,6 +332,7 @@ impl Network {
             asking: Vec::new(),
             ranked: Vec::new(),
             to_come: Vec::new(),
+            arrived_at: Vec::new(),
             sent_packets: vec![0; nodes],
             counts: Counts::default(),
             job_packets: Vec::new(),
@@ -927,11 +930,8 @@ impl Network {
         if state.free_at > self.now || state.filled == 0 {
             return;
         }
-        let mut lane = self.lane_to_send(port);
-        if lane.is_none() && !self.credits[port as usize].is_empty() {
-            self.collect_credits(port);
-            lane = self.lane_to_send(port);
-        }
+        self.collect_credits(port);
+        let lane = self.lane_to_send(port);
         self.ports[port as usize].waits_for_credit = lane.is_none();
         if let Some(lane) = lane {
             self.start(port, lane);
@@ -1009,8 +1009,10 @@ impl Network {
                 self.free = packet;
                 let left = &mut self.to_come[message as usize];
                 *left -= size;
+                let last = &mut self.arrived_at[message as usize];
+                *last = (*last).max(end + latency);
                 if *left == 0 {
-                    self.queue.push(Event { key: (end + latency) << 2 | TASK, a: message, b: ARRIVAL });
+                    self.queue.push(Event { key: std::mem::take(last) << 2 | TASK, a: message, b: ARRIVAL });
                 }
             }
             End::Router(to) => {
@@ -1090,11 +1092,8 @@ impl Network {
     /// the interface is ready again when there may be.
     pub fn inject(&mut self, interface: u32, piece: Piece, traffic_class: usize) -> Option<u64> {
         let port = self.first_interface + interface;
-        let mut lane = self.lane_to_inject(port, traffic_class, piece.size);
-        if lane.is_none() {
-            self.collect_credits(port);
-            lane = self.lane_to_inject(port, traffic_class, piece.size);
-        }
+        self.collect_credits(port);
+        let lane = self.lane_to_inject(port, traffic_class, piece.size);
         self.ports[port as usize].waits_for_credit = lane.is_none();
         if lane.is_none() {
             if let Some(credit) = self.credits[port as usize].front() {
