@@ -43,8 +43,8 @@ class Packet(BundledEngine):
         least = max(PACKETS_OF_A_BUFFER, classes + 1)
         if buffer < least * packet:
             raise Unsupported(
-                f"network.{key} is {buffer:,} B, and {point.routing.kind} routing on this machine needs room for {least} "
-                f"packets; choose at least {least * packet:,} B, or a smaller network.packet"
+                f"network.{key} is {buffer:,} B, and {point.routing.kind} routing on this machine needs room for "
+                f"{least} packets; choose at least {least * packet:,} B, or a smaller network.packet"
             )
 
     def check_managed(self, point: Point, machine: Machine) -> None:
