@@ -51,6 +51,25 @@ impl Node {
         Some((message, left.min(packet)))
     }
 
+    /// Return the same of the next message in turn whose packet is allowed to leave; its turn comes first now.
+    pub fn next_allowed(
+        &mut self,
+        port: usize,
+        packet: u32,
+        mut is_allowed: impl FnMut(u32, u32) -> bool,
+    ) -> Option<(u32, u32)> {
+        self.next(port, packet)?;
+        let interface = self.interface_of(port);
+        for _ in 0..self.interfaces[interface].len() {
+            let (message, left) = self.interfaces[interface][0];
+            if is_allowed(message, left.min(packet)) {
+                return Some((message, left.min(packet)));
+            }
+            self.interfaces[interface].rotate_left(1);
+        }
+        None
+    }
+
     /// Let the packet that `next` has returned leave; return whether it was the last one of its message.
     pub fn send(&mut self, port: usize, bytes: u32) -> bool {
         let (slots, interface) = (self.slots, self.interface_of(port));

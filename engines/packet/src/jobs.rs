@@ -55,10 +55,16 @@ impl Jobs {
 
     /// Simulate until all jobs that are not in the background have finished; say what waits if they never do.
     pub fn run(&mut self) -> Result<(), String> {
+        self.run_with(|_| ())
+    }
+
+    /// Simulate, and show the network to `look` before each event of the jobs.
+    pub fn run_with(&mut self, look: impl Fn(&mut Network)) -> Result<(), String> {
         self.take_actions();
         while !self.operations.are_finished() {
+            look(&mut self.network);
             match self.network.next() {
-                Some(Happening::Ready(interface)) => self.send(interface),
+                Some(Happening::Ready(interface) | Happening::Acknowledged(interface)) => self.send(interface),
                 Some(Happening::Timer(operation)) => {
                     self.operations.end_active(operation, self.network.now);
                     self.take_actions();
@@ -107,7 +113,7 @@ impl Jobs {
             self.network.wake_interface(interface, free_at);
             return;
         }
-        let (send, size) = match self.nodes[node].next(port, self.network.packet_bytes) {
+        let (send, size) = match self.next_packet(interface) {
             Some(next) => next,
             None => return,
         };
@@ -130,6 +136,20 @@ impl Jobs {
         }
     }
 
+    /// Return the message and the bytes of the packet that an interface sends next.
+    fn next_packet(&mut self, interface: u32) -> Option<(u32, u32)> {
+        let (node, port) = (interface as usize / self.ports, interface as usize % self.ports);
+        let packet_bytes = self.network.packet_bytes;
+        let (ports, operations) = (self.ports, &self.operations);
+        match &mut self.network.management {
+            None => self.nodes[node].next(port, packet_bytes),
+            Some(management) => self.nodes[node].next_allowed(port, packet_bytes, |send, bytes| {
+                let (_, destination) = operations.place_of(operations.receive_of(send));
+                management.allows(interface, (destination * ports + port) as u32, bytes)
+            }),
+        }
+    }
+
     fn arrive(&mut self, send: u32) {
         let now = self.network.now;
         let (job, _) = self.operations.place_of(send);
@@ -139,6 +159,11 @@ impl Jobs {
         self.messages[job] += 1;
         self.arrived_bytes[job] += self.operations.bytes_of(send);
         self.operations.arrive(send, now);
+    }
+
+    #[cfg(test)]
+    pub fn counts(&self) -> &crate::network::Counts {
+        &self.network.counts
     }
 
     /// Return the result as JSON.

@@ -130,7 +130,7 @@ impl OfferedTraffic {
                     self.network.set_timer((now + self.offered.batch_ps).min(limit), clock);
                 }
                 Happening::Timer(node) => self.create(node),
-                Happening::Ready(node) => self.send(node),
+                Happening::Ready(node) | Happening::Acknowledged(node) => self.send(node),
                 Happening::Arrived(message) => self.arrive(message),
             }
         }
