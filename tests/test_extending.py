@@ -234,7 +234,7 @@ class TestRoutings:
         # Each pair of leaves has its own spine: 4 x 4 bytes on two of its cables, and 12 on all of them if they split.
         assert set(loads[0].tolist()) == {0.0, 16.0} and set(loads[1].tolist()) == {12.0}
 
-    @pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
+    @pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])
     @pytest.mark.parametrize("routing", ["valiant-outside", "ecmp"])
     def test_simulated(self, routing: str, engine: str, tmp_path: Path) -> None:
         probe = engine_named(engine).probe()

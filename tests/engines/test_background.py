@@ -21,7 +21,7 @@ def _engine(name: str) -> Any:
     return pytest.param(name, marks=pytest.mark.skipif(not probe.found, reason=str(probe.reason)))
 
 
-on_each_engine = pytest.mark.parametrize("engine", [_engine(name) for name in ("caminos", "sst", "codes")])
+on_each_engine = pytest.mark.parametrize("engine", [_engine(name) for name in ("caminos", "packet", "sst", "codes")])
 
 LINE = {"kind": "mesh", "shape": [5], "nodes_per_router": 2, "bandwidth": "1 GB/s"}
 """Router r of five in a line has the nodes 2r and 2r+1."""
@@ -40,7 +40,8 @@ def job(nodes: list[int], message: str, **more: Any) -> dict[str, Any]:
 
 def simulate(folder: Path, engine: str, *jobs: dict[str, Any]) -> Record:
     """Run a point of these jobs on the line."""
-    this = point_on(LINE, "dimension-order", engine=engine, jobs=list(jobs), network={"buffer": "8 kB"})
+    network = {"buffer": "8 kB", "port_buffer": "8 kB"}
+    this = point_on(LINE, "dimension-order", engine=engine, jobs=list(jobs), network=network)
     return run(folder, this)
 
 

@@ -20,6 +20,7 @@ DRAGONFLY |= {"bandwidth": {"local": "4 GB/s", "global": "4 GB/s", "host": "1 GB
 ENGINES: dict[str, Any] = {
     "caminos": {"kind": "caminos", "phit": "256 B"},
     "flow": "flow",
+    "packet": "packet",
     "sst": "sst",
     "codes": "codes",
 }

@@ -29,7 +29,7 @@ def engines(*names: str) -> list[Any]:
     ]
 
 
-OURS = engines("caminos", "flow")
+OURS = engines("caminos", "flow", "packet")
 """Of the others, none simulates links of one class that differ in bandwidth."""
 FAMILIES: dict[str, dict[str, Any]] = {
     "aries": {"groups": 3, "chassis_per_group": 2, "blades_per_chassis": 2, "nodes_per_router": 2},
@@ -81,7 +81,7 @@ def test_every_family_is_here() -> None:
     assert {*ROUTINGS, "table"} == set(Routing.FAMILY.kinds)
 
 
-@pytest.mark.parametrize("engine", engines("caminos", "flow", "sst", "codes"))
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "packet", "sst", "codes"))
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_no_family_is_faster_than_its_bounds(tmp_path: Path, kind: str, engine: str) -> None:
     machine = {"kind": kind, "bandwidth": "1 GB/s", "cores_per_node": 1} | FAMILIES[kind]
@@ -94,7 +94,7 @@ def test_no_family_is_faster_than_its_bounds(tmp_path: Path, kind: str, engine: 
     simulated = [bounded(record) for record in done if record["status"] != "unsupported"]
     if engine in ("sst", "codes") and not simulated:
         pytest.skip(done[0]["reason"])
-    assert len(simulated) >= (2 if engine in ("caminos", "flow") else 1)
+    assert len(simulated) >= (2 if engine in ("caminos", "flow", "packet") else 1)
 
 
 def cabled(folder: Path, seed: int, routers: int = 8) -> Topology:
@@ -144,7 +144,7 @@ def test_a_slow_cable_among_fast_ones_is_no_bottleneck(tmp_path: Path, engine: s
         assert job["runtime_ns"] < 0.5 * job["expected_load_ns"]
 
 
-@pytest.mark.parametrize("engine", engines("caminos", "flow", "sst"))
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "packet", "sst"))
 def test_the_best_of_several_shortest_paths_bounds_a_random_graph(tmp_path: Path, engine: str) -> None:
     """A stencil at random nodes, where packets that take what has room end before an even split could."""
     machine = {"kind": "jellyfish", "routers": 36, "degree": 5, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
@@ -157,7 +157,7 @@ def test_paths_that_an_engine_has_and_the_routing_has_not(tmp_path: Path) -> Non
     """With several cables between groups CODES and SST may take the longer way; CAMINOS takes a shortest one."""
     point = point_on(DRAGONFLY | {"links_per_group_pair": 2}, "minimal")
     plain = point_on(DRAGONFLY, "minimal")
-    for engine, other in (("codes", True), ("sst", True), ("caminos", False), ("flow", False)):
+    for engine, other in (("codes", True), ("sst", True), ("caminos", False), ("flow", False), ("packet", False)):
         settings, caveats = point_on(DRAGONFLY, engine=engine).engine, engine_named(engine).caveats
         assert takes_other_paths(caveats, point.model_copy(update={"engine": settings})) is other
         assert not takes_other_paths(caveats, plain.model_copy(update={"engine": settings}))

@@ -29,7 +29,8 @@ from .test_background import job as exchange
 from .test_sst_translation import read_trace as read_sst_trace
 
 US = 1000.0
-ENGINES: dict[str, Any] = {"caminos": {"kind": "caminos", "phit": "100 B"}, "sst": "sst", "codes": "codes"}
+ENGINES: dict[str, Any] = {"caminos": {"kind": "caminos", "phit": "100 B"}, "packet": "packet"}
+ENGINES |= {"sst": "sst", "codes": "codes"}
 """A phit of 100 B is a cycle of 100 ns."""
 
 

@@ -32,7 +32,7 @@ def test_no_time_is_below_its_bound(engine: str, family: str, faults: dict[str, 
         bounded(record)
 
 
-@pytest.mark.parametrize("engine", engines("caminos", "flow", "sst"))
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "packet", "sst"))
 def test_a_ring_without_a_cable_takes_the_time_of_a_mesh(engine: str, tmp_path: Path) -> None:
     machines: dict[str, dict[str, Any]] = {"ring": RING | {"faults": {"cables": [[0, 3]]}}, "line": LINE}
     times = []

@@ -192,14 +192,14 @@ def same(own: dict[str, Any], built_in: dict[str, Any]) -> bool:
     return times[0] == times[1] and loads[0] == loads[1]
 
 
-@pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
+@pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])
 @pytest.mark.parametrize("machine", [SLIM_FLY, RING], ids=["slim-fly", "ring"])
 def test_minimal_again_is_minimal(engine: str, machine: dict[str, Any], tmp_path: Path) -> None:
     own, built_in = (point_on(machine, kind, message="8 kB", engine=engine) for kind in ("minimal-again", "minimal"))
     assert same(simulated(own, tmp_path / "own"), simulated(built_in, tmp_path / "built-in"))
 
 
-@pytest.mark.parametrize("engine", ["caminos", "flow"])
+@pytest.mark.parametrize("engine", ["caminos", "flow", "packet"])
 def test_candidates_are_chosen_as_those_of_adaptive(engine: str, tmp_path: Path) -> None:
     own, built_in = (point_on(SLIM_FLY, kind, message="8 kB", engine=engine) for kind in ("adaptive-again", "adaptive"))
     assert same(simulated(own, tmp_path / "own"), simulated(built_in, tmp_path / "built-in"))
@@ -218,7 +218,7 @@ def test_paths_of_sst_are_those_that_it_is_given(kind: str, again: str, tmp_path
         assert times[0] == pytest.approx(times[1], rel=0.1)
 
 
-@pytest.mark.parametrize("engine", ["caminos", "flow"])
+@pytest.mark.parametrize("engine", ["caminos", "flow", "packet"])
 @pytest.mark.parametrize(("kind", "again"), [("minimal", "minimal-paths"), ("valiant", "valiant-again")])
 def test_paths_have_the_times_and_loads_of_the_built_in_kind(
     engine: str, kind: str, again: str, tmp_path: Path
@@ -231,7 +231,7 @@ def test_paths_have_the_times_and_loads_of_the_built_in_kind(
     assert loads[0] == pytest.approx(loads[1], rel=0.03)
 
 
-@pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
+@pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])
 def test_uneven_shares_are_the_loads(engine: str, tmp_path: Path) -> None:
     """Router 0 sends to router 2 of a ring of 4, three quarters of it by one side."""
     point = point_on(RING, "uneven", {"kind": "furthest-pairing"}, "4 MB", engine=engine)
@@ -270,7 +270,7 @@ def test_hop_k_has_channel_k_unless_the_routing_states_one() -> None:
     assert "wait in a circle" in str(refusal(point_on(RING, "one-channel")))
 
 
-@pytest.mark.parametrize("engine", ["caminos", "flow", "sst"])
+@pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])
 @pytest.mark.parametrize(
     ("kind", "said"),
     [("loop", "packets may loop"), ("neither", "neither next hops nor paths"), ("broken", "own.py, line")],

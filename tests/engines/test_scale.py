@@ -25,6 +25,9 @@ K = 2
 FIXED_NS = 10.0
 """What SST and CODES add to a time whatever the bandwidth is."""
 
+DRAWN = 0.02
+"""The packet engine's draws depend on the times, so that its times scale to the run-to-run variation."""
+
 MACHINES: dict[str, tuple[dict[str, Any], str]] = {
     "torus": ({"kind": "torus", "shape": [4, 4]}, "dimension-order"),
     "adaptive": ({"kind": "torus", "shape": [4, 4]}, "adaptive"),
@@ -48,7 +51,7 @@ def record_of(name: str, engine: str, folder: Path, k: int = 1, **job: Any) -> R
     return found
 
 
-@pytest.mark.parametrize("engine", engines("caminos", "flow", "analysis"))
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "packet", "analysis"))
 @pytest.mark.parametrize("name", MACHINES)
 def test_times_scale_exactly(name: str, engine: str, tmp_path: Path) -> None:
     pattern = {"kind": "all-to-all", "message": "20 kB"}
@@ -61,9 +64,10 @@ def test_times_scale_exactly(name: str, engine: str, tmp_path: Path) -> None:
     (before,), (after,) = slow["jobs"], fast["jobs"]
     known = [name for name in TIMES if before.get(name) is not None]
     assert "bound_ns" in known and ("runtime_ns" in known) == (engine != "analysis")
-    assert {one: K * after[one] for one in known} == pytest.approx({one: before[one] for one in known}, rel=1e-12)
+    exact = pytest.approx({one: before[one] for one in known}, rel=DRAWN if engine == "packet" else 1e-12)
+    assert {one: K * after[one] for one in known} == exact
     loads = [[link["load_max_bytes"] for link in one.get("links", [])] for one in (slow, fast)]
-    assert loads[0] == loads[1]
+    assert loads[0] == loads[1] or engine == "packet"
 
 
 @pytest.mark.parametrize("engine", engines("sst", "codes"))

@@ -206,7 +206,7 @@ LINE = {"kind": "mesh", "shape": [8], "nodes_per_router": 1, "bandwidth": "1 GB/
 KINDS: dict[str, Any] = {"caminos": {"kind": "caminos", "phit": "100 B"}, "flow": {"kind": "flow", "batching": 0}}
 OTHERS = [
     pytest.param(name, marks=pytest.mark.skipif(not probe.found, reason=str(probe.reason)))
-    for name in ("flow", "sst", "codes")
+    for name in ("flow", "packet", "sst", "codes")
     for probe in (engine_named(name).probe(),)
 ]
 
@@ -239,7 +239,7 @@ def test_on_other_engines_computation_adds_to_one_message(tmp_path: Path, engine
     assert time_on(tmp_path / "2", engine, beside) == pytest.approx(70_000, abs=5)
     after = time_on(tmp_path / "3", engine, pair(beside="a: calc 50000\na requires s"))
     # In CODES sends end when their last packet begins to leave.
-    assert after == pytest.approx({"flow": 70_000, "sst": 70_000, "codes": 69_000}[engine], abs=50)
+    assert after == pytest.approx({"flow": 70_000, "packet": 70_000, "sst": 70_000, "codes": 69_000}[engine], abs=50)
 
 
 def wavefront(rows: int, columns: int, size: int) -> Operations:

@@ -35,7 +35,7 @@ MACHINES: dict[str, tuple[dict[str, Any], Any]] = {
 REFUSED = {("codes", "torus"), ("sst", "slim-fly"), ("sst", "express-mesh")}
 """CODES delays each message on a torus, and SST loses the results of sources on a graph."""
 
-ROUTER_NS = {"caminos": 0.0, "sst": 64 / 2, "codes": 10.0}
+ROUTER_NS = {"caminos": 0.0, "packet": 0.0, "sst": 64 / 2, "codes": 10.0}
 """Largest additional time in a router: on SST half a flit in the crossbar, on CODES noise."""
 
 

@@ -111,7 +111,7 @@ def test_engines_are_listed_found_or_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = {engine["name"]: engine for engine in data(capsys, "engines")}
-    assert list(found) == ["analysis", "caminos", "codes", "flow", "sst"] and found["analysis"]["found"]
+    assert list(found) == ["analysis", "caminos", "codes", "flow", "packet", "sst"] and found["analysis"]["found"]
     assert all(set(engine) == {"name", "found", "version", "reason"} for engine in found.values())
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nowhere"))
     caminos = data(capsys, "engines")[1]

@@ -340,7 +340,7 @@ class Near(Routing, kind="near"):
 
 
 def test_a_routing_is_taken_from_its_routes_or_refused_by_name(tmp_path: Path) -> None:
-    engines = {"engine": {"of": "engine", "values": ["analysis", "caminos", "flow", "sst", "codes"]}}
+    engines = {"engine": {"of": "engine", "values": ["analysis", "caminos", "flow", "packet", "sst", "codes"]}}
     files: dict[str, str | bytes] = {"half.py": HALF, "near.py": ROUTING}
     path = write(tmp_path, files, extensions=["half.py", "near.py"], routing="near", sweep=engines)
     found = Pipeline(path, plan(load_study(path)))

@@ -151,7 +151,7 @@ FIXED: dict[str, tuple[dict[str, Any], str]] = {
 """No packet takes more hops than it has to; in larger dragonflies some do, to take one global link only."""
 
 
-@pytest.mark.parametrize("engine", engines("caminos", "flow", "analysis", "sst", "codes"))
+@pytest.mark.parametrize("engine", engines("caminos", "flow", "packet", "analysis", "sst", "codes"))
 def test_links_carry_the_bytes_times_hops_of_the_jobs(engine: str, tmp_path: Path) -> None:
     """Links and hops are those between routers: the way between a node and its router is none. SST adds headers."""
     values = {name: {"machine": {**machine, "bandwidth": "1 GB/s"}, "routing": routing}

@@ -95,6 +95,11 @@ class Network(Model):
         "and PERCS",
     )
 
+    @property
+    def input_buffer_bytes(self) -> int:
+        """The buffer of a router input, or of each of its virtual channels."""
+        return int(self.port_buffer_bytes if self.buffer_per == "port" else self.buffer_bytes)
+
     @model_check
     def _shares_are_of_one_link(self) -> None:
         total = sum(share for _, share in self.classes)

@@ -68,7 +68,7 @@ def study(engine: object) -> Study:
     return Study.model_validate(given, context={"folder": Path(), "source": "file"})
 
 
-@pytest.mark.parametrize("kind", ["analysis", "caminos", "flow"])
+@pytest.mark.parametrize("kind", ["analysis", "caminos", "flow", "packet"])
 def test_an_engine_that_cannot_is_refused_with_its_place(kind: str) -> None:
     with pytest.raises(ConfigError) as error:
         plan(study({"kind": kind, "processes": 3}))

@@ -79,7 +79,7 @@ def test_what_flow_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
 
 def test_what_packet_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
     """Buffers of less than four packets."""
-    sweep = {"buffer": {"of": "network.buffer", "values": {"small": "6 kB", "large": "8 kB"}}}
+    sweep = {"buffer": {"of": "network.port_buffer", "values": {"small": "6 kB", "large": "8 kB"}}}
     machine = {"kind": "torus", "shape": [4, 4], "bandwidth": {"links": "1 GB/s", "host": "1 GB/s"}}
     study = plan(study_of(engine="flow", machine=machine, routing="dimension-order", sweep=sweep))
     flows, packets = checked(study)

@@ -74,4 +74,4 @@ def window_bytes(point: Point, machine: Machine) -> int:
     channels = 1
     if point.network.buffer_per == "channel":
         channels = virtual_channels(point, machine) // channel_classes(point.routing, machine)
-    return min(int(point.network.buffer_bytes) * channels, MAX_WINDOW_BYTES)
+    return min(point.network.input_buffer_bytes * channels, MAX_WINDOW_BYTES)

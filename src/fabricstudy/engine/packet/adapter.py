@@ -16,7 +16,7 @@ from ..traffic_files import check_ports
 from ..virtual_channels import channel_classes, virtual_channels
 from .caveats import CAVEATS
 from .cost import work
-from .files import SETTINGS, PacketSettings, input_buffer_bytes, write_files, write_offered
+from .files import SETTINGS, PacketSettings, write_files, write_offered
 from .result import read_offered_result, read_result
 
 
@@ -35,14 +35,15 @@ class Packet(BundledEngine):
         """Raise `Unsupported` for routings that cannot be listed, too few channels, and buffers of a few packets."""
         virtual_channels(point, machine)
         check_ports(point)
-        packet, buffer = int(point.network.packet_bytes), input_buffer_bytes(point.network)
-        # Of a shared buffer each class has the room of a packet to itself.
-        is_shared = point.network.buffer_per == "port"
-        classes = channel_classes(point.routing, machine) if is_shared else 1
+        packet, buffer = int(point.network.packet_bytes), point.network.input_buffer_bytes
+        key, classes = "buffer", 1
+        if point.network.buffer_per == "port":
+            # Each class has the room of a packet to itself.
+            key, classes = "port_buffer", channel_classes(point.routing, machine)
         least = max(PACKETS_OF_A_BUFFER, classes + 1)
         if buffer < least * packet:
             raise Unsupported(
-                f"network.{'port_buffer' if is_shared else 'buffer'} is {buffer:,} B, and {point.routing.kind} routing on this machine needs room for "
+                f"network.{key} is {buffer:,} B, and {point.routing.kind} routing on this machine needs room for "
                 f"{least} packets; choose at least {least * packet:,} B, or a smaller network.packet"
             )
 
@@ -50,7 +51,7 @@ class Packet(BundledEngine):
         """Accept traffic classes and congestion management on any machine."""
 
     def buffer_bytes(self, point: Point) -> int:
-        return input_buffer_bytes(point.network)
+        return point.network.input_buffer_bytes
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         return 0.0

@@ -13,7 +13,8 @@ CAVEATS: tuple[Caveat, ...] = (
         "A message is complete when it has arrived. A rank leaves a phase when its sends and receives are complete."
     ),
     Caveat(
-        "The virtual channels of a port share its buffer; on CAMINOS, SST and CODES each has one of this size.",
+        "The virtual channels of a router input share `network.port_buffer`; on CAMINOS, SST and CODES each has "
+        "`network.buffer`.",
         _shares_buffers,
     ),
     Caveat("A packet chooses between its paths when it arrives, and when one of them has room again.", uses_ugal),

@@ -16,7 +16,7 @@ from ..detours import via
 from ..listed_routes import routing_word
 from ..machine_file import write_machine
 from ..point import Point
-from ..settings import EngineSettings, Network
+from ..settings import EngineSettings
 from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
 from ..virtual_channels import channel_classes, channel_scheme, virtual_channels
 from .offered_window import offered_window
@@ -51,11 +51,6 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
     write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
 
 
-def input_buffer_bytes(network: Network) -> int:
-    """Return the buffer of a router input, or of each of its virtual channels."""
-    return int(network.port_buffer_bytes if network.buffer_per == "port" else network.buffer_bytes)
-
-
 def text_of(lines: Lines) -> str:
     """Return the file of settings."""
     return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
@@ -77,7 +72,7 @@ def settings_lines(point: Point, machine: Machine, times: bool) -> Lines:
         "latency_ns": tuple(link.latency_ns for link in links),
         "router_latency_ns": (network.router_latency_ns,),
         "packet_bytes": (network.packet_bytes,),
-        "buffer_bytes": (input_buffer_bytes(network),),
+        "buffer_bytes": (network.input_buffer_bytes,),
         "buffers": (network.buffer_per,),
         "channels": (
             virtual_channels(point, machine),
