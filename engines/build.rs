@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 fn main() {
-    let mut files: Vec<PathBuf> = ["src", "../library/src"].iter().flat_map(|folder| files_below(folder.into())).collect();
+    let mut files: Vec<PathBuf> =
+        ["src", "../library/src"].iter().flat_map(|folder| files_below(folder.into())).collect();
     files.extend(["../Cargo.lock", "Cargo.toml"].map(PathBuf::from));
     files.sort();
     // FNV-1a, 64 bits.

@@ -194,9 +194,8 @@ impl Routes {
                 _ => merged.push((link, part)),
             }
         }
-        let of_link = |link: u32| {
-            self.settings.latency_ns[self.class[link as usize] as usize] + self.settings.router_latency_ns
-        };
+        let of_link =
+            |link: u32| self.settings.latency_ns[self.class[link as usize] as usize] + self.settings.router_latency_ns;
         let latency_ns = merged.iter().map(|&(link, part)| part * of_link(link)).sum();
         Route { parts: merged, latency_ns }
     }
@@ -273,10 +272,6 @@ impl Routes {
         };
         let begins = |exit: &&Exit| left[exit.router as usize] + of_class[exit.class as usize] == left[here];
         self.graph.exits[here].iter().filter(begins).copied().collect()
-    }
-
-    fn weight(&mut self, goal: usize) -> &[u32] {
-        row(&mut self.weights, goal, || self.graph.weights_to(&[goal], &self.settings.class_weight))
     }
 
     fn hops(&mut self, from: usize, goal: usize) -> u32 {

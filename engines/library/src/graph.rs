@@ -234,7 +234,8 @@ mod tests {
     #[test]
     fn a_cable_makes_a_link_in_each_direction() {
         let graph = Graph::read(Lines::of_text(PAIR), 1).expect("a graph");
-        let exits = |router: usize| graph.exits[router].iter().map(|e| (e.router, e.link, e.cables)).collect::<Vec<_>>();
+        let exits =
+            |router: usize| graph.exits[router].iter().map(|e| (e.router, e.link, e.cables)).collect::<Vec<_>>();
         assert_eq!((exits(0), exits(1), graph.links), (vec![(1, 0, 2)], vec![(0, 1, 2)], 2));
         assert_eq!(graph.node_router, [0, 1, 1]);
     }

@@ -130,7 +130,10 @@ mod tests {
     fn one_slot_sends_message_by_message_and_more_slots_packet_by_packet() {
         assert_eq!(sent(&mut node(1, false, 1, [&[3, 1], &[]]), 0), [(0, 2), (0, 1), (1, 1)]);
         assert_eq!(sent(&mut node(2, false, 1, [&[3, 1], &[]]), 0), [(0, 2), (1, 1), (0, 1)]);
-        assert_eq!(sent(&mut node(2, false, 1, [&[5, 1, 4], &[]]), 0), [(0, 2), (1, 1), (0, 2), (2, 2), (0, 1), (2, 2)]);
+        assert_eq!(
+            sent(&mut node(2, false, 1, [&[5, 1, 4], &[]]), 0),
+            [(0, 2), (1, 1), (0, 2), (2, 2), (0, 1), (2, 2)]
+        );
     }
 
     #[test]

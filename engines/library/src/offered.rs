@@ -52,7 +52,8 @@ impl Source {
         let rate = load * targets.last()?.0 as f64 / FULL_WEIGHT;
         let random = Random::new(Random::new(seed << 32 | node as u64).bits());
         let interval = message_ps / rate;
-        let mut source = Source { node, random, targets, arrivals, interval, message: message_ps, next: 0.0, in_burst: 0 };
+        let mut source =
+            Source { node, random, targets, arrivals, interval, message: message_ps, next: 0.0, in_burst: 0 };
         match arrivals {
             Arrivals::Poisson => source.draw_gap(),
             _ => source.next = interval * source.random.unit(),

@@ -97,7 +97,8 @@ impl CongestionManagement {
         if f64::from(window.acknowledged) >= window.bytes {
             let share = f64::from(window.marked) / f64::from(window.acknowledged);
             window.alpha += GAIN * (share - window.alpha);
-            let next = if window.marked > 0 { window.bytes * (1.0 - window.alpha / 2.0) } else { window.bytes + packet };
+            let next =
+                if window.marked > 0 { window.bytes * (1.0 - window.alpha / 2.0) } else { window.bytes + packet };
             window.bytes = next.max(packet).min(first);
             (window.acknowledged, window.marked) = (0, 0);
         }
@@ -114,7 +115,8 @@ mod tests {
         let mut management = CongestionManagement::new(100, 1000);
         for number in 0..packets {
             management.send(3, 4, 100);
-            let acknowledgement = Acknowledgement { interface: 3, destination: 4, bytes: 100, is_marked: is_marked(number) };
+            let acknowledgement =
+                Acknowledgement { interface: 3, destination: 4, bytes: 100, is_marked: is_marked(number) };
             let number = management.keep(acknowledgement);
             assert_eq!(management.acknowledge(number), 3);
         }

@@ -86,8 +86,12 @@ impl Jobs {
     fn deadlock(&self) -> String {
         let waiting = self.network.packets_under_way();
         let (rank, job) = self.operations.first_unfinished().unwrap_or_default();
-        let reason = if waiting > 0 { "deadlock: packets wait for each other" } else { "operations wait for each other" };
-        format!("{reason} at {} ps; {waiting} packets are in the network, and rank {rank} of job {job} waits", self.network.now)
+        let reason =
+            if waiting > 0 { "deadlock: packets wait for each other" } else { "operations wait for each other" };
+        format!(
+            "{reason} at {} ps; {waiting} packets are in the network, and rank {rank} of job {job} waits",
+            self.network.now
+        )
     }
 
     /// Do what operations that started have asked for.

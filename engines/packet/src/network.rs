@@ -28,7 +28,6 @@
 
 use std::collections::VecDeque;
 
-
 use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS};
 use crate::fair::FairArbitration;
 use crate::pool::{Division, Pools};
@@ -264,8 +263,9 @@ impl Network {
         let class_of_channel: Vec<u8> = (0..settings.channels)
             .map(|channel| class_starts.iter().rposition(|&start| start <= channel).expect("starts at 0") as u8)
             .collect();
-        let lanes_of_class = (0..traffic_classes)
-            .flat_map(|of| class_starts.windows(2).map(move |range| mask(range[0], range[1]) << (of * settings.channels)));
+        let lanes_of_class = (0..traffic_classes).flat_map(|of| {
+            class_starts.windows(2).map(move |range| mask(range[0], range[1]) << (of * settings.channels))
+        });
         let lanes_of_class: Vec<u64> = lanes_of_class.collect();
         let units = if settings.buffer_per_channel { settings.channels } else { settings.classes };
         let unit_of_lane = (0..lanes).map(|lane| {
@@ -279,9 +279,12 @@ impl Network {
         let nodes = routes.graph.node_router.len();
         let first_interface = routes.first_port[routers];
         let all_ports = first_interface as usize + nodes;
-        let fastest = settings.bandwidth_Bps.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
+        let fastest = settings.bandwidth.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
         let fastest_packet_ps = f64::from(settings.packet_bytes) * 1e12 / fastest;
-        let queue = Queue::new((fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64, 10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6));
+        let queue = Queue::new(
+            (fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64,
+            10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6),
+        );
         let empty_out = OutLane { busy_until: 0, head: NONE, tail: NONE };
         let has_lanes = settings.buffer_per_channel;
         let input_lanes = if has_lanes { first_interface * lanes as u32 } else { 0 };
@@ -320,7 +323,10 @@ impl Network {
             progressive: settings.progressive,
             packet_bytes: settings.packet_bytes,
             ps_per_byte_crossbar: 1e12 / fastest,
-            least_queue: matches!(settings.kind, library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable),
+            least_queue: matches!(
+                settings.kind,
+                library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable
+            ),
             fair: (settings.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
             management: settings
                 .congestion_management
@@ -358,19 +364,19 @@ impl Network {
                     // The k-th cable of a link enters where the k-th one of the opposite link leaves.
                     let to = ends[link ^ 1].0 + cable;
                     self.sender_of[to as usize] = self.ports.len() as u32;
-                    self.ports.push(Port::new(settings.bandwidth_Bps[class], latency_ns, End::Router(to), exit.link));
+                    self.ports.push(Port::new(settings.bandwidth[class], latency_ns, End::Router(to), exit.link));
                 }
             }
             for &node in &nodes_of[router] {
                 self.node_port[node] = self.ports.len() as u32;
-                self.ports.push(Port::new(settings.bandwidth_Bps[host], host_ns, End::Node, NONE));
+                self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Node, NONE));
             }
             self.router_of.resize(self.ports.len(), router as u32);
         }
         for node in 0..graph.node_router.len() {
             let to = self.node_port[node];
             self.sender_of[to as usize] = self.ports.len() as u32;
-            self.ports.push(Port::new(settings.bandwidth_Bps[host], host_ns, End::Router(to), NONE));
+            self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Router(to), NONE));
         }
         let packet = self.packet_bytes;
         self.ports.iter_mut().for_each(|port| port.under_way += packet);
@@ -553,23 +559,29 @@ impl Network {
     fn enter_queue(&mut self, packet: u32) {
         let Packet { input: port, stage, .. } = self.packets[packet as usize];
         let here = self.router_of[port as usize];
-        let outputs = match stage {
+        if stage == Stage::Undecided {
             // It may still choose among several sets.
-            Stage::Undecided => 1 << 63 | u64::from(packet),
-            _ => {
-                let ways = self.find_ways(packet, here);
-                let outputs = outputs_of(&ways);
-                self.ways = ways;
-                outputs
-            }
-        };
+            let input = self.new_queue(port, 1 << 63 | u64::from(packet), packet);
+            return self.advance(input);
+        }
+        let ways = self.find_ways(packet, here);
+        let outputs = outputs_of(&ways);
         let found = self.queues_of[port as usize].iter().find(|(known, _)| *known == outputs);
         if let Some(&(_, queue)) = found {
             let queue = &mut self.inputs[queue as usize];
             self.packets[queue.tail as usize].next = packet;
             queue.tail = packet;
-            return;
+        } else if let Some(output) = self.choose(&ways, packet) {
+            self.cross(packet, output);
+        } else {
+            let input = self.new_queue(port, outputs, packet);
+            self.wait(input, &ways);
         }
+        self.ways = ways;
+    }
+
+    /// Return a new virtual output queue with a packet.
+    fn new_queue(&mut self, port: u32, outputs: u64, packet: u32) -> u32 {
         let mut queue = InputQueue::new(port, outputs);
         (queue.head, queue.tail) = (packet, packet);
         let number = match self.free_inputs.pop() {
@@ -584,7 +596,7 @@ impl Network {
             }
         };
         self.queues_of[port as usize].push((outputs, number));
-        self.advance(number);
+        number
     }
 
     /// Let the first packets of a queue have output lanes, until one waits for some.
@@ -823,24 +835,29 @@ impl Network {
         first.map(|(_, waiter)| waiter)
     }
 
-    /// Let the first packet of an input lane cross to an output lane.
+    /// Let the first packet of a queue cross to an output lane.
     pub(crate) fn grant(&mut self, input: u32, output: u32) {
-        let (now, port, lane) = (self.now, output / self.lanes, output % self.lanes);
-        let in_lane = &mut self.inputs[input as usize];
-        let packet = in_lane.head;
-        let state = &mut self.packets[packet as usize];
-        let (size, next) = (state.size, std::mem::replace(&mut state.next, NONE));
-        let (from, unit) = (in_lane.port, u32::from(state.unit));
-        let end = (now + rounded(f64::from(size) * self.ps_per_byte_crossbar)).max(state.tail);
-        state.tail = end;
-        in_lane.head = next;
-        in_lane.busy_until = end;
-        in_lane.waiting = false;
-        in_lane.ticket = in_lane.ticket.wrapping_add(1);
+        let packet = self.inputs[input as usize].head;
+        let next = std::mem::replace(&mut self.packets[packet as usize].next, NONE);
+        let end = self.cross(packet, output);
+        let queue = &mut self.inputs[input as usize];
+        queue.head = next;
+        queue.busy_until = end;
+        queue.waiting = false;
+        queue.ticket = queue.ticket.wrapping_add(1);
         if next != NONE && self.has_lanes {
             let time = self.packets[next as usize].head.max(end);
             self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
         }
+    }
+
+    /// Let a packet cross to an output lane; return when it has.
+    fn cross(&mut self, packet: u32, output: u32) -> u64 {
+        let (port, lane) = (output / self.lanes, output % self.lanes);
+        let state = &mut self.packets[packet as usize];
+        let (size, from, unit) = (state.size, state.input, u32::from(state.unit));
+        let end = (self.now + rounded(f64::from(size) * self.ps_per_byte_crossbar)).max(state.tail);
+        state.tail = end;
         let out_lane = &mut self.outputs[output as usize];
         out_lane.busy_until = end;
         let last = std::mem::replace(&mut out_lane.tail, packet);
@@ -863,6 +880,7 @@ impl Network {
         self.give_credit(from, unit, end, size);
         self.send(port);
         self.plan(port);
+        end
     }
 
     /// Tell the sender to an input that so many bytes of a unit are free from a time on.
@@ -943,7 +961,8 @@ impl Network {
     fn lane_to_send(&mut self, port: u32) -> Option<u32> {
         let (filled, turn) = (self.ports[port as usize].filled, self.ports[port as usize].turn);
         let later = u64::MAX << turn;
-        let of_all = self.first_with_credit(port, filled & later).or_else(|| self.first_with_credit(port, filled & !later));
+        let of_all =
+            self.first_with_credit(port, filled & later).or_else(|| self.first_with_credit(port, filled & !later));
         if self.shares.len() == 1 || of_all.is_none() {
             return of_all;
         }
@@ -951,7 +970,8 @@ impl Network {
         let lanes_of = |class: usize| mask(class * channels as usize, (class + 1) * channels as usize);
         let candidates = (0..self.shares.len()).filter_map(|class| {
             let lanes = filled & lanes_of(class);
-            let lane = self.first_with_credit(port, lanes & later).or_else(|| self.first_with_credit(port, lanes & !later))?;
+            let lane =
+                self.first_with_credit(port, lanes & later).or_else(|| self.first_with_credit(port, lanes & !later))?;
             let served = self.served[port as usize * self.shares.len() + class].max(self.virtual_time[port as usize]);
             Some((served, lane))
         });
@@ -1222,7 +1242,10 @@ impl InputQueue {
 /// Return a number for a set of ways; different sets have different ones.
 fn outputs_of(ways: &[Way]) -> u64 {
     let number = |way: &Way| {
-        u64::from(way.port) << 17 | u64::from(way.first_class) << 9 | u64::from(way.last_class) << 1 | u64::from(way.escape)
+        u64::from(way.port) << 17
+            | u64::from(way.first_class) << 9
+            | u64::from(way.last_class) << 1
+            | u64::from(way.escape)
     };
     match ways {
         [way] => number(way),
@@ -1231,9 +1254,9 @@ fn outputs_of(ways: &[Way]) -> u64 {
 }
 
 impl Port {
-    #[allow(non_snake_case)]
-    fn new(bandwidth_Bps: f64, latency_ns: f64, end: End, link: u32) -> Port {
-        let ps_per_byte = 1e12 / bandwidth_Bps;
+    /// Return an idle port; `bandwidth` is in bytes a second.
+    fn new(bandwidth: f64, latency_ns: f64, end: End, link: u32) -> Port {
+        let ps_per_byte = 1e12 / bandwidth;
         Port {
             free_at: 0,
             wake_at: u64::MAX,

@@ -64,10 +64,9 @@ impl OfferedTraffic {
     /// `targets` are those of each node.
     pub fn new(network: Network, targets: Vec<Vec<Target>>, offered: Offered, settings: &Settings) -> OfferedTraffic {
         let nodes = targets.len();
-        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.bandwidth_Bps[settings.host()];
-        let source = |(node, targets)| {
-            Source::new(node, settings.seed, targets, offered.arrivals, offered.load, message_ps)
-        };
+        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.bandwidth[settings.host()];
+        let source =
+            |(node, targets)| Source::new(node, settings.seed, targets, offered.arrivals, offered.load, message_ps);
         OfferedTraffic {
             sources: targets.into_iter().enumerate().map(source).collect(),
             queues: vec![VecDeque::new(); nodes],
@@ -138,7 +137,11 @@ impl OfferedTraffic {
 
     /// Add up the backlog until a time.
     fn count_until(&mut self, time: u64) {
-        let moments = [self.offered.warmup_ps, self.offered.warmup_ps + self.offered.batch_ps * (self.offered.batches / 2), self.end()];
+        let moments = [
+            self.offered.warmup_ps,
+            self.offered.warmup_ps + self.offered.batch_ps * (self.offered.batches / 2),
+            self.end(),
+        ];
         for (at, moment) in moments.into_iter().enumerate() {
             if self.counted_until < moment && moment <= time {
                 self.backlog_at[at] = self.backlog;
@@ -146,9 +149,7 @@ impl OfferedTraffic {
         }
         while self.counted_until < time {
             let (until, batch) = match self.batch_of(self.counted_until) {
-                Some(batch) => {
-                    (self.offered.warmup_ps + self.offered.batch_ps * (batch as u64 + 1), Some(batch))
-                }
+                Some(batch) => (self.offered.warmup_ps + self.offered.batch_ps * (batch as u64 + 1), Some(batch)),
                 None if self.counted_until < self.offered.warmup_ps => (self.offered.warmup_ps, None),
                 None => (time, None),
             };

@@ -106,7 +106,9 @@ impl Routes {
             return Err(BadFile("dimension order has channels by the dateline, or one class".into()));
         }
         if missing {
-            return Err(BadFile("the machine's file lacks what the routing needs: a grid, groups, or listed routes".into()));
+            return Err(BadFile(
+                "the machine's file lacks what the routing needs: a grid, groups, or listed routes".into(),
+            ));
         }
         let (mut first_port, mut exit_port) = (vec![0], Vec::new());
         let mut link_ports = vec![(0, 0); graph.links];
@@ -176,7 +178,9 @@ impl Routes {
     fn add_ports_to(&self, here: usize, neighbour: usize, way: Way, ways: &mut Vec<Way>) {
         let exits = &self.graph.exits[here];
         let first = exits.partition_point(|exit| (exit.router as usize) < neighbour);
-        for (index, exit) in exits.iter().enumerate().skip(first).take_while(|(_, exit)| exit.router as usize == neighbour) {
+        for (index, exit) in
+            exits.iter().enumerate().skip(first).take_while(|(_, exit)| exit.router as usize == neighbour)
+        {
             let port = self.exit_port[here][index];
             ways.extend((port..port + exit.cables).map(|port| Way { port, ..way }));
         }

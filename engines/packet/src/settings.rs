@@ -58,7 +58,8 @@ pub struct Settings {
     pub threshold_bytes: f64,
     pub progressive: bool,
     pub class_weight: Vec<u32>,
-    pub bandwidth_Bps: Vec<f64>,
+    /// Bytes a second.
+    pub bandwidth: Vec<f64>,
     pub latency_ns: Vec<f64>,
     pub router_latency_ns: f64,
     pub packet_bytes: u32,
@@ -82,18 +83,17 @@ impl Settings {
         Settings::of_words(Words::open(name, "packet")?)
     }
 
-    #[allow(non_snake_case)]
     pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
         let [seed] = lines.values("seed")?;
         let [kind, tie, via]: [String; 3] = lines.values("routing")?;
         let (kind, tie, via) = (lines.choice(&kind, &KINDS)?, lines.choice(&tie, &TIES)?, lines.choice(&via, &VIAS)?);
         let [detours, bias, threshold_bytes, progressive]: [f64; 4] = lines.values("ugal")?;
         let class_weight: Vec<u32> = lines.list("class_weight")?;
-        let bandwidth_Bps: Vec<f64> = lines.list("bandwidth_Bps")?;
+        let bandwidth: Vec<f64> = lines.list("bandwidth_Bps")?;
         let latency_ns: Vec<f64> = lines.list("latency_ns")?;
-        let fits = bandwidth_Bps.len() == class_weight.len() + 1 && latency_ns.len() == bandwidth_Bps.len();
+        let fits = bandwidth.len() == class_weight.len() + 1 && latency_ns.len() == bandwidth.len();
         let valid = |values: &[f64]| values.iter().all(|&value| value.is_finite() && value >= 0.0);
-        if !fits || !valid(&latency_ns) || !valid(&bandwidth_Bps) || bandwidth_Bps.contains(&0.0) {
+        if !fits || !valid(&latency_ns) || !valid(&bandwidth) || bandwidth.contains(&0.0) {
             return Err(lines.bad("weights are for each class, bandwidths and latencies for one more"));
         }
         let [router_latency_ns] = lines.values("router_latency_ns")?;
@@ -140,7 +140,7 @@ impl Settings {
             threshold_bytes,
             progressive: progressive != 0.0,
             class_weight,
-            bandwidth_Bps,
+            bandwidth,
             latency_ns,
             router_latency_ns,
             packet_bytes,

@@ -74,7 +74,8 @@ fn messages(random: &mut Random, nodes: usize, count: usize) -> (String, u64) {
             bytes += size as u64;
         }
     }
-    let all: Vec<String> = rows.into_iter().zip(receives).flat_map(|(sends, receives)| sends.into_iter().chain(receives)).collect();
+    let all: Vec<String> =
+        rows.into_iter().zip(receives).flat_map(|(sends, receives)| sends.into_iter().chain(receives)).collect();
     let mut text = format!("operations 1\njobs 1\nranks {nodes}\n");
     (0..nodes).for_each(|node| writeln!(text, "{node}").expect("text"));
     writeln!(text, "streams 0\noperations {}", all.len()).expect("text");
@@ -133,8 +134,14 @@ fn no_event_is_lost_on_any_graph() {
         let mut random = Random::new(1000 + seed);
         let routers = 2 + random.below(6);
         let classes = 2 * routers + 1;
-        for routing in ["minimal split router", "valiant split router", "ugal split router", "adaptive split router",
-                        "ugal split group", "valiant split group"] {
+        for routing in [
+            "minimal split router",
+            "valiant split router",
+            "ugal split router",
+            "adaptive split router",
+            "ugal split group",
+            "valiant split group",
+        ] {
             for buffers in ["port", "channel"] {
                 let channels = format!("{} {classes} hops", classes + random.below(3) * classes);
                 let case = Case { routing, channels, buffers, management: (seed % 2) as u8 };
