@@ -173,8 +173,9 @@ class TestFiles:
             "class_weight: [1, 100], channels: 6, hop_classes: 6 }",
             "maximum_packet_size: 8,",
             "buffer_size: 256,",
-            "link_classes: [LinkClass { delay: 2, frequency_divisor: 2 }, "
-            "LinkClass { delay: 1, frequency_divisor: 1 }, LinkClass { delay: 2, frequency_divisor: 2 }]",
+            # A cycle is 125 ns: 140 ns of a cable and a router are one, and so are 90 ns at a node.
+            "link_classes: [LinkClass { delay: 3, frequency_divisor: 2 }, "
+            "LinkClass { delay: 2, frequency_divisor: 1 }, LinkClass { delay: 3, frequency_divisor: 2 }]",
         ):
             assert part in text
         assert "[Ugal { bias: 1.0, threshold: 0.0 }]" in configuration(

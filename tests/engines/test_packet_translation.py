@@ -50,7 +50,7 @@ class TestFiles:
         assert (tmp_path / SETTINGS).read_text() == (
             "packet 1\nseed 3\nrouting dimension-order split router\nugal 1 1 0 0\nclass_weight 1\n"
             "bandwidth_Bps 1000000000.0 2500000000.0\nlatency_ns 40.0 12.5\nrouter_latency_ns 100.0\n"
-            "packet_bytes 2000\nbuffer_bytes 256000\nbuffers port\nchannels 8 1 one\ncrossbar_speedup 1.0\n"
+            "packet_bytes 2000\nbuffer_bytes 256000\nbuffers port\nchannels 1 1 one\ncrossbar_speedup 1.0\n"
             "injection 16\ntraffic_classes 1\njob_classes 0\ncongestion_management 0\noverhead 0 0 0\ntimes 0\n"
         )
         assert (tmp_path / MACHINE).read_text() == (
@@ -66,11 +66,11 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("machine", "routing", "words", "channels"),
         [
-            (RING, "dimension-order", "dimension-order split router", "8 2 dateline"),
-            (RING, {"kind": "dimension-order", "tie": "positive"}, "dimension-order positive router", "8 2 dateline"),
-            (RING, "adaptive", "adaptive split router", "8 2 hops"),
-            (LINE, "adaptive", "adaptive split router", "8 2 escape"),
-            (DRAGONFLY, {"kind": "valiant", "via": "group"}, "valiant split group", "12 6 hops"),
+            (RING, "dimension-order", "dimension-order split router", "2 2 dateline"),
+            (RING, {"kind": "dimension-order", "tie": "positive"}, "dimension-order positive router", "2 2 dateline"),
+            (RING, "adaptive", "adaptive split router", "2 2 hops"),
+            (LINE, "adaptive", "adaptive split router", "2 2 escape"),
+            (DRAGONFLY, {"kind": "valiant", "via": "group"}, "valiant split group", "6 6 hops"),
         ],
     )
     def test_routing_and_channels(

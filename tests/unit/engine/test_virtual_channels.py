@@ -209,10 +209,12 @@ def test_fewer_classes_would_allow_a_circle() -> None:
     ],
 )
 def test_number_of_classes_and_of_channels(name: str, routing: str, scheme: str, classes: int, channels: int) -> None:
-    point = point_of(name, routing)
+    """One channel a class with virtual output queues; some of each where every channel is a queue."""
+    point = point_of(name, routing, network={"buffer_per": "channel"})
     machine = point.machine.build()
     found = channel_scheme(point.routing, machine), channel_classes(point.routing, machine)
     assert (*found, virtual_channels(point, machine)) == (scheme, classes, channels)
+    assert virtual_channels(point_of(name, routing), machine) == classes
 
 
 def test_a_tree_with_faults_has_classes_of_hops() -> None:

@@ -90,7 +90,7 @@ def test_no_shipped_study_rests_on_flow_alone() -> None:
     for file in (file for file in CONFIGS.glob("*.yaml") if "flow" in file.read_text()):
         of = plan(load_study(file))
         main = {of.points[row.point_id].point.engine.kind for row in of.rows if row.experiment != SPOT_CHECK}
-        assert "flow" not in main or main & {"caminos", "sst", "codes"}, file.name
+        assert "flow" not in main or main & {"packet", "caminos", "sst", "codes"}, file.name
 
 
 def test_points_of_packet_are_simulated_on_caminos_if_the_study_asks_for_it(study_of: Callable[..., Study]) -> None:
