@@ -40,6 +40,10 @@ def channels(point: Point, machine: Machine) -> int:
     Raises `Unsupported` if the study has fewer than deadlock freedom needs, or an extension's channels allow deadlock.
     """
     stated, routing = point.network.virtual_channels, point.routing
+    if isinstance(routing, Ugal) and (routing.bias != 1 or routing.threshold_bytes):
+        raise Unsupported(
+            "CAMINOS' policy for UGAL has no bias and no threshold; leave routing.bias and routing.threshold out"
+        )
     if not channel_by_hop(routing, machine) and listed(routing, machine) and not _is_deadlock_free(machine, routing):
         raise Unsupported(
             f"packets may wait in a circle on the virtual channels that {routing.kind} routing states; leave the "
@@ -102,28 +106,15 @@ def channel_by_hop(routing: Routing, machine: Machine) -> bool:
     return not isinstance(routing, DimensionOrder | DModK)
 
 
-def arbitration(point: Point) -> str:
-    """Return the allocator of a router, which arbitrates among packets for the same output.
-
-    Notes
-    -----
-    Arbitration is random. Priority of packets in transit over those of the router's own nodes starves nodes: under
-    adaptive routing an all-to-all of 64 kB took 1.2 to 1.5 times as long on a fat tree, 1.4 on a HyperX and 1.1 on a
-    mesh, and no traffic gained more than 3 %.
-
-    Under dimension order random arbitration starves some nodes, too, once dimensions of equal length are full:
-    furthest pairing on an 8x8 torus then takes 1.4 times its lower bound at 100 kB and 3 times at 6.4 MB. So there the
-    packet whose source router has sent least goes first (``engines/caminos/src/fair_arbitration.rs``): 1.3 to 1.5 times
-    the bound at 100 kB, while the network fills and empties, and less than 1.1 times at 6.4 MB.
-    """
-    return "RandomWithPriority" if isinstance(point.routing, DimensionOrder) else "Random"
-
-
-def policies(point: Point, machine: Machine, phit_bytes: int) -> str:
-    """Return the policies by which a router chooses among the candidates of a packet, in the syntax of `Switch`."""
+def policies(point: Point, machine: Machine, packet_phits: int) -> str:
+    """Return the policies by which a router chooses among the candidates of a packet, in the syntax of CAMINOS."""
     routing = point.routing
     if isinstance(routing, Ugal):
-        return f"Ugal {{ bias: {routing.bias}, threshold: {(routing.threshold_bytes or 0) / phit_bytes} }}"
+        # The packet itself counts as queued, so an idle network routes minimally; a tie is minimal, too.
+        return (
+            f"LowestSinghWeight {{ extra_congestion: {packet_phits}, extra_distance: 0, aggregate: true, "
+            "use_internal_space: true }, LowestLabel, EnforceFlowControl, Random"
+        )
     return f"EnforceFlowControl, {'' if cached_routes(machine, routing).oblivious else _LEAST_QUEUE + ', '}Random"
 
 
@@ -134,6 +125,7 @@ def routes(point: Point, machine: Machine) -> str:
     detours, progressive = (routing.detours, routing.progressive) if isinstance(routing, Ugal) else (1, False)
     fields = {
         "kind": f'"{_kind(routing, machine)}"',
+        "by_hops": str(channel_by_hop(routing, machine)).lower(),
         "tie": f'"{tie}"',
         "via": f'"{via(routing) or "router"}"',
         "detours": detours,
@@ -151,7 +143,7 @@ def _kind(routing: Routing, machine: Machine) -> str:
             return routing.kind
         case PathList():
             return "paths"
-    return "table-by-hops" if channel_by_hop(routing, machine) else "table"
+    return "table"
 
 
 _longest_route = lru_cache(maxsize=64)(longest_route)
