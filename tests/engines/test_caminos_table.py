@@ -68,7 +68,7 @@ def test_where_a_circle_could_close_hops_have_channels_of_their_own(tmp_path: Pa
     rows = [(router, node, (router + 1) % 5) for router in range(5) for node in range(10) if node // 2 != router]
     this = with_table(this, table_routing(tmp_path, rows))
     # The longest way has four hops.
-    assert (channels(this, machine), "table-by-hops" in routes(this, machine)) == (4, True)
+    assert (channels(this, machine), "by_hops: true" in routes(this, machine)) == (4, True)
     jobs = place_jobs(this, machine)
     result, _ = simulate(tmp_path / "run", this, jobs, machine)
     assert result.link_bytes is not None

@@ -169,7 +169,7 @@ class TestFiles:
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
-            'Routes { kind: "valiant", tie: "split", via: "router", detours: 1, progressive: false, '
+            'Routes { kind: "valiant", by_hops: true, tie: "split", via: "router", detours: 1, progressive: false, '
             "class_weight: [1, 100], channels: 6, hop_classes: 6 }",
             "maximum_packet_size: 8,",
             "buffer_size: 256,",
@@ -178,9 +178,15 @@ class TestFiles:
             "LinkClass { delay: 2, frequency_divisor: 1 }, LinkClass { delay: 3, frequency_divisor: 2 }]",
         ):
             assert part in text
-        assert "[Ugal { bias: 1.0, threshold: 0.0 }]" in configuration(
-            point(routing="ugal"), this.machine.build(), "TaskGraph {}", 1000
-        )
+        ugal = configuration(point(routing="ugal"), this.machine.build(), "TaskGraph {}", 1000)
+        assert "[LowestSinghWeight { extra_congestion: 1, " in ugal
+
+    @pytest.mark.parametrize("parameter", [{"bias": 2.0}, {"threshold": "4 kB"}])
+    def test_what_the_policies_of_caminos_have_not_is_refused(self, parameter: dict[str, Any]) -> None:
+        this = point_on(DRAGONFLY, {"kind": "ugal"} | parameter)
+        assert "routing.threshold" in (Caminos().unsupported(this, this.machine.build()) or "")
+        default = point_on(DRAGONFLY, "ugal")
+        assert Caminos().unsupported(default, default.machine.build()) is None
 
 
 class TestProgram:

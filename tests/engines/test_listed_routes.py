@@ -263,7 +263,7 @@ def test_hop_k_has_channel_k_unless_the_routing_states_one() -> None:
     built = point_on(SLIM_FLY).machine.build()
     point = point_on(SLIM_FLY, "minimal-again")
     assert (channels(point, built), hop_classes(point.routing, built)) == (2, 2)
-    assert '"table-by-hops"' in routes(point, built)
+    assert "by_hops: true" in routes(point, built)
     full = {"kind": "hyperx", "shape": [4], "nodes_per_router": 2, "bandwidth": "1 GB/s"}
     point, built = point_on(full, "one-channel"), point_on(full).machine.build()
     assert (channels(point, built), hop_classes(point.routing, built)) == (4, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fabricstudy.engine.bundled import RESULT
 from fabricstudy.engine.caminos.adapter import Caminos
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
@@ -171,27 +169,6 @@ def test_without_contention_a_run_takes_its_critical_path(tmp_path: Path) -> Non
     time_ns = time_of(tmp_path, job_with(operations, nodes.tolist()))
     # Each of nine messages is stored at the router phit by phit.
     assert path_ns <= time_ns <= path_ns + 9 * 3 * CYCLE_NS
-
-
-def test_idle_cycles_change_nothing(tmp_path: Path) -> None:
-    """With `--walk` the clock leaves no cycle out; the results are the same byte by byte."""
-    pattern = {"kind": "stencil", "message": "9 kB", "iterations": 4}
-    job = {"share": 1.0, "pattern": pattern, "compute": {"time": "3 ms", "spread": 0.5}}
-    point = point_on(DRAGONFLY, jobs=[job])
-    (phases,) = place_jobs(point, point.machine.build())
-    eager = job_with(
-        from_phases(phases.messages, phases.computing, phases.ranks).scaled(1, True), phases.node_of_rank.tolist()
-    )
-    for name, placed in {"phases": phases, "eager": eager}.items():
-        folder = tmp_path / name
-        folder.mkdir()
-        program, *arguments = Caminos().prepare(folder, point, point.machine.build(), [placed])
-        results = []
-        for options in ([], ["--walk"]):
-            assert run([program, *options, *arguments], folder) == 0
-            results.append((folder / RESULT).read_text())
-        assert results[0] == results[1]
-        assert json.loads(results[0])["job_finish_cycles"][0] > 10_000
 
 
 def test_a_background_job_runs_beside_a_trace(tmp_path: Path) -> None:

@@ -34,14 +34,6 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The entries of a list.
-    pub fn list(&self, name: &str) -> &'a [ConfigurationValue] {
-        match self.field(name) {
-            ConfigurationValue::Array(values) => values,
-            _ => panic!("{name} of {} is a list", self.plug),
-        }
-    }
-
     /// A number, at least 0.
     pub fn number(&self, name: &str) -> f64 {
         match self.field(name).as_f64() {
@@ -54,14 +46,6 @@ impl<'a> Fields<'a> {
         match self.field(name).as_bool() {
             Ok(flag) => flag,
             Err(_) => panic!("{name} of {} is true or false", self.plug),
-        }
-    }
-
-    /// The name of a part that has no fields.
-    pub fn part(&self, name: &str) -> &'a str {
-        match self.field(name) {
-            ConfigurationValue::Object(part, fields) if fields.is_empty() => part,
-            _ => panic!("{name} of {} is a name", self.plug),
         }
     }
 

@@ -1,30 +1,18 @@
-//! Topology `Graph { filename: "..." }`: any graph of routers, with nodes and link classes, from a file.
-//!
-//! The file has one item a line: `graph 1`, `routers R`, `classes C`, `nodes N`, N lines `ROUTER`, `cables M`,
-//! M lines `TAIL HEAD CLASS COUNT`. CAMINOS' server i is node i. Classes 0..C are those of the cables, class C is
-//! that of the links between nodes and routers. COUNT parallel cables are as many ports. Cable i makes two
-//! directed links: 2i from tail to head, 2i+1 from head to tail.
-//!
-//! Parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
-//! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must
-//! be those of such a grid. `levels R` and R lines `LEVEL` make it a tree. `groups R` and R lines `GROUP` say which routers
-//! belong together. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`).
+//! Topology `Graph { filename: "...", classes: 2 }`: the machine of a file, with so many classes of cables (see the
+//! library's `graph.rs`). CAMINOS' server i is node i; parallel cables are as many ports.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::mem::{size_of, size_of_val};
+use std::cell::RefCell;
+use std::mem::size_of;
 use std::rc::Rc;
 
 use caminos_lib::quantify::Quantifiable;
 use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
+use library::graph::{Exit, Graph};
+use library::input::Lines;
 use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
-use crate::grid::{Dimension, Grid};
-use crate::input::{BadFile, Lines};
-use crate::layout::{EnteringLinks, Layout};
-use crate::listed_routes::{HopTable, PathTable};
 use crate::session::Session;
 
 /// Build the topology from its file.
@@ -32,192 +20,121 @@ use crate::session::Session;
 /// # Panics
 /// With a `BadFile` if the file is not such a graph.
 pub fn build(argument: TopologyBuilderArgument) -> Box<dyn Topology> {
-    let filename = Fields::of(argument.cv, &["filename"]).text("filename");
-    match Lines::open(filename).and_then(Graph::read) {
+    let fields = Fields::of(argument.cv, &["filename", "classes"]);
+    match Lines::open(fields.text("filename")).and_then(|lines| Graph::read(lines, fields.count("classes"))) {
         Ok(graph) => {
-            Session::of_builder().set_layout(graph.layout.clone());
-            Box::new(graph)
+            let machine = Rc::new(Machine::of(graph));
+            Session::of_builder().set_machine(machine.clone());
+            let hops = RefCell::new(vec![None; machine.graph.routers()]);
+            Box::new(Wiring { machine, hops })
         }
         Err(bad) => std::panic::panic_any(bad),
     }
 }
 
-struct Cable {
-    tail: usize,
-    head: usize,
-    class: usize,
-    count: usize,
+/// A graph and the ports of its routers.
+#[derive(Debug)]
+pub struct Machine {
+    pub graph: Graph,
+    /// Neighbour and class of each port; a router's ports to routers come before its ports to nodes.
+    ports: Vec<Vec<(Location, usize)>>,
+    /// The link that leaves by each port to a router.
+    link: Vec<Vec<usize>>,
+    /// The first port of each link; its cables have one port each.
+    first_port: Vec<usize>,
+    /// Port of its router to each node.
+    pub node_port: Vec<usize>,
+}
+
+impl Machine {
+    pub fn of(graph: Graph) -> Machine {
+        let mut first_port = vec![0; graph.links];
+        let mut link = Vec::new();
+        for exits in &graph.exits {
+            let mut of_router = Vec::new();
+            for exit in exits {
+                first_port[exit.link as usize] = of_router.len();
+                of_router.resize(of_router.len() + exit.cables as usize, exit.link as usize);
+            }
+            link.push(of_router);
+        }
+        // The links of a cable are 2i and 2i + 1.
+        let port = |exit: &Exit, cable: u32| Location::RouterPort {
+            router_index: exit.router as usize,
+            router_port: first_port[exit.link as usize ^ 1] + cable as usize,
+        };
+        let of_exit = |exit: &Exit| {
+            let exit = *exit;
+            (0..exit.cables).map(move |cable| (exit, cable)).collect::<Vec<_>>()
+        };
+        let of_router = |exits: &Vec<Exit>| {
+            exits.iter().flat_map(of_exit).map(|(exit, cable)| (port(&exit, cable), exit.class as usize)).collect()
+        };
+        let mut ports: Vec<Vec<_>> = graph.exits.iter().map(of_router).collect();
+        let mut node_port = Vec::new();
+        for (node, &router) in graph.node_router.iter().enumerate() {
+            node_port.push(ports[router].len());
+            ports[router].push((Location::ServerPort(node), graph.classes));
+        }
+        Machine { graph, ports, link, first_port, node_port }
+    }
+
+    /// Return the ports of a link.
+    pub fn ports_of(&self, exit: &Exit) -> std::ops::Range<usize> {
+        let first = self.first_port[exit.link as usize];
+        first..first + exit.cables as usize
+    }
+
+    /// Return the router behind a port; none if that is a node.
+    pub fn behind(&self, router: usize, port: usize) -> Option<usize> {
+        match self.ports[router][port].0 {
+            Location::RouterPort { router_index, .. } => Some(router_index),
+            _ => None,
+        }
+    }
+
+    /// Return the link that enters a router by a port; none if that is of a node.
+    pub fn entering(&self, router: usize, port: usize) -> Option<usize> {
+        self.link[router].get(port).map(|link| link ^ 1)
+    }
 }
 
 #[derive(Debug)]
-struct Graph {
-    /// Neighbour and class of each port; a router's ports to routers come before its ports to nodes.
-    ports: Vec<Vec<(Location, usize)>>,
-    /// Number of ports to routers of each router.
-    degree: Vec<usize>,
-    /// Router and port of each node.
-    node_port: Vec<(usize, usize)>,
-    /// The class of the links to nodes.
-    node_class: usize,
-    layout: Rc<Layout>,
+struct Wiring {
+    machine: Rc<Machine>,
+    /// Hops from all routers to each goal that a policy has asked for.
+    hops: RefCell<Vec<Option<Box<[u32]>>>>,
 }
 
-impl Graph {
-    fn read(mut lines: Lines) -> Result<Graph, BadFile> {
-        lines.format("graph")?;
-        let routers = lines.header("routers")?;
-        let classes = lines.header("classes")?;
-        let nodes = lines.header("nodes")?;
-        let mut node_router = Vec::new();
-        for _ in 0..nodes {
-            let [router] = lines.numbers("ROUTER")?;
-            if router >= routers {
-                return Err(lines.bad("there is no such router"));
-            }
-            node_router.push(router);
-        }
-        let mut cables = Vec::new();
-        for _ in 0..lines.header("cables")? {
-            let [tail, head, class, count] = lines.numbers("TAIL HEAD CLASS COUNT")?;
-            if tail >= routers || head >= routers || tail == head {
-                return Err(lines.bad("TAIL and HEAD must be two routers that exist"));
-            }
-            if class >= classes || count == 0 {
-                return Err(lines.bad("CLASS must exist and COUNT be at least 1"));
-            }
-            cables.push(Cable { tail, head, class, count });
-        }
-        let mut layout = Layout::default();
-        while let Some((word, count)) = lines.section()? {
-            match (word.as_str(), count == routers) {
-                ("dimensions", _) => layout.grid = Some(read_grid(&mut lines, count, routers)?),
-                ("levels", true) => layout.level = Some(read_below(&mut lines, routers, "LEVEL")?),
-                ("groups", true) => layout.group = Some(read_below(&mut lines, routers, "GROUP")?),
-                ("node_hops", _) => {
-                    layout.hops = Some(HopTable::read(&mut lines, count, true, nodes, routers, &tails(&cables))?)
-                }
-                ("router_hops", _) => {
-                    layout.hops = Some(HopTable::read(&mut lines, count, false, routers, routers, &tails(&cables))?)
-                }
-                ("paths", _) => layout.paths = Some(PathTable::read(&mut lines, count, routers)?),
-                _ => {
-                    return Err(lines.bad(
-                        "should be 'dimensions NUMBER', 'levels ROUTERS', 'groups ROUTERS', 'node_hops NUMBER', \
-                         'router_hops NUMBER' or 'paths NUMBER'",
-                    ))
-                }
-            }
-        }
-        let graph = Graph::wire(layout, routers, classes, &node_router, &cables);
-        if graph.bfs(0, None).contains(&usize::MAX) {
-            return Err(lines.bad_file("not every router can be reached from every other"));
-        }
-        graph.check_grid().map_err(|problem| lines.bad_file(&problem))?;
-        Ok(graph)
-    }
-
-    fn wire(mut layout: Layout, routers: usize, node_class: usize, node_router: &[usize], cables: &[Cable]) -> Graph {
-        let mut ports: Vec<Vec<(Location, usize)>> = vec![Vec::new(); routers];
-        let mut entering: EnteringLinks = vec![Vec::new(); routers];
-        for (row, cable) in cables.iter().enumerate() {
-            for _ in 0..cable.count {
-                let (tail_port, head_port) = (ports[cable.tail].len(), ports[cable.head].len());
-                let to_head = Location::RouterPort { router_index: cable.head, router_port: head_port };
-                let to_tail = Location::RouterPort { router_index: cable.tail, router_port: tail_port };
-                ports[cable.tail].push((to_head, cable.class));
-                ports[cable.head].push((to_tail, cable.class));
-                entering[cable.tail].push(Some(2 * row + 1));
-                entering[cable.head].push(Some(2 * row));
-            }
-        }
-        let degree = ports.iter().map(Vec::len).collect();
-        let mut node_port = Vec::new();
-        for (node, &router) in node_router.iter().enumerate() {
-            node_port.push((router, ports[router].len()));
-            ports[router].push((Location::ServerPort(node), node_class));
-            entering[router].push(None);
-        }
-        layout.entering = entering;
-        Graph { ports, degree, node_port, node_class, layout: Rc::new(layout) }
-    }
-
-    /// Make sure that the cables are those of the grid, if there is one.
-    fn check_grid(&self) -> Result<(), String> {
-        if let Some(grid) = &self.layout.grid {
-            for router in 0..self.ports.len() {
-                let mut joined: Vec<usize> = self.exits(router).map(|(other, _)| other).collect();
-                joined.sort_unstable();
-                joined.dedup();
-                if joined != grid.neighbours(router) {
-                    return Err(format!("the cables of router {} are not those of the grid", router));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Router and class at the other end of each port to a router.
-    fn exits(&self, router: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.ports[router].iter().filter_map(|(location, class)| match location {
-            Location::RouterPort { router_index, .. } => Some((*router_index, *class)),
-            _ => None,
-        })
+impl Wiring {
+    fn degrees(&self) -> impl Iterator<Item = usize> + '_ {
+        self.machine.link.iter().map(Vec::len)
     }
 }
 
-fn read_grid(lines: &mut Lines, dimensions: usize, routers: usize) -> Result<Grid, BadFile> {
-    let mut read = Vec::new();
-    for _ in 0..dimensions {
-        let [length, wrap, gap] = lines.numbers("LENGTH WRAP GAP")?;
-        if length == 0 || length > routers || wrap > 1 || wrap == 1 && gap > 0 {
-            return Err(lines.bad("LENGTH must be at least 1, WRAP 0 or 1, and GAP 0 in a ring"));
-        }
-        read.push(Dimension { length, wrap: wrap == 1, gap });
-    }
-    let fits = read.iter().try_fold(1, |product: usize, dimension| product.checked_mul(dimension.length));
-    if fits != Some(routers) || dimensions > 32 {
-        return Err(lines.bad("the dimensions must make the number of routers, and be 32 at most"));
-    }
-    Ok(Grid::new(read))
-}
-
-/// The router that each directed link leaves.
-fn tails(cables: &[Cable]) -> Vec<usize> {
-    cables.iter().flat_map(|cable| [cable.tail, cable.head]).collect()
-}
-
-/// A number below `routers` for each router.
-fn read_below(lines: &mut Lines, routers: usize, what: &str) -> Result<Vec<usize>, BadFile> {
-    let mut numbers = Vec::new();
-    for _ in 0..routers {
-        let [number] = lines.numbers(what)?;
-        if number >= routers {
-            return Err(lines.bad(&format!("there cannot be so large a {what}")));
-        }
-        numbers.push(number);
-    }
-    Ok(numbers)
-}
-
-impl Topology for Graph {
+impl Topology for Wiring {
     fn num_routers(&self) -> usize {
-        self.ports.len()
+        self.machine.ports.len()
     }
     fn num_servers(&self) -> usize {
-        self.node_port.len()
+        self.machine.node_port.len()
     }
     fn neighbour(&self, router_index: usize, port: usize) -> (Location, usize) {
-        self.ports[router_index][port].clone()
+        self.machine.ports[router_index][port].clone()
     }
     fn server_neighbour(&self, server_index: usize) -> (Location, usize) {
-        let (router_index, router_port) = self.node_port[server_index];
-        (Location::RouterPort { router_index, router_port }, self.node_class)
+        let (router_index, router_port) =
+            (self.machine.graph.node_router[server_index], self.machine.node_port[server_index]);
+        (Location::RouterPort { router_index, router_port }, self.machine.graph.classes)
+    }
+    fn distance(&self, origin: usize, destination: usize) -> usize {
+        let graph = &self.machine.graph;
+        let mut hops = self.hops.borrow_mut();
+        let row = hops[destination].get_or_insert_with(|| graph.weights_to(&[destination], &vec![1; graph.classes]));
+        row[origin] as usize
     }
     fn diameter(&self) -> usize {
-        unimplemented!("no routing of ours asks for the diameter of a Graph")
-    }
-    fn distance(&self, _origin: usize, _destination: usize) -> usize {
-        unimplemented!("no routing of ours asks a Graph for distances")
+        unimplemented!("nothing that a configuration of ours names asks for the diameter")
     }
     fn amount_shortest_paths(&self, _origin: usize, _destination: usize) -> usize {
         unimplemented!("a Graph does not count its shortest paths")
@@ -226,16 +143,16 @@ impl Topology for Graph {
         unimplemented!("a Graph does not count its shortest paths")
     }
     fn maximum_degree(&self) -> usize {
-        self.degree.iter().copied().max().unwrap_or(0)
+        self.degrees().max().unwrap_or(0)
     }
     fn minimum_degree(&self) -> usize {
-        self.degree.iter().copied().min().unwrap_or(0)
+        self.degrees().min().unwrap_or(0)
     }
     fn degree(&self, router_index: usize) -> usize {
-        self.degree[router_index]
+        self.machine.link[router_index].len()
     }
     fn ports(&self, router_index: usize) -> usize {
-        self.ports[router_index].len()
+        self.machine.ports[router_index].len()
     }
     fn cartesian_data(&self) -> Option<&CartesianData> {
         None
@@ -246,31 +163,11 @@ impl Topology for Graph {
     fn up_down_distance(&self, _origin: usize, _destination: usize) -> Option<(usize, usize)> {
         None
     }
-    /// Dijkstra's algorithm: CAMINOS' own search is right only if all paths to a router weigh the same.
-    fn bfs(&self, origin: usize, class_weight: Option<&[usize]>) -> Vec<usize> {
-        let mut weights = vec![usize::MAX; self.ports.len()];
-        weights[origin] = 0;
-        let mut queue = BinaryHeap::from(vec![Reverse((0, origin))]);
-        while let Some(Reverse((weight, router))) = queue.pop() {
-            if weight > weights[router] {
-                continue;
-            }
-            for (neighbour, class) in self.exits(router) {
-                let next = weight + class_weight.map_or(1, |of| of[class]);
-                if next < weights[neighbour] {
-                    weights[neighbour] = next;
-                    queue.push(Reverse((next, neighbour)));
-                }
-            }
-        }
-        weights
-    }
 }
 
-impl Quantifiable for Graph {
+impl Quantifiable for Wiring {
     fn total_memory(&self) -> usize {
-        let ports: usize = self.ports.iter().map(|ports| size_of_val(&ports[..])).sum();
-        size_of::<Graph>() + ports + size_of_val(&self.node_port[..])
+        size_of::<Machine>() + self.machine.ports.iter().map(|ports| std::mem::size_of_val(&ports[..])).sum::<usize>()
     }
     fn print_memory_breakdown(&self) {
         println!("graph: {} bytes", self.total_memory());
@@ -281,41 +178,26 @@ impl Quantifiable for Graph {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
 
-    /// The topology that a machine file describes.
-    pub fn graph(text: &'static str) -> impl Topology {
-        Graph::read(Lines::of_text(text)).expect("a graph")
-    }
-
-    fn problem(text: &'static str) -> String {
-        Graph::read(Lines::of_text(text)).expect_err("no graph").0
-    }
-
-    /// Two routers joined by two parallel cables, with a node on the first and two on the second.
-    const PAIR: &str = "graph 1\nrouters 2\nclasses 1\nnodes 3\n0\n1\n1\ncables 1\n0 1 0 2\n";
+    /// Router 1 is joined to router 0 by two parallel cables, and to router 2 by one; nodes stand at 0, 1 and 1.
+    const LINE: &str = "graph 1\nrouters 3\nclasses 1\nnodes 3\n0\n1\n1\ncables 2\n1 2 0 1\n0 1 0 2\n";
 
     #[test]
     fn parallel_cables_are_as_many_ports_and_come_before_nodes() {
-        let graph = graph(PAIR);
-        assert_eq!((graph.ports(0), graph.ports(1), graph.degree(1)), (3, 4, 2));
-        let ends: Vec<_> = (0..4).map(|port| graph.neighbour(1, port)).collect();
+        let machine = Rc::new(Machine::of(Graph::read(Lines::of_text(LINE), 1).expect("a graph")));
+        assert_eq!(machine.ports_of(&machine.graph.to(1, 0)[0]), 0..2);
+        assert_eq!((machine.behind(1, 2), machine.behind(1, 3)), (Some(2), None));
+        // Links 2 and 3 are those of the second cable.
+        assert_eq!([0, 1, 2, 3].map(|port| machine.entering(1, port)), [Some(2), Some(2), Some(1), None]);
+        let wiring = Wiring { machine, hops: RefCell::new(vec![None; 3]) };
+        assert_eq!((wiring.ports(0), wiring.ports(1), wiring.degree(1), wiring.maximum_degree()), (3, 5, 3, 3));
+        let ends: Vec<_> = (0..5).map(|port| wiring.neighbour(1, port)).collect();
         assert!(matches!(ends[1], (Location::RouterPort { router_index: 0, router_port: 1 }, 0)));
-        assert!(matches!(ends[2], (Location::ServerPort(1), 1)));
-        assert!(matches!(graph.server_neighbour(2), (Location::RouterPort { router_index: 1, router_port: 3 }, 1)));
-    }
-
-    #[test]
-    fn bad_lines_are_named() {
-        assert_eq!(problem("graph 2\n"), "text:1: has a version other than 1");
-        assert_eq!(problem("graph 1\nrouters 1\nclasses 1\nnodes 1\n1\n"), "text:5: there is no such router");
-        assert!(problem("graph 1\nrouters 2\nclasses 1\nnodes 0\ncables 0\n").starts_with("text: not every router"));
-    }
-
-    #[test]
-    fn cables_must_be_those_of_the_grid() {
-        let line = "graph 1\nrouters 3\nclasses 1\nnodes 0\ncables 2\n0 1 0 1\n1 2 0 1\ndimensions 1\n3 1 0\n";
-        assert!(problem(line).contains("not those of the grid"));
+        assert!(matches!(ends[2], (Location::RouterPort { router_index: 2, router_port: 0 }, 0)));
+        assert!(matches!(ends[3], (Location::ServerPort(1), 1)));
+        assert!(matches!(wiring.server_neighbour(2), (Location::RouterPort { router_index: 1, router_port: 4 }, 1)));
+        assert_eq!((wiring.distance(0, 2), wiring.distance(2, 2)), (2, 0));
     }
 }

@@ -17,11 +17,6 @@ impl JobLinkPackets {
         }
     }
 
-    /// Job of a node; 0 where jobs are not told apart.
-    pub fn job_of(&self, node: usize) -> usize {
-        self.job_of_node.get(node).copied().flatten().unwrap_or(0)
-    }
-
     /// Count a packet to a node that has crossed a link.
     pub fn count(&mut self, destination: usize, link: usize) {
         if let Some(&Some(job)) = self.job_of_node.get(destination) {
@@ -63,7 +58,6 @@ mod tests {
     #[test]
     fn packets_are_counted_for_the_job_of_their_destination() {
         let mut packets = JobLinkPackets::new(2, 4, &[(0, 0), (0, 1), (1, 3)], 5);
-        assert_eq!((packets.job_of(1), packets.job_of(3), packets.job_of(2)), (0, 1, 0));
         for (node, link) in [(1, 4), (3, 4), (3, 4), (3, 0)] {
             packets.count(node, link);
         }

@@ -1,36 +1,20 @@
-//! CAMINOS with five plugs: topology `Graph`, router `Switch`, routing `Routes`, traffic `TaskGraph` and `Offered`.
+//! CAMINOS with four plugs: topology `Graph`, routing `Routes`, traffic `TaskGraph` and `Offered`. Router, policies,
+//! allocator and clock are CAMINOS' own.
 //!
-//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON; with
-//! `--walk` before these it simulates idle cycles one by one, with the same result.
+//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON.
 //! Exit codes: 0 the result is written; 1 the result cannot be written; 2 a file is bad (or the
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
 mod configuration;
-mod credits;
-mod egress;
-mod fair_arbitration;
 mod graph;
-mod grid;
-mod histogram;
-mod idle;
 mod injection;
-mod input;
 mod job_link_packets;
-mod lanes;
-mod layout;
-mod listed_routes;
-mod next_hops;
 mod node;
 mod offered;
-mod operation_file;
 mod result;
 mod routes;
 mod session;
-mod shortest_paths;
-mod switch;
 mod task_graph;
-mod tree;
-mod under_way;
 
 use std::any::Any;
 use std::fs::File;
@@ -46,7 +30,7 @@ use caminos_lib::event::EventQueue;
 use caminos_lib::quantify::Quantifiable;
 use caminos_lib::{get_version_number, Plugs, Simulation, Time};
 
-use input::BadFile;
+use library::input::BadFile;
 use session::Session;
 
 const BAD_FILE: i32 = 2;
@@ -69,19 +53,17 @@ fn main() {
         ["--version"] => {
             println!("caminos-lib {}, front end {}", get_version_number(), env!("SOURCES"))
         }
-        [configuration, result] => exit(simulate(configuration, Path::new(result), false)),
-        ["--walk", configuration, result] => exit(simulate(configuration, Path::new(result), true)),
+        [configuration, result] => exit(simulate(configuration, Path::new(result))),
         _ => {
-            eprintln!("usage: fabricstudy-caminos [--walk] CONFIGURATION RESULT | --version");
+            eprintln!("usage: fabricstudy-caminos CONFIGURATION RESULT | --version");
             exit(BAD_FILE);
         }
     }
 }
 
-fn simulate(configuration: &str, result: &Path, walks: bool) -> i32 {
+fn simulate(configuration: &str, result: &Path) -> i32 {
     let plugs = plugs();
     let session = Rc::new(Session::default());
-    session.walks.set(walks);
     let mut simulation = match session.during(|| prepare(configuration, &plugs)) {
         Ok(simulation) => simulation,
         Err(bad) => {
@@ -89,7 +71,6 @@ fn simulate(configuration: &str, result: &Path, walks: bool) -> i32 {
             return BAD_FILE;
         }
     };
-    switch::find_periods(&mut simulation, &session);
     let offered = session.offered.borrow().clone();
     let json = match offered {
         Some(offered) => {
@@ -114,7 +95,6 @@ fn simulate(configuration: &str, result: &Path, walks: bool) -> i32 {
 fn plugs() -> Plugs {
     let mut plugs = Plugs::default();
     plugs.add_topology("Graph".to_string(), graph::build);
-    plugs.add_router("Switch".to_string(), switch::build);
     plugs.add_routing("Routes".to_string(), routes::build);
     plugs.add_traffic("TaskGraph".to_string(), task_graph::build);
     plugs.add_traffic("Offered".to_string(), offered::build);
@@ -172,15 +152,13 @@ fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
     let limit = simulation.measured;
     // CAMINOS reports every 1000 cycles; nobody reads that.
     simulation.statistics.columns.clear();
-    let delay = simulation.shared.link_classes.iter().map(|class| class.delay).max().unwrap_or(0);
-    session.settling.set(2 * (delay + session.link_periods.borrow().iter().max().unwrap_or(&0)) + 1);
     loop {
         let arrived = simulation.statistics.current_measurement.consumed_phits;
         simulation.measured = limit.min(simulation.shared.cycle + DEADLOCK_CYCLES);
         simulation.run();
         let is_finished = simulation.shared.traffic.is_finished();
         if let Some(wake) = session.jump_to.take() {
-            jump(simulation, session, wake.min(limit));
+            jump(simulation, wake.min(limit));
             continue;
         }
         if is_finished {
@@ -197,12 +175,9 @@ fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
     }
 }
 
-/// Set the clock to a later cycle if no event is left; else look again when credits have come back.
-fn jump(simulation: &mut Simulation, session: &Session, cycle: Time) {
-    let now = simulation.shared.cycle;
+/// Set the clock to a later cycle, if no event is left.
+fn jump(simulation: &mut Simulation, cycle: Time) {
     if simulation.event_queue.total_memory() == EventQueue::new(EVENT_QUEUE_CYCLES).total_memory() {
-        simulation.shared.cycle = cycle.max(now);
-    } else {
-        session.quiet_from.set(now + session.settling.get());
+        simulation.shared.cycle = cycle.max(simulation.shared.cycle);
     }
 }

@@ -4,16 +4,12 @@
 //! filling what is free. A node may have several ports, each with an interface of its own, to which messages go in turn;
 //! or the ports have one interface, which divides each message, and take turns at its packets.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::rc::Rc;
 
 use caminos_lib::Time;
 
-use crate::egress::Egress;
 use crate::injection::Interface;
-use crate::under_way::UnderWay;
 
 #[derive(Debug)]
 pub struct Node {
@@ -25,25 +21,22 @@ pub struct Node {
     /// One for each port, or one for all, and which of them gets the next message.
     interfaces: Vec<Interface>,
     next_interface: usize,
-    /// For each port the pieces of messages under way, and what leaves it.
-    under_way: Vec<UnderWay>,
-    egress: Vec<Rc<RefCell<Egress>>>,
+    /// When each port would be free again if its router had room for all that it has sent.
+    free_at: Vec<Time>,
     /// When which computation or eager send ends.
     ending: BinaryHeap<Reverse<(Time, usize)>>,
 }
 
 impl Node {
-    /// A node without ranks, whose ports have the `egress`.
-    pub fn new(slots: usize, striped: bool, egress: Vec<Rc<RefCell<Egress>>>) -> Node {
-        let ports = egress.len();
+    /// A node without ranks.
+    pub fn new(slots: usize, striped: bool, ports: usize) -> Node {
         Node {
             queues: Vec::new(),
             waiting: 0,
             turn: 0,
             interfaces: (0..if striped { 1 } else { ports }).map(|_| Interface::new(slots, striped)).collect(),
             next_interface: 0,
-            under_way: vec![UnderWay::default(); ports],
-            egress,
+            free_at: vec![0; ports],
             ending: BinaryHeap::new(),
         }
     }
@@ -69,13 +62,11 @@ impl Node {
         port.min(self.interfaces.len() - 1)
     }
 
-    /// Take what a port sends in a cycle: a message, and how many of its phits.
-    pub fn send(&mut self, port: usize, cycle: Time, packet: usize) -> Option<(usize, usize)> {
+    /// Take what a port sends next: a message, and how many of its phits.
+    pub fn send(&mut self, port: usize, packet: usize) -> Option<(usize, usize)> {
         self.fill_slots();
         let interface = self.interface_of(port);
-        let (message, phits) = self.interfaces[interface].take(packet)?;
-        self.under_way[port].add(cycle, message);
-        Some((message, phits))
+        self.interfaces[interface].take(packet)
     }
 
     fn fill_slots(&mut self) {
@@ -89,28 +80,11 @@ impl Node {
         }
     }
 
-    /// Note what a port was given, and the eager send of which it is the last piece.
-    pub fn give(&mut self, port: usize, phits: usize, last_of: Option<usize>) {
-        self.egress[port].borrow_mut().add(phits, last_of);
-    }
-
-    /// Whether the last phit of an eager send has begun to leave a port.
-    pub fn any_left(&self, port: usize) -> bool {
-        self.egress[port].borrow().any_left()
-    }
-
-    /// End eager sends a link period after their last phit has begun to leave.
-    pub fn end_what_left(&mut self, period: Time) {
-        for egress in &self.egress {
-            while let Some((left, send)) = egress.borrow_mut().take() {
-                self.ending.push(Reverse((left + period, send)));
-            }
-        }
-    }
-
-    /// Take the message of the piece that a port sent in a cycle; none if it sent none then.
-    pub fn arrive(&mut self, port: usize, sent: Time) -> Option<usize> {
-        self.under_way[port].take(sent)
+    /// Send phits by a port, one a period, after all before; return when the last one has left.
+    pub fn leave(&mut self, port: usize, cycle: Time, phits: usize, period: Time) -> Time {
+        let free_at = &mut self.free_at[port];
+        *free_at = (*free_at).max((cycle + period - 1) / period * period) + phits as Time * period;
+        *free_at
     }
 
     /// Let an operation end in a cycle.
@@ -138,7 +112,7 @@ mod tests {
 
     /// A node whose first rank has messages 0, 1, ... of these phits, and whose second has 10, 11, ...
     fn node(slots: usize, striped: bool, ports: usize, phits: [&[usize]; 2]) -> Node {
-        let mut node = Node::new(slots, striped, (0..ports).map(|_| Rc::default()).collect());
+        let mut node = Node::new(slots, striped, ports);
         for messages in phits {
             let rank = node.add_rank();
             messages.iter().enumerate().for_each(|(number, &phits)| node.post(rank, 10 * rank + number, phits));
@@ -146,9 +120,9 @@ mod tests {
         node
     }
 
-    /// What a port sends, one piece of at most two phits a cycle.
+    /// What a port sends, in pieces of at most two phits.
     fn sent(node: &mut Node, port: usize) -> Vec<(usize, usize)> {
-        (0..).map_while(|cycle| node.send(port, cycle, 2)).collect()
+        (0..).map_while(|_| node.send(port, 2)).collect()
     }
 
     #[test]
@@ -172,22 +146,15 @@ mod tests {
         assert!(!in_turn.can_send(0) && in_turn.can_send(1));
         assert_eq!(sent(&mut in_turn, 1), [(1, 1)]);
         let mut divided = node(1, true, 2, [&[3, 1, 5], &[]]);
-        let pieces = (0..6).map(|cycle| divided.send(cycle % 2, cycle as Time, 2).expect("a piece"));
+        let pieces = (0..6).map(|piece| divided.send(piece % 2, 2).expect("a piece"));
         assert_eq!(pieces.collect::<Vec<_>>(), [(0, 2), (0, 1), (1, 1), (2, 2), (2, 2), (2, 1)]);
-        assert_eq!((divided.arrive(1, 1), divided.arrive(1, 1), divided.arrive(0, 1)), (Some(0), None, None));
     }
-
     #[test]
-    fn an_eager_send_ends_a_period_after_its_last_phit_began_to_leave() {
-        let mut node = node(16, false, 1, [&[3], &[]]);
-        node.end_at(9, 7);
-        while let Some((message, phits)) = node.send(0, 0, 2) {
-            node.give(0, phits, Some(message).filter(|_| !node.can_send(0)));
-        }
-        (4..7).for_each(|cycle| node.egress[0].borrow_mut().leave(cycle));
-        assert!(node.any_left(0) && node.next_end() == Some(9));
-        node.end_what_left(2);
-        assert_eq!((node.take_ended(7), node.take_ended(8)), (None, Some((8, 0))));
-        assert_eq!((node.any_left(0), node.next_end()), (false, Some(9)));
+    fn phits_leave_one_a_period_after_all_before() {
+        let mut node = node(1, false, 2, [&[], &[]]);
+        assert_eq!(
+            [(0, 1, 2), (0, 2, 1), (1, 2, 1), (0, 20, 1)].map(|(port, at, phits)| node.leave(port, at, phits, 3)),
+            [9, 12, 6, 24]
+        );
     }
 }

@@ -16,7 +16,7 @@
 //! by more than 1 % of the messages created in the second half of the window.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::mem::size_of;
 use std::rc::Rc;
@@ -25,12 +25,12 @@ use caminos_lib::quantify::Quantifiable;
 use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Simulation, Time};
+use library::histogram::Histogram;
+use library::input::{BadFile, Lines};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
 use crate::configuration::Fields;
-use crate::histogram::Histogram;
-use crate::input::{BadFile, Lines};
 use crate::result::{add_list, add_number, link_phits};
 use crate::session::Session;
 
@@ -77,22 +77,11 @@ struct Batch {
     arrived: u64,
     /// Sum over its cycles of the messages that were due and had not arrived.
     backlog: u64,
-    /// Of the messages due in it: how many have arrived, and the sums of their cycles with and without the source queue.
+    /// Of the messages due in it: how many have arrived, and the sum of their cycles.
     measured: u64,
     latency: u64,
-    in_network: u64,
     longest: Time,
     latencies: Histogram,
-}
-
-/// A message under way.
-#[derive(Debug)]
-struct UnderWay {
-    /// CAMINOS knows a message by its origin and the cycle in which it was generated.
-    generated: Time,
-    due: Time,
-    /// When its first phit reached the router of its node; 0 before.
-    entered: Time,
 }
 
 /// Cumulated weight, first and last node of a row.
@@ -109,16 +98,17 @@ struct Node {
     in_burst: u64,
     /// Cycles and destinations of messages that are due and have not been given to CAMINOS.
     due: VecDeque<(Time, usize)>,
-    under_way: VecDeque<UnderWay>,
     /// Messages due, and of its messages those that arrived, within the window.
     created: u64,
     arrived: u64,
 }
 
-/// What the traffic shares with the routers and with whoever runs the simulation.
+/// What the traffic shares with whoever runs the simulation.
 #[derive(Debug)]
 pub struct Offered {
     nodes: Vec<Node>,
+    /// When each message was due that CAMINOS has.
+    under_way: HashMap<*const Message, Time>,
     arrivals: Arrivals,
     /// Cycles that a message needs on the link of its node.
     message_cycles: f64,
@@ -168,13 +158,13 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
             next: 0.0,
             in_burst: 0,
             due: VecDeque::new(),
-            under_way: VecDeque::new(),
             created: 0,
             arrived: 0,
         }
     };
     let mut offered = Offered {
         nodes: rows.into_iter().enumerate().map(node).collect(),
+        under_way: HashMap::new(),
         arrivals,
         message_cycles,
         message_phits,
@@ -190,7 +180,7 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let (session, shared) = (Session::of_builder(), Rc::new(RefCell::new(offered)));
     session.ports.set(1);
     *session.offered.borrow_mut() = Some(shared.clone());
-    Box::new(OfferedTraffic { session, shared })
+    Box::new(OfferedTraffic { shared })
 }
 
 /// Cumulated weights and ranges of destinations of each node.
@@ -300,46 +290,26 @@ impl Offered {
         100 * self.backlog_at[2].saturating_sub(self.backlog_at[1]) > created
     }
 
-    fn send(&mut self, origin: usize, cycle: Time) -> Option<Message> {
-        let node = &mut self.nodes[origin];
-        let (due, destination) = node.due.pop_front()?;
-        node.under_way.push_back(UnderWay { generated: cycle, due, entered: 0 });
-        Some(Message { origin, destination, size: self.message_phits, creation_cycle: cycle })
+    fn send(&mut self, origin: usize, cycle: Time) -> Option<Rc<Message>> {
+        let (due, destination) = self.nodes[origin].due.pop_front()?;
+        let message = Rc::new(Message { origin, destination, size: self.message_phits, creation_cycle: cycle });
+        self.under_way.insert(Rc::as_ptr(&message), due);
+        Some(message)
     }
 
-    /// The place of a message among those of its node that are under way.
-    fn place(&self, message: &Message) -> usize {
-        let under_way = &self.nodes[message.origin].under_way;
-        let place = under_way.partition_point(|one| one.generated < message.creation_cycle);
-        assert_eq!(under_way[place].generated, message.creation_cycle, "a message that was not sent");
-        place
-    }
-
-    /// The first phit of a message reaches the router of its node.
-    pub fn enter(&mut self, message: &Message, cycle: Time) {
-        let place = self.place(message);
-        let one = &mut self.nodes[message.origin].under_way[place];
-        if one.entered == 0 {
-            one.entered = cycle;
-        }
-    }
-
-    fn arrive(&mut self, message: &Message, cycle: Time) {
+    fn arrive(&mut self, message: &Rc<Message>, cycle: Time) {
         self.advance(cycle);
         self.backlog -= 1;
-        let place = self.place(message);
-        let node = &mut self.nodes[message.origin];
-        let one = node.under_way.remove(place).expect("a place in the queue");
+        let due = self.under_way.remove(&Rc::as_ptr(message)).expect("a message that was sent");
         if let Some(batch) = self.window.batch_of(cycle) {
             self.batches[batch].arrived += 1;
-            node.arrived += 1;
+            self.nodes[message.origin].arrived += 1;
         }
-        if let Some(batch) = self.window.batch_of(one.due) {
+        if let Some(batch) = self.window.batch_of(due) {
             self.awaited -= 1;
-            let (batch, latency) = (&mut self.batches[batch], cycle - one.due);
+            let (batch, latency) = (&mut self.batches[batch], cycle - due);
             batch.measured += 1;
             batch.latency += latency;
-            batch.in_network += cycle - one.entered;
             batch.longest = batch.longest.max(latency);
             batch.latencies.add(latency);
         }
@@ -382,7 +352,6 @@ pub fn to_json(simulation: &Simulation, offered: &Offered, phits: &[u64]) -> Str
     add_list(&mut text, "backlog_cycles", &of_batches(|batch| batch.backlog));
     add_list(&mut text, "measured", &of_batches(|batch| batch.measured));
     add_list(&mut text, "latency_cycles", &of_batches(|batch| batch.latency));
-    add_list(&mut text, "in_network_cycles", &of_batches(|batch| batch.in_network));
     add_list(&mut text, "longest_cycles", &of_batches(|batch| batch.longest));
     let hops = &simulation.statistics.current_measurement.total_packet_per_hop_count;
     add_list(&mut text, "packets_by_hops", hops);
@@ -393,7 +362,6 @@ pub fn to_json(simulation: &Simulation, offered: &Offered, phits: &[u64]) -> Str
 
 #[derive(Debug)]
 struct OfferedTraffic {
-    session: Rc<Session>,
     shared: Rc<RefCell<Offered>>,
 }
 
@@ -405,7 +373,7 @@ impl Traffic for OfferedTraffic {
         _topology: &dyn Topology,
         _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
-        self.shared.borrow_mut().send(origin, cycle).map(Rc::new).ok_or(TrafficError::OriginOutsideTraffic)
+        self.shared.borrow_mut().send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)
     }
     fn probability_per_cycle(&self, task: usize) -> f32 {
         f32::from(u8::from(!self.shared.borrow().nodes[task].due.is_empty()))
@@ -413,7 +381,6 @@ impl Traffic for OfferedTraffic {
     fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
         let mut shared = self.shared.borrow_mut();
         if task == 0 {
-            self.session.now.set(cycle);
             shared.advance(cycle);
         }
         shared.queue_due(task, cycle)
@@ -464,7 +431,6 @@ mod tests {
             next: 0.0,
             in_burst: 0,
             due: VecDeque::new(),
-            under_way: VecDeque::new(),
             created: 0,
             arrived: 0,
         }

@@ -54,12 +54,12 @@ fn or_null(cycles: &[Option<Time>]) -> Vec<String> {
 
 /// Phits that crossed each directed link between routers, all its parallel cables together.
 pub fn link_phits(simulation: &Simulation, session: &Session) -> Vec<u64> {
-    let layout = session.layout();
-    let mut phits = vec![0; layout.links()];
-    for (router_links, router_statistics) in layout.entering.iter().zip(&simulation.statistics.link_statistics) {
-        for (link, statistics) in router_links.iter().zip(router_statistics) {
-            if let Some(link) = link {
-                phits[*link] += statistics.phit_arrivals as u64;
+    let machine = session.machine();
+    let mut phits = vec![0; machine.graph.links];
+    for (router, statistics) in simulation.statistics.link_statistics.iter().enumerate() {
+        for (port, arrived) in statistics.iter().enumerate() {
+            if let Some(link) = machine.entering(router, port) {
+                phits[link] += arrived.phit_arrivals as u64;
             }
         }
     }

@@ -1,23 +1,15 @@
-//! Routing `Routes { kind: "minimal", tie: "split", via: "router", detours: 1, progressive: false, class_weight: [1, 100],
-//! channels: 6, hop_classes: 3 }`; kinds:
+//! Routing `Routes { kind: "minimal", by_hops: true, tie: "split", via: "router", detours: 1, progressive: false,
+//! class_weight: [1, 100], channels: 6, hop_classes: 3 }`; kinds:
 //!
 //! * minimal: paths of least weight, the sum of `class_weight` over their links;
-//! * dimension-order: one dimension of a grid after the other (see `grid.rs`); `tie` is split, positive or alternate,
-//!   for packets that have to go exactly half-way round a ring; routers go by `fair_arbitration.rs`;
-//! * d-mod-k: up and down a tree (see `tree.rs`);
+//! * dimension-order: one dimension of a grid after the other (see the library's `grid.rs`); `tie` is split, positive or
+//!   alternate, for packets that have to go exactly half-way round a ring;
+//! * d-mod-k: up and down a tree (see the library's `tree.rs`);
 //! * adaptive: in a grid every link that dimension order would take in some dimension, elsewhere the links of minimal;
 //!   the policies of the router choose;
-//! * valiant: minimal to a router drawn uniformly from those with nodes, then minimal to the destination; straight to
-//!   the destination if the draw gives the packet's first or last router, and delivered if it comes by the latter.
-//!   With `via` group a group with nodes is drawn instead, and the first leg ends at the router where the packet enters
-//!   it, by a path to the nearest ones;
-//! * ugal: at its first router a packet takes a minimal path or a detour as Valiant makes them, though never through its
-//!   first or last router or group, whichever has the lower product of queue and hops by the policy `Ugal` of the router
-//!   (`switch.rs`), and keeps to it (UGAL-L; Singh 2005). `detours` places are drawn, of which the best one counts. If
-//!   `progressive`, a packet that is minimal so far chooses again at each router of its first group, unless that is its
-//!   last one, too (Jiang, Kim and Dally: Indirect adaptive routing on large scale interconnection networks, ISCA 2009);
-//! * table, and table-by-hops: the next hops that the machine's file lists; any of several, or one that a packet draws by
-//!   weight as it comes to a router;
+//! * valiant and ugal: see `routes/detours.rs`;
+//! * table: the next hops that the machine's file lists; any of several, or one that a packet draws by weight as it comes
+//!   to a router;
 //! * paths: the paths that the file lists, of which a packet draws one at its first router.
 //!
 //! Virtual channels, `channels` of them:
@@ -25,138 +17,55 @@
 //! * dimension-order: any on a grid of lines; with rings the first half before a ring's dateline, the second behind it
 //!   (Dally and Seitz 1987);
 //! * d-mod-k, and adaptive on a tree: any, since what goes down never turns up again;
-//! * table: the channels are divided among `hop_classes` classes, and a listed hop uses those of its class;
+//! * table, unless `by_hops`: the channels are divided among `hop_classes` classes, and a listed hop uses those of its class;
 //! * adaptive on a grid of lines: any but the first; that one, with a higher label, is an escape by dimension order,
 //!   open to every packet everywhere (Duato 1993). On rings this carries a third less than the next rule;
 //! * else: the channels are divided among `hop_classes` classes of hops, and hop k of a packet uses those of class k, or of
-//!   the last one. A packet that is minimal under UGAL does not need the classes of a detour's second leg: where
-//!   several outputs are minimal it may skip one class, and goes on from there (bonus cards: Boppana and Chalasani, ISCA
-//!   1993).
+//!   the last one.
 //!
 //! To its node a packet leaves by any channel: a node takes all that comes, so nothing can wait in a circle there.
-//!
-//! CAMINOS' own `WeighedShortest` and `Valiant` inside `ChannelsPerHop` take the same routes. This plug takes less time,
-//! and tells the policy how long a path through a drawn router is, which `Sum` of those two does not.
 
-mod adaptive;
-mod by_hops;
-mod d_mod_k;
-mod dimension_order;
-mod listed;
-mod setup;
+mod detours;
 
 use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
 use caminos_lib::routing::prelude::*;
-use caminos_lib::topology::{Location, Topology};
+use caminos_lib::topology::Topology;
+use library::graph::{Exit, Graph};
+use library::grid::{Grid, Tie};
+use library::input::BadFile;
+use library::listed_routes::ListedHop;
+use library::settings::{Kind, Via, KINDS, TIES, VIAS};
+use library::tree::Tree;
 use rand::rngs::StdRng;
 use rand::Rng;
 
 use crate::configuration::Fields;
-use crate::fair_arbitration::FairArbitration;
-use crate::grid::{Grid, Tie};
-use crate::layout::Layout;
-use crate::next_hops::NextHops;
+use crate::graph::Machine;
 use crate::session::Session;
-use crate::shortest_paths::ShortestPaths;
-use crate::tree::Tree;
+use detours::Distances;
 
-/// Label of the candidates that lead through the place drawn first; those of further ones follow.
-const DETOUR: i32 = 1;
-/// What follows the places that a packet drew under UGAL, until it has chosen.
-const UNDECIDED: i32 = -1;
-/// What a minimal packet under UGAL has instead, less the class in which its hop 0 would have been.
-const MINIMAL: i32 = -2;
-/// Label of other candidates where the router prefers low labels: it gives 0 to packets that come from a router.
-const USUAL: i32 = 1;
 /// Label of the escape: a router that adds queues to labels takes it only where nothing else has room.
 const ESCAPE: i32 = 1_000_000;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
-    Minimal,
-    DimensionOrder,
-    DModK,
-    Adaptive,
-    Valiant,
-    Ugal,
-    Table,
-    TableByHops,
-    Paths,
-}
-
-/// What Valiant and UGAL draw for a packet.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Via {
-    Router,
-    Group,
-}
-
-/// A link to another router.
-#[derive(Debug)]
-struct Exit {
-    router: usize,
-    port: usize,
-    weight: usize,
-}
-
-/// How far it is to a goal.
-#[derive(Debug)]
-enum Distances {
-    /// In a grid whose links all weigh the same.
-    Grid,
-    Searched(ShortestPaths),
-    /// The kind does not ask.
-    Unused,
-}
 
 #[derive(Debug)]
 struct Routes {
     session: Rc<Session>,
     kind: Kind,
+    by_hops: bool,
     tie: Tie,
     via: Via,
-    /// Places that a packet draws under UGAL, and whether it may choose again on its way through its first group.
     detours: usize,
     progressive: bool,
-    class_weight: Vec<usize>,
+    class_weight: Vec<u32>,
     channels: usize,
     hop_classes: usize,
-    layout: Rc<Layout>,
-    /// Sorted by router.
-    exits: Vec<Vec<Exit>>,
-    /// Port to each node.
-    node_port: Vec<usize>,
-    routers_with_nodes: Vec<usize>,
-    /// The routers of each group, and the groups that have nodes.
-    group_routers: Vec<Vec<usize>>,
-    groups_with_nodes: Vec<usize>,
+    machine: Option<Rc<Machine>>,
     distances: Distances,
-    next_hops: NextHops,
-    into_group: NextHops,
     tree: Option<Tree>,
-    /// The ports of each directed link, where the file lists next hops.
-    ports_of_link: Vec<Vec<usize>>,
-    fair: RefCell<FairArbitration>,
 }
-
-const KINDS: [(&str, Kind); 9] = [
-    ("minimal", Kind::Minimal),
-    ("dimension-order", Kind::DimensionOrder),
-    ("d-mod-k", Kind::DModK),
-    ("adaptive", Kind::Adaptive),
-    ("valiant", Kind::Valiant),
-    ("ugal", Kind::Ugal),
-    ("table", Kind::Table),
-    ("table-by-hops", Kind::TableByHops),
-    ("paths", Kind::Paths),
-];
-
-const VIAS: [(&str, Via); 2] = [("router", Via::Router), ("group", Via::Group)];
-
-const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positive), ("alternate", Tie::Alternate)];
 
 /// Build the routing.
 ///
@@ -165,70 +74,73 @@ const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positiv
 pub fn build(argument: RoutingBuilderArgument) -> Box<dyn Routing> {
     let fields = Fields::of(
         argument.cv,
-        &["kind", "tie", "via", "detours", "progressive", "class_weight", "channels", "hop_classes"],
+        &["kind", "by_hops", "tie", "via", "detours", "progressive", "class_weight", "channels", "hop_classes"],
     );
     Box::new(Routes {
         session: Session::of_builder(),
         kind: fields.choice("kind", &KINDS),
+        by_hops: fields.flag("by_hops"),
         tie: fields.choice("tie", &TIES),
         via: fields.choice("via", &VIAS),
         detours: fields.count("detours"),
         progressive: fields.flag("progressive"),
-        class_weight: fields.numbers("class_weight"),
+        class_weight: fields.numbers("class_weight").into_iter().map(|weight| weight as u32).collect(),
         channels: fields.count("channels"),
         hop_classes: fields.count("hop_classes"),
-        layout: Rc::default(),
-        exits: Vec::new(),
-        node_port: Vec::new(),
-        routers_with_nodes: Vec::new(),
-        group_routers: Vec::new(),
-        groups_with_nodes: Vec::new(),
-        distances: Distances::Unused,
-        next_hops: NextHops::default(),
-        into_group: NextHops::default(),
+        machine: None,
+        distances: Distances::default(),
         tree: None,
-        ports_of_link: Vec::new(),
-        fair: RefCell::default(),
     })
 }
 
 impl Routes {
+    fn machine(&self) -> &Machine {
+        self.machine.as_ref().expect("initialize has set it")
+    }
+
+    fn graph(&self) -> &Graph {
+        &self.machine().graph
+    }
+
     fn grid(&self) -> &Grid {
-        self.layout.grid.as_ref().expect("initialize has seen a grid")
+        self.graph().grid.as_ref().expect("initialize has seen a grid")
     }
 
-    fn weight(&self, from: usize, to: usize) -> usize {
-        match &self.distances {
-            Distances::Grid => self.grid().distance(from, to),
-            Distances::Searched(paths) => paths.weight(from, to),
-            Distances::Unused => unreachable!("no paths are searched"),
+    /// Whether channel 0 is an escape for adaptive packets.
+    fn escapes(&self) -> bool {
+        self.kind == Kind::Adaptive && self.graph().grid.as_ref().map_or(false, |grid| !grid.has_rings())
+    }
+
+    /// Make sure that the machine and the channels are such as the kind needs.
+    fn check(&self) -> Result<(), BadFile> {
+        let graph = self.graph();
+        let (needed, missing) = match self.kind {
+            Kind::DimensionOrder => (graph.grid.is_none(), "the dimensions of a grid"),
+            Kind::Table | Kind::AdaptiveTable => (graph.hops.is_none(), "a list of next hops"),
+            Kind::Paths => (graph.paths.is_none(), "a list of paths"),
+            _ => (self.via == Via::Group && graph.group.is_none(), "the groups of the routers"),
+        };
+        if needed {
+            return Err(BadFile(format!("this routing needs {missing} in the machine's file")));
         }
-    }
-
-    /// Hops of the lightest path; of several the one with most.
-    fn hops_between(&self, from: usize, to: usize) -> usize {
-        match &self.distances {
-            Distances::Grid => self.grid().distance(from, to),
-            Distances::Searched(paths) => paths.hops(from, to),
-            Distances::Unused => unreachable!("no paths are searched"),
+        if self.class_weight.len() != graph.classes {
+            return Err(BadFile("class_weight of Routes has a number for each class of cables".into()));
         }
-    }
-
-    /// The ports to a neighbour.
-    fn ports(&self, here: usize, neighbour: usize) -> impl Iterator<Item = usize> + '_ {
-        let exits = &self.exits[here];
-        let first = exits.partition_point(|exit| exit.router < neighbour);
-        exits[first..].iter().take_while(move |exit| exit.router == neighbour).map(|exit| exit.port)
-    }
-
-    /// Whether a packet that is minimal so far chooses again behind a port: still in its first group.
-    fn chooses_again(&self, topology: &dyn Topology, here: usize, port: usize, goal: usize) -> bool {
-        match (topology.neighbour(here, port).0, &self.layout.group) {
-            (Location::RouterPort { router_index, .. }, Some(group)) => {
-                self.progressive && group[router_index] == group[here] && group[here] != group[goal]
-            }
-            _ => false,
+        let dateline = self.kind == Kind::DimensionOrder && self.grid().has_rings();
+        let least = self.hop_classes.max(1 + usize::from(dateline || self.escapes()));
+        if self.channels < least {
+            return Err(BadFile(format!("channels of Routes is at least {least} here")));
         }
+        Ok(())
+    }
+
+    fn prepare(&mut self) -> Result<(), BadFile> {
+        self.check()?;
+        self.distances = self.find_distances();
+        if self.kind == Kind::DModK {
+            self.tree = Some(self.graph().tree(&self.graph().routers_with_nodes())?);
+        }
+        Ok(())
     }
 
     /// The channels of a hop where hops have classes.
@@ -245,13 +157,123 @@ impl Routes {
     fn class_of(&self, channel: usize) -> usize {
         ((channel + 1) * self.hop_classes - 1) / self.channels
     }
+
+    /// The ports of links on some channels, all with the same label, and `hops` ahead.
+    fn candidates<'a>(
+        &'a self,
+        exits: impl IntoIterator<Item = &'a Exit>,
+        channels: Range<usize>,
+        label: i32,
+        hops: usize,
+    ) -> Vec<CandidateEgress> {
+        let on = |(port, channel)| CandidateEgress {
+            label,
+            estimated_remaining_hops: Some(hops),
+            ..CandidateEgress::new(port, channel)
+        };
+        let ports = exits.into_iter().flat_map(|exit| self.machine().ports_of(exit));
+        ports.flat_map(|port| channels.clone().map(move |channel| (port, channel))).map(on).collect()
+    }
+
+    /// The ways of a packet that has made so many hops; `chosen` has what it drew.
+    fn ways(&self, here: usize, goal: usize, node: usize, hops: usize, chosen: &[i32]) -> Vec<CandidateEgress> {
+        let (graph, all) = (self.graph(), 0..self.channels);
+        match self.kind {
+            Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen[0] as u32),
+            Kind::DModK => {
+                let tree = self.tree.as_ref().expect("initialize has made a tree");
+                let next = tree.next(here, goal, node / self.session.ports.get()).expect("the tree leads everywhere");
+                self.candidates(graph.to(here, next), all, 0, 1)
+            }
+            Kind::Table | Kind::AdaptiveTable => self.by_table(here, goal, node, hops, chosen),
+            Kind::Paths => {
+                let path = graph.paths.as_ref().expect("check has seen paths").routers(chosen[0] as usize);
+                self.candidates(graph.to(here, path[hops] as usize), self.channels_of_hop(hops), 0, 1)
+            }
+            Kind::Adaptive if graph.grid.is_some() => self.adaptively(here, goal, hops),
+            Kind::Adaptive if graph.level.is_some() => self.candidates(&self.lightest(here, goal), all, 0, 1),
+            _ => self.through_what_it_drew(here, goal, hops, chosen),
+        }
+    }
+
+    /// `drawn` has a bit for each dimension that says which way a packet goes round a ring if both are as short.
+    fn in_dimension_order(&self, here: usize, goal: usize, drawn: u32) -> Vec<CandidateEgress> {
+        let half = self.channels / 2;
+        let mut ways = Vec::new();
+        for (step, way) in self.grid().in_order(here, goal, self.tie) {
+            if way.map_or(true, |(dimension, upwards)| (drawn >> dimension & 1 == 0) == upwards) {
+                let channels = match (self.grid().has_rings(), step.behind) {
+                    (false, _) => 0..self.channels,
+                    (true, false) => 0..half,
+                    (true, true) => half..self.channels,
+                };
+                ways.extend(self.candidates(self.graph().to(here, step.router), channels, 0, 1));
+            }
+        }
+        ways
+    }
+
+    /// Adaptive routing in a grid.
+    fn adaptively(&self, here: usize, goal: usize, hops: usize) -> Vec<CandidateEgress> {
+        let channels = if self.escapes() { 1..self.channels } else { self.channels_of_hop(hops) };
+        let exits = self.grid().adaptively(here, goal).into_iter().flat_map(|next| self.graph().to(here, next));
+        let mut ways = self.candidates(exits, channels, 0, 1);
+        if self.escapes() {
+            let (step, _) = self.grid().in_order(here, goal, Tie::Positive)[0];
+            ways.extend(self.candidates(self.graph().to(here, step.router), 0..1, ESCAPE, 1));
+        }
+        ways
+    }
+
+    fn listed(&self, here: usize, goal: usize, node: usize) -> &[ListedHop] {
+        let hops = self.graph().hops.as_ref().expect("check has seen next hops");
+        hops.hops(here, if hops.by_node { node / self.session.ports.get() } else { goal })
+    }
+
+    fn by_table(&self, here: usize, goal: usize, node: usize, hops: usize, drawn: &[i32]) -> Vec<CandidateEgress> {
+        let mut listed = self.listed(here, goal, node);
+        if let [place] = *drawn {
+            listed = &listed[place as usize..place as usize + 1];
+        }
+        let mut ways = Vec::new();
+        for hop in listed {
+            let channels =
+                if self.by_hops { self.channels_of_hop(hops) } else { self.channels_of(hop.class..hop.class + 1) };
+            let exits = self.graph().exits[here].iter().filter(|exit| exit.link as usize == hop.link);
+            ways.extend(self.candidates(exits, channels, 0, 1));
+        }
+        ways
+    }
+
+    /// The place of the next hop that a packet draws by weight; none where it may take any.
+    fn draw_hop(&self, here: usize, goal: usize, node: usize, rng: &mut StdRng) -> Option<Vec<i32>> {
+        let listed = self.listed(here, goal, node);
+        let total: usize = listed.iter().map(|hop| hop.weight).sum();
+        if total == 0 {
+            return None;
+        }
+        let mut drawn = rng.gen_range(0..total);
+        let place = listed.iter().position(|hop| {
+            let here = drawn < hop.weight;
+            drawn = drawn.saturating_sub(hop.weight);
+            here
+        });
+        place.map(|place| vec![place as i32])
+    }
+
+    fn draw_path(&self, here: usize, goal: usize, rng: &mut StdRng) -> i32 {
+        let paths = self.graph().paths.as_ref().expect("check has seen paths");
+        let between = paths.between(here, goal);
+        let drawn = rng.gen_range(0..paths.total(&between));
+        paths.selected(between, drawn) as i32
+    }
 }
 
 impl Routing for Routes {
     fn next(
         &self,
         routing_info: &RoutingInfo,
-        topology: &dyn Topology,
+        _topology: &dyn Topology,
         current_router: usize,
         target_router: usize,
         target_server: Option<usize>,
@@ -260,21 +282,11 @@ impl Routing for Routes {
     ) -> Result<RoutingNextCandidates, Error> {
         let (here, goal) = (current_router, target_router);
         let node = target_server.expect("Routes leads to a node");
-        let hops = routing_info.hops;
-        if here == goal {
-            let port = self.node_port[node];
-            let candidates = (0..self.channels).map(|channel| CandidateEgress::new(port, channel)).collect();
-            return Ok(RoutingNextCandidates { candidates, idempotent: true });
-        }
-        let chosen = routing_info.selections.as_deref().unwrap_or(&[]);
-        let candidates = match self.kind {
-            Kind::DimensionOrder => self.in_dimension_order(here, goal, chosen),
-            Kind::DModK => self.through_the_tree(here, goal, node / self.session.ports.get()),
-            Kind::Table | Kind::TableByHops => self.by_table(here, goal, node, hops, chosen),
-            Kind::Paths => self.along_path(here, hops, chosen),
-            Kind::Adaptive if self.layout.grid.is_some() => self.through_the_grid(here, goal, hops),
-            Kind::Adaptive if self.layout.level.is_some() => self.up_and_down(here, goal),
-            _ => self.by_hops(here, goal, hops, chosen, topology),
+        let candidates = if here == goal {
+            let port = self.machine().node_port[node];
+            (0..self.channels).map(|channel| CandidateEgress::new(port, channel)).collect()
+        } else {
+            self.ways(here, goal, node, routing_info.hops, routing_info.selections.as_deref().unwrap_or(&[]))
         };
         Ok(RoutingNextCandidates { candidates, idempotent: true })
     }
@@ -291,22 +303,11 @@ impl Routing for Routes {
         if current_router == target_router {
             return;
         }
+        let node = target_server.expect("Routes leads to a node");
         let selections = match self.kind {
-            Kind::DimensionOrder => {
-                let node = target_server.expect("Routes leads to a node");
-                let drawn = if self.tie == Tie::Split { rng.gen() } else { 0 };
-                let job = self.session.job_link_packets.borrow().job_of(node);
-                let priority = self.fair.borrow_mut().priority(job, current_router, self.session.now.get());
-                Some(vec![priority, drawn])
-            }
-            Kind::Valiant => self.draw(current_router, target_router, rng).map(|place| vec![place as i32]),
-            Kind::Ugal => {
-                let draws = (0..self.detours).filter_map(|_| self.draw(current_router, target_router, rng));
-                let mut drawn: Vec<i32> = draws.map(|place| place as i32).collect();
-                drawn.push(UNDECIDED);
-                Some(drawn)
-            }
-            Kind::Table | Kind::TableByHops => self.draw_hop(current_router, target_router, target_server, rng),
+            Kind::DimensionOrder => Some(vec![rng.gen()]),
+            Kind::Valiant | Kind::Ugal => self.draw_detours(current_router, target_router, rng),
+            Kind::Table | Kind::AdaptiveTable => self.draw_hop(current_router, target_router, node, rng),
             Kind::Paths => Some(vec![self.draw_path(current_router, target_router, rng)]),
             _ => None,
         };
@@ -323,62 +324,38 @@ impl Routing for Routes {
         target_server: Option<usize>,
         rng: &mut StdRng,
     ) {
-        if let (Some(node), Some(link)) = (target_server, self.layout.entering[current_router][current_port]) {
+        let node = target_server.expect("Routes leads to a node");
+        if let Some(link) = self.machine().entering(current_router, current_port) {
             self.session.job_link_packets.borrow_mut().count(node, link);
         }
-        if self.kind == Kind::Valiant || self.kind == Kind::Ugal {
-            let mut info = routing_info.borrow_mut();
-            if info.selections.as_deref() == Some(&[self.place(current_router) as i32]) {
-                info.selections = None;
+        let mut info = routing_info.borrow_mut();
+        match self.kind {
+            Kind::Valiant | Kind::Ugal => self.keep(&mut info, current_router),
+            Kind::Table | Kind::AdaptiveTable if current_router != target_router => {
+                info.selections = self.draw_hop(current_router, target_router, node, rng);
             }
-        }
-        if matches!(self.kind, Kind::Table | Kind::TableByHops) && current_router != target_router {
-            routing_info.borrow_mut().selections = self.draw_hop(current_router, target_router, target_server, rng);
+            _ => (),
         }
     }
 
-    fn initialize(&mut self, topology: &dyn Topology, _rng: &mut StdRng) {
-        self.layout = self.session.layout();
-        self.find_exits(topology);
-        self.check();
-        self.find_groups();
-        self.distances = self.find_distances(topology);
-        self.next_hops = NextHops::new(topology.num_routers());
-        self.into_group = NextHops::new(topology.num_routers());
-        if self.kind == Kind::DModK {
-            self.tree = Some(self.find_tree().unwrap_or_else(|bad| std::panic::panic_any(bad)));
-        }
-        if matches!(self.kind, Kind::Table | Kind::TableByHops) {
-            self.ports_of_link = self.find_ports_of_links();
-        }
+    fn initialize(&mut self, _topology: &dyn Topology, _rng: &mut StdRng) {
+        self.machine = Some(self.session.machine());
+        self.prepare().unwrap_or_else(|bad| std::panic::panic_any(bad));
     }
 
     fn performed_request(
         &self,
         requested: &CandidateEgress,
         routing_info: &RefCell<RoutingInfo>,
-        topology: &dyn Topology,
+        _topology: &dyn Topology,
         current_router: usize,
         target_router: usize,
         _target_server: Option<usize>,
         _num_virtual_channels: usize,
         _rng: &mut StdRng,
     ) {
-        let mut info = routing_info.borrow_mut();
-        let drawn = match info.selections.as_deref() {
-            Some([drawn @ .., UNDECIDED]) => drawn,
-            _ => return,
-        };
-        if requested.label >= DETOUR {
-            info.selections = Some(vec![drawn[(requested.label - DETOUR) as usize]]);
-        } else if !self.chooses_again(topology, current_router, requested.port, target_router) {
-            let skipped = self.class_of(requested.virtual_channel) - info.hops;
-            info.selections = Some(vec![MINIMAL - skipped as i32]);
+        if self.kind == Kind::Ugal {
+            self.ask(requested, &mut routing_info.borrow_mut(), current_router, target_router);
         }
     }
-}
-
-/// A port on each of some channels.
-fn on_channels(port: usize, channels: Range<usize>, label: i32) -> impl Iterator<Item = CandidateEgress> {
-    channels.map(move |channel| CandidateEgress { label, ..CandidateEgress::new(port, channel) })
 }

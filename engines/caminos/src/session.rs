@@ -1,36 +1,28 @@
 //! What the plugs of one simulation share.
 //!
 //! CAMINOS builds each plug by a plain function, which gets a piece of the configuration and can capture nothing, and
-//! keeps the plug behind a trait that has no place for what ours tell each other: the routing needs the machine's
-//! layout, the cycle and the job of a node, the result needs finish cycles and counts. All of that stands in one
-//! `Session`. It is handed to the builders through one thread-local, which is set only while CAMINOS builds; every plug
-//! keeps its own reference, so nothing is looked up there while the simulation runs.
+//! keeps the plug behind a trait that has no place for what ours tell each other: the routing needs the machine, the
+//! result needs finish cycles and counts. All of that stands in one `Session`. It is handed to the builders through one
+//! thread-local, which is set only while CAMINOS builds; every plug keeps its own reference, so nothing is looked up
+//! there while the simulation runs.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use caminos_lib::Time;
+use library::histogram::Histogram;
 
-use crate::egress::Egress;
-use crate::histogram::Histogram;
+use crate::graph::Machine;
 use crate::job_link_packets::JobLinkPackets;
-use crate::layout::Layout;
 use crate::offered::Offered;
 
 #[derive(Debug, Default)]
 pub struct Session {
-    layout: RefCell<Rc<Layout>>,
+    machine: RefCell<Option<Rc<Machine>>>,
     /// Ports of a node: CAMINOS' servers are ports.
     pub ports: Cell<usize>,
-    /// The cycle: CAMINOS tells it to the traffic, and not to the routing.
-    pub now: Cell<Time>,
     /// The cycle in which the last computation ends of those that have begun.
     pub computing_until: Cell<Time>,
-    /// Whether no cycle is left out, and cycles that credits need to come back once nothing else moves.
-    pub walks: Cell<bool>,
-    pub settling: Cell<Time>,
-    /// The first cycle in which the traffic looks whether nothing moves.
-    pub quiet_from: Cell<Time>,
     /// The cycle to which the clock may jump, if the traffic is not finished.
     pub jump_to: Cell<Option<Time>>,
     /// For each job the cycle in which it finished, if it has; a background job never does.
@@ -49,10 +41,6 @@ pub struct Session {
     pub job_link_packets: RefCell<JobLinkPackets>,
     /// The traffic that never ends, if it is that.
     pub offered: RefCell<Option<Rc<RefCell<Offered>>>>,
-    /// For each class of links, and of those to nodes, the cycles from one phit to the next.
-    pub link_periods: RefCell<Vec<Time>>,
-    /// What leaves each port of a node.
-    egress: RefCell<Vec<Rc<RefCell<Egress>>>>,
 }
 
 thread_local! {
@@ -76,20 +64,12 @@ impl Session {
         BUILDING.with(|place| place.borrow().clone()).expect("plugs are built inside Session::during")
     }
 
-    /// What leaves a port of a node.
-    pub fn egress(&self, server: usize) -> Rc<RefCell<Egress>> {
-        let mut egress = self.egress.borrow_mut();
-        while egress.len() <= server {
-            egress.push(Rc::default());
-        }
-        egress[server].clone()
+    /// The machine; CAMINOS builds the topology before all other plugs.
+    pub fn machine(&self) -> Rc<Machine> {
+        self.machine.borrow().clone().expect("the topology is a Graph")
     }
 
-    pub fn layout(&self) -> Rc<Layout> {
-        self.layout.borrow().clone()
-    }
-
-    pub fn set_layout(&self, layout: Rc<Layout>) {
-        *self.layout.borrow_mut() = layout;
+    pub fn set_machine(&self, machine: Rc<Machine>) {
+        *self.machine.borrow_mut() = Some(machine);
     }
 }

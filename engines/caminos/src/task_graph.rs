@@ -1,18 +1,20 @@
-//! Traffic `TaskGraph { filename: "...", injection: 16, packet: 4, times: true }`: placed jobs, and operations that wait
-//! for each other; with `times` the result has the start and the end of each.
+//! Traffic `TaskGraph { filename: "...", injection: 16, packet: 4, period: 2, times: true }`: placed jobs, and operations
+//! that wait for each other; with `times` the result has the start and the end of each.
 //!
 //! * An operation starts in the cycle in which the last of those that it needs has ended, or started. A computation
 //!   also waits for its stream, in the order in which computations could start.
 //! * A send gives its message to its node, where up to `injection` messages a port are under way at once and take turns
 //!   by packets of `packet` phits; see `node.rs`. What leaves by a port arrives at the port of the same number. A
-//!   synchronous send has ended when all of its message has arrived, an eager one when the last phit has left the node.
+//!   synchronous send has ended when all of its message has arrived, an eager one when its last phit
+//!   would have left the node, one a `period` of its link, if the router had had room: CAMINOS does not tell when it has.
 //! * A receive has ended when it has started and its message has arrived. Messages within a node arrive at once.
 //! * A rank finishes with the last of its operations, a job with the last of its ranks.
 //! * A rank of a background job begins again when its operations have ended and its messages have arrived, without a
 //!   barrier, and the simulation ends when all other jobs have finished. A rank whose round can take no time has one
 //!   round, and its messages are there in all rounds of others.
 
-use std::collections::VecDeque;
+use std::cell::Cell;
+use std::collections::{HashMap, VecDeque};
 use std::mem::{size_of, size_of_val};
 use std::ops::Range;
 use std::rc::Rc;
@@ -21,15 +23,14 @@ use caminos_lib::quantify::Quantifiable;
 use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Time};
+use library::histogram::Histogram;
+use library::input::Lines;
+use library::operation_file::{Kind, ListedOperation, OperationFile};
 use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
-use crate::histogram::Histogram;
-use crate::idle::Idle;
-use crate::input::Lines;
 use crate::job_link_packets::JobLinkPackets;
 use crate::node::Node;
-use crate::operation_file::{Kind, ListedOperation, OperationFile};
 use crate::session::Session;
 
 /// Build the traffic from its file.
@@ -38,19 +39,20 @@ use crate::session::Session;
 /// With a `BadFile` if the file is not such a list, or does not fit the topology.
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let servers = argument.topology.num_servers();
-    let fields = Fields::of(argument.cv, &["filename", "injection", "packet", "times"]);
+    let fields = Fields::of(argument.cv, &["filename", "injection", "packet", "period", "times"]);
     let session = Session::of_builder();
     match Lines::open(fields.text("filename")).and_then(|lines| OperationFile::read(lines, servers)) {
         Ok(file) => {
             let of_port = |port| move |&(job, node): &(usize, usize)| (job, node * file.ports + port);
             let ranks: Vec<_> = (0..file.ports).flat_map(|port| file.ranks.iter().map(of_port(port))).collect();
             *session.job_link_packets.borrow_mut() =
-                JobLinkPackets::new(file.jobs.len(), servers, &ranks, session.layout().links());
+                JobLinkPackets::new(file.jobs.len(), servers, &ranks, session.machine().graph.links);
             session.ports.set(file.ports);
             if fields.flag("times") {
                 *session.operation_cycles.borrow_mut() = Some(vec![(0, 0); file.operations.len()]);
             }
-            Box::new(TaskGraph::new(file, servers, fields.count("injection"), fields.count("packet"), session))
+            let [slots, packet, period] = ["injection", "packet", "period"].map(|name| fields.count(name));
+            Box::new(TaskGraph::new(file, servers, slots, packet, period as Time, session))
         }
         Err(bad) => std::panic::panic_any(bad),
     }
@@ -78,6 +80,12 @@ struct Operation {
 
 /// Messages that have arrived for a receive if its message is there in all rounds.
 const ALWAYS: u32 = u32::MAX;
+
+/// CAMINOS knows no event that is further ahead.
+const LONGEST_EVENT: Time = 1000;
+
+/// A jump of the clock costs about as much as this many cycles of a small machine.
+const LEAST_JUMP: Time = 1000;
 
 impl Operation {
     fn of(listed: &ListedOperation) -> Operation {
@@ -134,6 +142,8 @@ struct Job {
 struct TaskGraph {
     session: Rc<Session>,
     packet: usize,
+    /// Cycles between two phits on the link of a node.
+    period: Time,
     ports: usize,
     operations: Vec<Operation>,
     /// For each operation where what needs it begins; then all of that: twice its number, plus 1 if it needs the start.
@@ -147,11 +157,24 @@ struct TaskGraph {
     jobs_left: usize,
     /// Operations that start now.
     starting: VecDeque<usize>,
-    idle: Idle,
+    /// The send of each piece that CAMINOS has.
+    pieces: HashMap<*const Message, usize>,
+    /// Messages between nodes that are posted and have not arrived, and when the last one did.
+    under_way: usize,
+    arrived_at: Time,
+    /// The cycle, as CAMINOS tells it.
+    now: Cell<Time>,
 }
 
 impl TaskGraph {
-    fn new(file: OperationFile, servers: usize, slots: usize, packet: usize, session: Rc<Session>) -> TaskGraph {
+    fn new(
+        file: OperationFile,
+        servers: usize,
+        slots: usize,
+        packet: usize,
+        period: Time,
+        session: Rc<Session>,
+    ) -> TaskGraph {
         let (ports, striped) = (file.ports, file.striped);
         *session.finish_cycles.borrow_mut() = vec![None; file.jobs.len()];
         *session.rank_finish_cycles.borrow_mut() = vec![None; file.ranks.len()];
@@ -159,8 +182,7 @@ impl TaskGraph {
         *session.sent_phits.borrow_mut() = vec![0; file.jobs.len()];
         *session.arrived_phits.borrow_mut() = vec![0; file.jobs.len()];
         *session.message_times.borrow_mut() = vec![Histogram::default(); file.jobs.len()];
-        let of_node = |node| (node * ports..(node + 1) * ports).map(|server| session.egress(server)).collect();
-        let mut nodes: Vec<_> = (0..servers / ports).map(|node| Node::new(slots, striped, of_node(node))).collect();
+        let mut nodes: Vec<_> = (0..servers / ports).map(|_| Node::new(slots, striped, ports)).collect();
         let rank = |&(job, node): &(usize, usize)| Rank {
             job,
             node,
@@ -177,6 +199,7 @@ impl TaskGraph {
         let mut traffic = TaskGraph {
             session,
             packet,
+            period,
             ports,
             operations: file.operations.iter().map(Operation::of).collect(),
             first_dependent: file.first_dependent,
@@ -187,7 +210,10 @@ impl TaskGraph {
             jobs_left: jobs.iter().filter(|job| !job.background).count(),
             jobs,
             starting: VecDeque::new(),
-            idle: Idle::default(),
+            pieces: HashMap::new(),
+            under_way: 0,
+            arrived_at: 0,
+            now: Cell::new(0),
         };
         traffic.count();
         traffic.begin_jobs();
@@ -361,7 +387,7 @@ impl TaskGraph {
                 self.activate(rank as usize, cycle);
                 self.operations[number].started_at = cycle;
                 self.nodes[node].post(self.ranks[rank as usize].number, number, length as usize);
-                self.idle.post(1);
+                self.under_way += 1;
             }
             Kind::Receive => {
                 self.operations[number].has_started = true;
@@ -429,44 +455,60 @@ impl TaskGraph {
     /// Go on with what ended on a node by `cycle`, each as of the cycle in which it did: CAMINOS does not ask a node
     /// whose queue is full.
     fn wake(&mut self, node: usize, cycle: Time) {
-        let period = self.session.link_periods.borrow().last().copied().unwrap_or(1);
-        self.nodes[node].end_what_left(period);
         while let Some((end, number)) = self.nodes[node].take_ended(cycle) {
             self.end_active(number, end);
             self.settle(end);
         }
     }
 
-    /// Take what a port sends in a cycle: destination port and phits.
-    fn send(&mut self, server: usize, cycle: Time) -> Option<(usize, usize)> {
+    /// Take what a port sends in a cycle.
+    fn send(&mut self, server: usize, cycle: Time) -> Option<Rc<Message>> {
         let (node, port) = (server / self.ports, server % self.ports);
-        let (send, phits) = self.nodes[node].send(port, cycle, self.packet)?;
+        let (send, phits) = self.nodes[node].send(port, self.packet)?;
         let one = &mut self.operations[send];
         one.to_leave -= phits as u32;
         let ends = one.to_leave == 0 && one.kind == (Kind::Send { eager: true });
-        self.nodes[node].give(port, phits, Some(send).filter(|_| ends));
         let partner = one.partner as usize;
         let destination = &self.ranks[self.operations[partner].rank as usize];
         self.session.sent_phits.borrow_mut()[destination.job] += phits as u64;
-        Some((destination.node * self.ports + port, phits))
+        let destination = destination.node * self.ports + port;
+        let message = Rc::new(Message { origin: server, destination, size: phits, creation_cycle: cycle });
+        self.pieces.insert(Rc::as_ptr(&message), send);
+        let leaves = self.nodes[node].leave(port, cycle, phits, self.period);
+        if ends {
+            self.nodes[node].end_at(leaves, send);
+        }
+        Some(message)
     }
 
-    /// Count phits that a port sent in the cycle `sent` as arrived; false if it sent none then.
-    fn receive(&mut self, server: usize, sent: Time, phits: usize, cycle: Time) -> bool {
-        let node = server / self.ports;
-        let send = match self.nodes[node].arrive(server % self.ports, sent) {
-            Some(send) => send,
+    /// Whether nothing moves from the next cycle on until a computation ends, a while ahead. Such cycles differ in their
+    /// number only, and `main` jumps over them.
+    fn waits_for_a_computation(&self) -> bool {
+        let now = self.now.get() + 1;
+        if self.under_way > 0 || now < self.arrived_at + LONGEST_EVENT {
+            return false;
+        }
+        let next = self.nodes.iter().filter_map(Node::next_end).min().filter(|&end| end >= now + LEAST_JUMP);
+        self.session.jump_to.set(next);
+        next.is_some()
+    }
+
+    /// Count a piece as arrived; false if no port sent it.
+    fn receive(&mut self, message: &Rc<Message>, cycle: Time) -> bool {
+        let (phits, send) = match self.pieces.remove(&Rc::as_ptr(message)) {
+            Some(send) => (message.size, send),
             None => return false,
         };
         let receive = self.operations[send].partner as usize;
-        for node in [node, self.node_of(receive)] {
+        for node in [self.node_of(send), self.node_of(receive)] {
             self.wake(node, cycle);
         }
         let job = self.ranks[self.operations[receive].rank as usize].job;
         self.session.arrived_phits.borrow_mut()[job] += phits as u64;
         self.operations[send].to_come -= phits as u32;
         if self.operations[send].to_come == 0 {
-            self.idle.arrive(&self.session, cycle);
+            self.under_way -= 1;
+            self.arrived_at = cycle;
             self.session.message_times.borrow_mut()[job].add(cycle - self.operations[send].started_at);
             if self.operations[send].kind == (Kind::Send { eager: false }) {
                 self.end_active(send, cycle);
@@ -487,16 +529,15 @@ impl Traffic for TaskGraph {
         _rng: &mut StdRng,
     ) -> Result<Rc<Message>, TrafficError> {
         self.wake(origin / self.ports, cycle);
-        let (destination, size) = self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)?;
-        Ok(Rc::new(Message { origin, destination, size, creation_cycle: cycle }))
+        self.send(origin, cycle).ok_or(TrafficError::OriginOutsideTraffic)
     }
     fn probability_per_cycle(&self, task: usize) -> f32 {
         f32::from(u8::from(self.nodes[task / self.ports].can_send(task % self.ports)))
     }
     fn should_generate(&self, task: usize, cycle: Time, _rng: &mut StdRng) -> bool {
-        self.session.now.set(cycle);
-        let (node, port) = (&self.nodes[task / self.ports], task % self.ports);
-        node.can_send(port) || node.next_end().map_or(false, |end| end <= cycle) || node.any_left(port)
+        self.now.set(cycle);
+        let node = &self.nodes[task / self.ports];
+        node.can_send(task % self.ports) || node.next_end().map_or(false, |end| end <= cycle)
     }
     fn try_consume(
         &mut self,
@@ -506,11 +547,10 @@ impl Traffic for TaskGraph {
         _topology: &dyn Topology,
         _rng: &mut StdRng,
     ) -> bool {
-        self.receive(message.origin, message.creation_cycle, message.size, cycle)
+        self.receive(&message, cycle)
     }
     fn is_finished(&self) -> bool {
-        let next = || self.nodes.iter().filter_map(Node::next_end).min();
-        self.jobs_left == 0 || self.idle.begins(&self.session, next)
+        self.jobs_left == 0 || self.waits_for_a_computation()
     }
     /// Only a traffic that is made of others asks for it.
     fn task_state(&self, task: usize, _cycle: Time) -> TaskTrafficState {
@@ -546,7 +586,7 @@ mod tests {
 
     fn of_text(text: String, servers: usize) -> TaskGraph {
         let file = OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), servers).expect("a file");
-        TaskGraph::new(file, servers, 16, 2, Rc::default())
+        TaskGraph::new(file, servers, 16, 2, 1, Rc::default())
     }
 
     /// Rank 0 of a job sends messages of these phits to rank 1 at once.
@@ -568,12 +608,25 @@ mod tests {
         )
     }
 
-    /// Let all phits of a node's ports leave, one a cycle from `from` on; destinations and phits of its pieces.
-    fn drain(graph: &mut TaskGraph, node: usize, from: Time) -> Vec<(usize, usize)> {
-        let pieces: Vec<_> = (from..).map_while(|cycle| graph.send(node, cycle)).collect();
-        let phits: usize = pieces.iter().map(|&(_, phits)| phits).sum();
-        (from..from + phits as Time).for_each(|cycle| graph.session.egress(node).borrow_mut().leave(cycle));
-        pieces
+    /// The pieces that a node sends, one a cycle from `from` on.
+    fn drain(graph: &mut TaskGraph, node: usize, from: Time) -> Vec<Rc<Message>> {
+        (from..).map_while(|cycle| graph.send(node, cycle)).collect()
+    }
+
+    /// Destinations and phits.
+    fn ends(pieces: &[Rc<Message>]) -> Vec<(usize, usize)> {
+        pieces.iter().map(|piece| (piece.destination, piece.size)).collect()
+    }
+
+    /// Whether the first piece, and the second a cycle later, were sent.
+    fn receive(graph: &mut TaskGraph, pieces: &[Rc<Message>], from: Time) -> bool {
+        pieces.iter().zip(from..).all(|(piece, cycle)| graph.receive(piece, cycle))
+    }
+
+    /// Whether a node sends one message, and its piece arrives at another some cycles later.
+    fn sends_and_receives(graph: &mut TaskGraph, node: usize, other: usize, from: Time, cycles: Time) -> bool {
+        let pieces = drain(graph, node, from);
+        pieces.len() == 1 && pieces[0].destination == other && receive(graph, &pieces, from + cycles)
     }
 
     fn finish_cycles(graph: &TaskGraph) -> Vec<Option<Time>> {
@@ -592,11 +645,11 @@ mod tests {
     #[test]
     fn an_eager_send_ends_when_it_has_left() {
         let mut graph = pair(1);
-        assert_eq!(drain(&mut graph, 0, 0), [(1, 2), (1, 1)]);
+        let pieces = drain(&mut graph, 0, 0);
+        assert_eq!(ends(&pieces), [(1, 2), (1, 1)]);
         graph.wake(0, 3);
-        // The last phit leaves in cycle 2, and the link has a period of one cycle.
         assert_eq!(graph.nodes[0].next_end(), Some(8));
-        assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
+        assert!(receive(&mut graph, &pieces, 20));
         assert_eq!(finish_cycles(&graph), [Some(8), Some(21)]);
         assert_eq!(*graph.session.rank_waiting_cycles.borrow(), [0, 11]);
         assert!(graph.is_finished());
@@ -605,8 +658,8 @@ mod tests {
     #[test]
     fn a_synchronous_send_ends_when_it_has_arrived() {
         let mut graph = pair(3);
-        drain(&mut graph, 0, 0);
-        assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
+        let pieces = drain(&mut graph, 0, 0);
+        assert!(receive(&mut graph, &pieces, 20));
         graph.wake(0, 26);
         assert_eq!(finish_cycles(&graph), [Some(26), Some(21)]);
     }
@@ -614,8 +667,8 @@ mod tests {
     #[test]
     fn a_message_may_be_there_before_its_receive() {
         let mut graph = pair(1);
-        drain(&mut graph, 0, 0);
-        assert!(graph.receive(0, 0, 2, 5) && graph.receive(0, 1, 1, 6));
+        let pieces = drain(&mut graph, 0, 0);
+        assert!(receive(&mut graph, &pieces, 5));
         graph.wake(1, 10);
         assert_eq!(finish_cycles(&graph)[1], Some(10));
     }
@@ -635,8 +688,8 @@ mod tests {
     fn operations_have_a_start_and_an_end() {
         let mut graph = pair(1);
         *graph.session.operation_cycles.borrow_mut() = Some(vec![(0, 0); 4]);
-        drain(&mut graph, 0, 0);
-        assert!(graph.receive(0, 0, 2, 20) && graph.receive(0, 1, 1, 21));
+        let pieces = drain(&mut graph, 0, 0);
+        assert!(receive(&mut graph, &pieces, 20));
         assert_eq!(*graph.session.operation_cycles.borrow(), Some(vec![(0, 3), (3, 8), (0, 10), (10, 21)]));
     }
 
@@ -660,10 +713,9 @@ mod tests {
     #[test]
     fn what_was_never_sent_or_has_arrived_is_not_received() {
         let mut graph = graph(&[&sends([0, 1], &[3, 3])], 2);
-        drain(&mut graph, 0, 10);
-        assert!(!graph.receive(0, 9, 2, 20) && !graph.receive(0, 99, 2, 20) && !graph.receive(1, 10, 2, 20));
-        assert!(graph.receive(0, 11, 2, 20));
-        assert!(!graph.receive(0, 11, 2, 20));
+        let pieces = drain(&mut graph, 0, 10);
+        let never = Rc::new(Message { origin: 0, destination: 1, size: 2, creation_cycle: 10 });
+        assert!(!graph.receive(&never, 20) && graph.receive(&pieces[1], 20) && !graph.receive(&pieces[1], 20));
     }
 
     #[test]
@@ -672,25 +724,23 @@ mod tests {
         let job = sends([0, 1], &[3, 1, 5]);
         let mut divided = of_text(format!("operations 1\nstripes 2\njobs 1\n{job}"), 4);
         let sent: Vec<_> = (0..6).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
-        assert_eq!(sent, [(2, 2), (3, 1), (2, 2), (3, 1), (2, 2), (3, 1)]);
-        assert!((0..6).all(|cycle| divided.receive(cycle % 2, cycle as Time, sent[cycle].1, 9)));
+        assert_eq!(ends(&sent), [(2, 2), (3, 1), (2, 2), (3, 1), (2, 2), (3, 1)]);
+        assert!(sent.iter().all(|piece| divided.receive(piece, 9)));
         assert_eq!(finish_cycles(&divided), [Some(9), Some(9)]);
     }
 
     #[test]
     fn a_background_job_repeats_until_the_others_have_finished() {
         let mut graph = graph(&[&sends([0, 1], &[2]), &background(3)], 5);
-        assert_eq!(drain(&mut graph, 0, 0), [(1, 2)]);
+        let first = drain(&mut graph, 0, 0);
         for round in (0..90).step_by(30) {
             for sender in [2, 4] {
-                assert_eq!(drain(&mut graph, sender, round), [(3, 2)]);
-                assert!(graph.receive(sender, round, 2, round + 5));
+                assert!(sends_and_receives(&mut graph, sender, 3, round, 5));
             }
-            assert_eq!(drain(&mut graph, 3, round + 10), [(2, 2)]);
-            assert!(graph.receive(3, round + 10, 2, round + 20));
+            assert!(sends_and_receives(&mut graph, 3, 2, round + 10, 10));
         }
         assert!(!graph.is_finished());
-        assert!(graph.receive(0, 0, 2, 95));
+        assert!(receive(&mut graph, &first, 95));
         assert!(graph.is_finished() && graph.nodes[2].can_send(0));
         assert_eq!(*graph.session.finish_cycles.borrow(), [Some(95), None]);
         assert_eq!(finish_cycles(&graph), [Some(95), Some(95), None, None, None]);
@@ -701,20 +751,17 @@ mod tests {
     #[test]
     fn messages_of_later_rounds_do_not_stand_for_those_of_this_one() {
         let mut graph = graph(&[&sends([0, 1], &[2]), &background(3)], 5);
-        drain(&mut graph, 2, 0);
+        let first = drain(&mut graph, 2, 0);
         for round in 0..3 {
-            drain(&mut graph, 4, round);
-            assert!(graph.receive(4, round, 2, round));
+            assert!(sends_and_receives(&mut graph, 4, 3, round, 0));
             assert!(!graph.nodes[3].can_send(0));
         }
-        assert!(graph.receive(2, 0, 2, 10));
+        assert!(receive(&mut graph, &first, 10));
         // Node 4 is three rounds ahead; node 3 now waits for its own message, and then for the next from node 2.
         for round in (20..80).step_by(20) {
-            assert_eq!(drain(&mut graph, 3, round), [(2, 2)]);
-            assert!(graph.receive(3, round, 2, round + 5));
+            assert!(sends_and_receives(&mut graph, 3, 2, round, 5));
             assert!(!graph.nodes[3].can_send(0));
-            drain(&mut graph, 2, round);
-            assert!(graph.receive(2, round, 2, round + 10));
+            assert!(sends_and_receives(&mut graph, 2, 3, round, 10));
         }
         // Its fourth round wants a fourth message from node 4.
         assert!(!graph.nodes[3].can_send(0));
@@ -723,10 +770,10 @@ mod tests {
     #[test]
     fn in_the_background_a_rank_begins_again_when_its_eager_messages_have_arrived() {
         let mut graph = graph(&[&sends([0, 1], &[2]), &background(1)], 5);
-        assert_eq!(drain(&mut graph, 4, 0), [(3, 2)]);
+        let pieces = drain(&mut graph, 4, 0);
         graph.wake(4, 10);
-        assert!(!graph.nodes[4].can_send(0));
-        assert!(graph.receive(4, 0, 2, 20) && graph.nodes[4].can_send(0));
+        assert!(ends(&pieces) == [(3, 2)] && !graph.nodes[4].can_send(0));
+        assert!(receive(&mut graph, &pieces, 20) && graph.nodes[4].can_send(0));
     }
 
     #[test]
@@ -735,8 +782,7 @@ mod tests {
         let mut graph = graph(&[calc, &sends([0, 1], &[1])], 3);
         graph.wake(2, 35);
         assert_eq!(graph.nodes[2].next_end(), Some(40));
-        drain(&mut graph, 0, 0);
-        assert!(graph.receive(0, 0, 1, 50) && graph.is_finished());
+        assert!(sends_and_receives(&mut graph, 0, 1, 0, 50) && graph.is_finished());
         assert_eq!(*graph.session.finish_cycles.borrow(), [None, Some(50)]);
     }
 

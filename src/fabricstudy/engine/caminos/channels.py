@@ -6,6 +6,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 
+from ..contract import Unsupported
 from ..detours import via
 from ..listed_routes import listed, routing_word
 from ..point import Point
@@ -25,8 +26,12 @@ def channels(point: Point, machine: Machine) -> int:
 
     Raises `Unsupported` if the study has fewer than deadlock freedom needs, or an extension's channels allow deadlock.
     """
-    check_listed_channels(point.routing, machine)
-    stated = point.network.virtual_channels
+    routing, stated = point.routing, point.network.virtual_channels
+    if isinstance(routing, Ugal) and (routing.bias != 1 or routing.threshold_bytes):
+        raise Unsupported(
+            "CAMINOS' policy for UGAL has no bias and no threshold; leave routing.bias and routing.threshold out"
+        )
+    check_listed_channels(routing, machine)
     if stated is None:
         return channels_of(point.routing, machine)
     scheme = channel_scheme(point.routing, machine)
@@ -52,28 +57,15 @@ def channel_by_hop(routing: Routing, machine: Machine) -> bool:
     return type(routing) is Minimal or channel_scheme(routing, machine) == "hops"
 
 
-def arbitration(point: Point) -> str:
-    """Return the allocator of a router, which arbitrates among packets for the same output.
-
-    Notes
-    -----
-    Arbitration is random. Priority of packets in transit over those of the router's own nodes starves nodes: under
-    adaptive routing an all-to-all of 64 kB took 1.2 to 1.5 times as long on a fat tree, 1.4 on a HyperX and 1.1 on a
-    mesh, and no traffic gained more than 3 %.
-
-    Under dimension order random arbitration starves some nodes, too, once dimensions of equal length are full:
-    furthest pairing on an 8x8 torus then takes 1.4 times its lower bound at 100 kB and 3 times at 6.4 MB. So there the
-    packet whose source router has sent least goes first (``engines/caminos/src/fair_arbitration.rs``): 1.3 to 1.5 times
-    the bound at 100 kB, while the network fills and empties, and less than 1.1 times at 6.4 MB.
-    """
-    return "RandomWithPriority" if isinstance(point.routing, DimensionOrder) else "Random"
-
-
-def policies(point: Point, machine: Machine, phit_bytes: int) -> str:
-    """Return the policies by which a router chooses among the candidates of a packet, in the syntax of `Switch`."""
+def policies(point: Point, machine: Machine, packet_phits: int) -> str:
+    """Return the policies by which a router chooses among the candidates of a packet, in the syntax of CAMINOS."""
     routing = point.routing
     if isinstance(routing, Ugal):
-        return f"Ugal {{ bias: {routing.bias}, threshold: {(routing.threshold_bytes or 0) / phit_bytes} }}"
+        # The packet itself counts as queued, so an idle network routes minimally; a tie is minimal, too.
+        return (
+            f"LowestSinghWeight {{ extra_congestion: {packet_phits}, extra_distance: 0, aggregate: true, "
+            "use_internal_space: true }, LowestLabel, EnforceFlowControl, Random"
+        )
     return f"EnforceFlowControl, {'' if cached_routes(machine, routing).oblivious else _LEAST_QUEUE + ', '}Random"
 
 
@@ -84,6 +76,7 @@ def routes(point: Point, machine: Machine) -> str:
     detours, progressive = (routing.detours, routing.progressive) if isinstance(routing, Ugal) else (1, False)
     fields = {
         "kind": f'"{_kind(routing, machine)}"',
+        "by_hops": str(channel_by_hop(routing, machine)).lower(),
         "tie": f'"{tie}"',
         "via": f'"{via(routing) or "router"}"',
         "detours": detours,
@@ -97,6 +90,4 @@ def routes(point: Point, machine: Machine) -> str:
 
 def _kind(routing: Routing, machine: Machine) -> str:
     word = routing_word(routing, machine)
-    if word not in ("table", "adaptive-table"):
-        return word
-    return "table-by-hops" if channel_by_hop(routing, machine) else "table"
+    return "table" if word == "adaptive-table" else word

@@ -12,7 +12,7 @@ from ..bundled import DESTINATIONS, MACHINE, OPERATIONS
 from ..machine_file import write_machine
 from ..point import Point
 from ..traffic_files import MAX_DRAIN, needs_times, whole_units, write_destinations, write_operations
-from .channels import arbitration, channels, policies, routes
+from .channels import channels, policies, routes
 from .clock import Clock, clock
 
 CONFIGURATION, UNITS = "caminos.cfg", "units.json"
@@ -25,6 +25,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     filename: "{OPERATIONS}",
     injection: {point.network.injected_messages},
     packet: {units.packet_phits},
+    period: {units.divisors[-1]},
     times: {str(needs_times(jobs)).lower()},
   }}"""
     _write_network(folder, point, machine, traffic, _cycle_limit(units, machine, jobs))
@@ -89,13 +90,13 @@ def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> 
   random_seed: {point.seed},
   warmup: 0,
   measured: {cycles},
-  topology: Graph {{ filename: "{MACHINE}" }},
+  topology: Graph {{ filename: "{MACHINE}", classes: {len(machine.classes)} }},
   traffic: {traffic},
   server_queue_size: 1,
   maximum_packet_size: {units.packet_phits},
-  router: Switch {{
+  router: InputOutput {{
     virtual_channels: {channels(point, machine)},
-    virtual_channel_policies: [{policies(point, machine, units.phit_bytes)}],
+    virtual_channel_policies: [{policies(point, machine, units.packet_phits)}],
     crossbar_frequency_divisor: {units.crossbar_divisor},
     buffer_size: {units.buffer_phits},
     output_buffer_size: {units.buffer_phits // 2},
@@ -103,8 +104,7 @@ def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> 
     bubble: false,
     allow_request_busy_port: true,
     intransit_priority: false,
-    allocator: {arbitration(point)},
-    maximal: true,
+    allocator: Random,
   }},
   routing: {routes(point, machine)},
   link_classes: [{links}],

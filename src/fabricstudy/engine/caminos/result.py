@@ -95,7 +95,6 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
         node_arrived=counts["node_arrived"],
         measured=counts["measured"],
         latency_sum_ns=_to_ns(counts["latency_cycles"], units),
-        network_sum_ns=_to_ns(counts["in_network_cycles"] + counts["measured"] * units.delays[-1], units),
         max_ns=float(counts["longest_cycles"].max(initial=0)) * cycle_ns,
         created=counts["created"],
         arrived=counts["arrived"],
@@ -116,6 +115,6 @@ def _to_ns(cycles: Ints, units: Clock) -> Floats:
 
 
 _OFFERED_COUNTS = (
-    "node_created", "node_arrived", "created", "arrived", "measured", "latency_cycles", "in_network_cycles",
-    "longest_cycles", "backlog_cycles", "packets_by_hops", "link_phits",
+    "node_created", "node_arrived", "created", "arrived", "measured", "latency_cycles", "longest_cycles",
+    "backlog_cycles", "packets_by_hops", "link_phits",
 )  # fmt: skip
