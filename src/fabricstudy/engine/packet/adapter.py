@@ -19,6 +19,9 @@ from .cost import work
 from .files import SETTINGS, PacketSettings, write_files, write_offered
 from .result import read_offered_result, read_result
 
+MAX_CHANNELS = 64
+"""Channels of a port, which the program keeps as bits of a word."""
+
 
 @adapter_of(PacketSettings)
 class Packet(BundledEngine):
@@ -33,7 +36,12 @@ class Packet(BundledEngine):
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, too few channels, and buffers of a few packets."""
-        virtual_channels(point, machine)
+        channels = virtual_channels(point, machine) * max(1, len(point.network.classes))
+        if channels > MAX_CHANNELS:
+            raise Unsupported(
+                f"{point.routing.kind} routing on this machine needs {channels} virtual channels, those of all traffic "
+                f"classes together, and a port has {MAX_CHANNELS} at most; choose a routing with shorter paths"
+            )
         check_ports(point)
         packet, buffer = int(point.network.packet_bytes), point.network.input_buffer_bytes
         key, classes = "buffer", 1
