@@ -351,6 +351,7 @@ def _names(
     return {
         "router_names": tuple(np.array(whole.router_names, dtype=object)[alive]),
         "node_names": tuple(np.array(whole.node_names, dtype=object)[alive_node]),
+        "host_names": tuple(np.array(whole.host_names, dtype=object)[alive_node]),
         "router_of": of_survivors(whole.router_of, number, alive),
         "node_of": of_survivors(whole.node_of, node_number, alive_node),
         "link_of_port": {

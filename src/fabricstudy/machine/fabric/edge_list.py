@@ -6,11 +6,16 @@ if its class is ``host``, the link of the node under ``from``. Empty cells are m
 ``#`` are comments.
 """
 
+import re
 from collections.abc import Iterator
 
 from fabricstudy.core.input_files import InputFileError, check_columns, check_width, numbered_csv_rows, position_text
 
 from .base import HOST, OF_LINK, EdgeRecord, Fabric, fabric_of
+
+SIGNATURE = re.compile(
+    r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[^\n,]*,)*[ \t]*from[ \t]*,(?:[^\n,]*,)*[ \t]*to[ \t]*(?:,[^\n]*)?\r?$", re.M
+)
 
 EDGE_COLUMNS = ("from", "to", *OF_LINK)
 
