@@ -26,7 +26,7 @@ from fabricstudy.machine.from_file import FabricRules, machine_from_fabric
 from fabricstudy.routing.forwarding import read_forwarding
 from fabricstudy.schedule import Trace
 from fabricstudy.structure.prices.from_file import read_tariff
-from fabricstudy.workload.mapping.file import read_cores
+from fabricstudy.workload.mapping.file import read_ranks
 from fabricstudy.workload.pattern.matrix import read_matrix
 from fabricstudy.workload.pattern.messages import read_messages
 from fabricstudy.workload.pattern.task_graph import group_tasks, read_graph
@@ -118,7 +118,7 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
         partial(read, reader=read_tariff, code="invalid-data-file"),
         PRICES + "optical,2.5\noptical_m,0.1\n",
     ),
-    "cores.txt": (lambda path: read_cores(path.parent, path.name), "1\n0\n3\n2\n"),
+    "cores.txt": (lambda path: read_ranks(path.parent, path.name), "1\n0\n3\n2\n"),
     "log.swf": (log, "; MaxProcs: 16\n1 0 -1 60 4 -1 -1 4 90 -1 1 7 -1 3 2 -1 -1 -1\n"),
 }
 
