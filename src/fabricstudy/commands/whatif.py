@@ -81,7 +81,7 @@ def _faults(args: argparse.Namespace, machine: Machine) -> dict[str, Any]:
         elif part.endswith("%"):
             found["shares"].append(part)
         elif "," in part:
-            found["cables"].append(_cable(part, routers))
+            found["cables"].append(_cable(part, routers, {link.name for link in machine.classes}))
         else:
             found["routers"].append(_name(part))
     shares = found.pop("shares")
@@ -99,7 +99,7 @@ def _listed(part: str) -> list[str]:
     return [part]
 
 
-def _cable(part: str, routers: Mapping[str, int]) -> list[int | str]:
+def _cable(part: str, routers: Mapping[str, int], classes: set[str]) -> list[int | str]:
     """Return the two routers of a cable, and maybe its class; names may have commas."""
     words = part.split(",")
     splits = [
@@ -111,7 +111,8 @@ def _cable(part: str, routers: Mapping[str, int]) -> list[int | str]:
         for j in range(max(i + 1, len(words) - 1), len(words) + 1)
     ]
     fits = [split for split in splits if all(isinstance(name, int) or name in routers for name in split[:2])]
-    if len(fits) > 1 and len({tuple(split[:2]) for split in fits}) > 1:
+    fits = [split for split in fits if split[2:] == [] or split[2] in classes]
+    if len(fits) > 1:
         problem = f"--fail {part}: several pairs of routers have such names; give their numbers"
         raise FabricstudyError(problem, "conflicting-keys")
     return fits[0] if fits else [*map(_name, words[:2]), *map(str.strip, words[2:])]

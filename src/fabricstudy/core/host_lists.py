@@ -28,26 +28,25 @@ def expanded(text: str, where: str = "") -> list[str]:
     if ",".join(parts) != text:
         remedy = "write it like tux[0-15,20],login1, without blanks and empty parts"
         raise InputFileError("not a list of hosts", remedy, where, text)
+    ranges_of = [[_ranges(piece, where) for piece in re.findall(r"\[[^\]]*\]", part)] for part in parts]
+    counts = [[sum(last - first + 1 for first, last, _ in piece) for piece in pieces] for pieces in ranges_of]
+    if sum(map(math.prod, counts)) > MAX_HOSTS:
+        raise InputFileError(f"more than {MAX_HOSTS:,} names", "use shorter ranges", where, text)
     names: list[str] = []
-    for part in parts:
-        pieces = [_ranges(piece, where) for piece in re.split(r"(\[[^\]]*\])", part)]
-        count = math.prod(sum(last - first + 1 for first, last, _ in piece) for piece in pieces if piece)
-        if count > MAX_HOSTS - len(names):
-            raise InputFileError(f"more than {MAX_HOSTS:,} names", "use shorter ranges", where, part)
+    for part, pieces in zip(parts, ranges_of, strict=True):
         texts = re.split(r"\[[^\]]*\]", part)
         numbers = [
             [f"{number:0{width}}" for first, last, width in piece for number in range(first, last + 1)]
             for piece in pieces
-            if piece
         ]
         names += ["".join(chain(*zip(texts, (*chosen, ""), strict=True))) for chosen in product(*numbers)]
     return names
 
 
 def _ranges(piece: str, where: str) -> list[tuple[int, int, int]]:
-    """Return first, last and number of digits of each range in brackets; none of another text."""
+    """Return first, last and number of digits of each range in brackets."""
     ranges = []
-    for written in piece[1:-1].split(",") if piece.startswith("[") else ():
+    for written in piece[1:-1].split(","):
         found = _RANGE.fullmatch(written)
         if found is None or int(found[2] or found[1]) < int(found[1]):
             raise InputFileError("not a range of numbers", "write it like [0-15,20]", where, piece)

@@ -231,10 +231,5 @@ def once_each(edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
     if any(pairs[head, tail] != count for (tail, head), count in pairs.items()):
         return list(edges)
     warn_once("warning: each edge is listed in both directions; the two are one cable")
-    seen: set[tuple[str, str]] = set()
-    kept = []
-    for edge in edges:
-        seen.add(edge.ends)
-        if edge.ends[::-1] not in seen:
-            kept.append(edge)
-    return kept
+    first: dict[frozenset[str], tuple[str, str]] = {}
+    return [edge for edge in edges if first.setdefault(frozenset(edge.ends), edge.ends) == edge.ends]

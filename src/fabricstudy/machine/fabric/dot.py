@@ -66,7 +66,7 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token(found.lastgroup or "", found[0], line))
         line += found[0].count("\n")
         end = found.end()
-    return [*tokens, _Token("end", "", line)]
+    return [*tokens, *[_Token("end", "", line)] * 2]  # two, to look ahead
 
 
 class _Reader:
