@@ -320,7 +320,7 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.txt", switch_at(18, DUMP.splitlines()[17].replace("[3]", "[30]")), "line 10", 3),
     ("f.txt", switch_at(17, DUMP.splitlines()[6]), "line 17", "S-00000000000000a1"),
     ("f.txt", "no dump\n", "", None),
-    ("f.txt", "\n".join([*DUMP.splitlines()[:17], DUMP.splitlines()[17][:60]]), "line 10", "4xEDR"),
+    ("f.txt", "\n".join([*DUMP.splitlines()[:17], DUMP.splitlines()[17][:60]]), "line 18", DUMP.splitlines()[17][28:60].strip()),
     ("f.txt", switch_at(18, DUMP.splitlines()[17].replace("4xEDR", "4xHDR")), "line 10", "4xEDR"),
     ("f.txt", DUMP.replace("4xEDR", "0xEDR"), "line 8", "0xEDR"),
     ("f.txt", DUMP.replace("4xEDR", "9" * 5000 + "xEDR"), "line 8", "9" * 5000 + "xEDR"),

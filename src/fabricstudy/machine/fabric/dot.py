@@ -13,7 +13,7 @@ from fabricstudy.core.input_files import InputFileError, position_text, text_of
 from .base import EdgeRecord, Fabric, fabric_of, once_each
 
 SIGNATURE = re.compile(
-    r'\A(?:\s|//[^\n]*|#[^\n]*|/\*[\s\S]*?\*/)*(?:strict\s+)?(?:di)?graph\b(?:\s*[\w.-]+|\s*"(?:[^"\\]|\\.)*")?\s*\{',
+    r'\A(?:\s++|//[^\n]*+|#[^\n]*+|/\*(?:(?!\*/)[\s\S])*+\*/)*+(?:strict\s++)?(?:di)?graph\b\s*+(?:[\w.-]++|"(?:[^"\\]|\\.)*+")?+\s*+\{',
     re.I,
 )
 

@@ -14,7 +14,8 @@ from fabricstudy.core.input_files import InputFileError, check_columns, check_wi
 from .base import HOST, OF_LINK, EdgeRecord, Fabric, fabric_of
 
 SIGNATURE = re.compile(
-    r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:[^\n,]*,)*[ \t]*from[ \t]*,(?:[^\n,]*,)*[ \t]*to[ \t]*(?:,[^\n]*)?\r?$", re.M
+    r"\A(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+(?:[\w \t]{0,40},){0,9}[ \t]*+from[ \t]*+,(?:[\w \t]{0,40},){0,9}[ \t]*+to[ \t\r]*+(?:,|$)",
+    re.M,
 )
 
 EDGE_COLUMNS = ("from", "to", *OF_LINK)

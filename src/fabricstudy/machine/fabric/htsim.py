@@ -13,7 +13,7 @@ from fabricstudy.core.log import warn_once
 
 from .base import HOST, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
 
-SIGNATURE = re.compile(r"^[ \t]*Tiers[ \t]+[23][ \t]*\r?$[\s\S]*^[ \t]*Tier[ \t]+0[ \t]*\r?$", re.M | re.I)
+SIGNATURE = re.compile(r"\A(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+[ \t]*+(?:Nodes|Tiers|Podsize)[ \t]++\d++[ \t\r]*+\n", re.I)
 
 _HEAD = ("nodes", "tiers", "podsize")
 _OF_TIER = ("downlink_speed_gbps", "radix_up", "radix_down", "bundle", "downlink_latency_ns")

@@ -14,18 +14,18 @@ from fabricstudy.core.input_files import InputFileError, numbered_lines, positio
 from .base import Cable, Fabric, Port
 from .infiniband import host_and_device, link_of, switch_names, warn_of_unnamed_hosts
 
-SIGNATURE = re.compile(r"\d+\[ *\d*\] ==\(.*\)==>")
+SIGNATURE = re.compile(r"\[[ \d]{0,9}\] ==\([^)\n]{0,99}(?:\(FDR10\)[^)\n]{0,50})?\)")
 
 _RATES_GBPS = {"SDR": 2.5, "DDR": 5.0, "QDR": 10.0, "FDR": 14.0625, "EDR": 25.78125, "HDR": 53.125, "NDR": 106.25,
                "XDR": 212.5}  # fmt: skip
 _BLOCK = re.compile(r"(?P<kind>Switch|CA|Router): (?:(?P<guid>0x[0-9a-f]+) )?(?P<description>.*):")
 _PORT = re.compile(
-    r'\s*(?:(?P<guid>0x[0-9a-f]+) )?\s*(?:"\s*(?P<description>.*?)\s*" )?\s*(?P<lid>\d+)\s+(?P<port>\d+)\[ *\d*\] '
-    r"==\( *(?P<link>.*?) *\)(?: \(HOQ.*\))?==>\s*(?P<peer>.*)"
+    r'\s*+(?:(?P<guid>0x[0-9a-f]+) )?\s*+(?:"(?P<description>[^"]*+)" )?\s*+(?P<lid>\d{1,9})\s++'
+    r"(?P<port>\d{1,9})\[[ \d]*\] ==\((?P<link>[^()]*+(?:\(FDR10\)[^()]*+)?)\)(?: \(HOQ[^)]*+\))?==>\s*+(?P<peer>.*)"
 )
-_LINK = re.compile(r"(?P<width>\d+X)\s+(?P<rate>\d+\.?\d*) Gbps( \(FDR10\))?\s+\S+/\s*\S+")
+_LINK = re.compile(r"(?P<width>\d{1,2}X)\s++(?P<rate>\d+\.?\d*) Gbps(?P<fdr10> \(FDR10\))?\s++[^\s/]++/\s*+\S++")
 _PEER = re.compile(
-    r'(?:(?P<guid>0x[0-9a-f]+)\s+)?(?P<lid>\d+)\s+(?P<port>\d+)\[ *\d*\] "(?P<description>.*)" \((?P<could>.*)\)'
+    r'(?:(?P<guid>0x[0-9a-f]+)\s++)?(?P<lid>\d{1,9})\s++(?P<port>\d{1,9})\[[ \d]*\] "(?P<description>[^"]*+)" \(.*\)'
 )
 _USE = "use the complete output of iblinkinfo"
 
@@ -81,7 +81,7 @@ class _Listing:
         found, block = _PORT.fullmatch(line.rstrip()), self._block
         if found is None or (block is None and found["description"] is None):
             raise InputFileError("not a port of iblinkinfo", _USE, where, line.strip())
-        link, peer = _LINK.fullmatch(found["link"]), _PEER.fullmatch(found["peer"].strip())
+        link, peer = _LINK.fullmatch(found["link"].strip()), _PEER.fullmatch(found["peer"].strip())
         self._ports[int(found["lid"])] += 1
         if "Down" in found["link"]:
             return
@@ -147,7 +147,7 @@ class _Listing:
 
 def _speed(link: re.Match[str]) -> str:
     """Return the name of a rate, which some versions round."""
-    if link[3]:
+    if link["fdr10"]:
         return "FDR10"
     rate = float(link["rate"])
     known = (name for name, gigabits in _RATES_GBPS.items() if abs(rate / gigabits - 1) < 1e-3)

@@ -12,10 +12,13 @@ from fabricstudy.core.log import warn_once
 from .base import HOST, MAX_FABRIC_NODES, EdgeRecord, Fabric, fabric_of
 
 SIGNATURE = re.compile(
-    r"\A\s*\d+[ \t]+\d+[ \t]+\d+[ \t]*\r?\n(?:[ \t]*\d+)+\s*\r?\n[ \t]*\d+[ \t]+\d+[ \t]+[\d.]+[kMGT]?i?[bB](?:ps|/s)"
+    r"\A\s*+\d++[ \t]++\d++[ \t]++\d++[ \t\r]*+\n[ \t]*+\d++(?:[ \t]++\d++)*+[ \t\r]*+\n"
+    r"[ \t]*+\d++[ \t]++\d++[ \t]++[\d.]++[kKMGT]?[bB](?:ps|/s)"
 )
 
-_LINK = re.compile(r"(\d+)\s+(\d+)\s+([\d.]+)([kKMGT]?)(bps|b/s|Bps|B/s)\s+([\d.]+)(s|ms|us|ns|ps)(?:\s+([\d.eE+-]+))?")
+_LINK = re.compile(
+    r"(\d+)\s+(\d+)\s+(\d+\.?\d*)([kKMGT]?)(bps|b/s|Bps|B/s)\s+(\d+\.?\d*)(s|ms|us|ns|ps)(?:\s+(\d+\.?\d*(?:e[-+]?\d+)?))?"
+)
 _EXAMPLE = "write 0 320 100Gbps 1000ns 0"
 
 

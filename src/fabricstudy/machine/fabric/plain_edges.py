@@ -14,9 +14,9 @@ from fabricstudy.core.log import warn_once
 
 from .base import EdgeRecord, Fabric, fabric_of, once_each
 
-_NAME = r"""[^\s{}"'=:;,<>()\[\]#%]+"""
-_LINE = rf"[ \t]*{_NAME}[ \t]+{_NAME}(?:[ \t]+(?:\{{[^\n]*\}}|[-+\d.eE \t]+))?[ \t]*\r?\n"
-SIGNATURE = re.compile(rf"\A(?:[ \t]*(?:[#%][^\n]*)?\r?\n)*{_LINE}{_LINE}")
+_NAME = r"""[^\s{}"'=:;,<>()\[\]#%]++"""
+_LINE = rf"[ \t]*+{_NAME}[ \t]++{_NAME}[ \t]*+(?:\{{[^\n]*\}}|[-+\d.eE \t]++)?+[ \t\r]*+\n"
+SIGNATURE = re.compile(rf"\A(?:[ \t]*+(?:[#%][^\n]*+)?+\r?\n)*+{_LINE}{_LINE}")
 
 _EXAMPLE = "write two vertices a line, such as r0 r1, or use an edge list with the header from,to,class,bandwidth"
 

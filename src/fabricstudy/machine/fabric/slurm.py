@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fabricstudy.core.host_lists import expanded
-from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
 from fabricstudy.core.log import warn_once
 
 from .base import Cable, Fabric, LinkAttributes, Port
@@ -127,6 +127,5 @@ def _words(text: str, where: str) -> dict[str, str]:
         if key not in (*_KEYS, "blockname", "blocksizes", "blocksize", "ringname") or key in words:
             raise InputFileError("unknown or duplicate key", f"use {', '.join(_KEYS)}", where, found[1])
         words[key], end = found[2].replace('"', "").replace("(null)", ""), found.end()
-    if not words.get("level", "0").isdecimal():
-        raise InputFileError("not a level", "use the output of scontrol show topology", where, words["level"])
+    whole(words.get("level") or 0, 0, 99, where)
     return words

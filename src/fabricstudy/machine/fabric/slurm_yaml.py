@@ -11,7 +11,7 @@ from fabricstudy.core.log import warn_once
 from .base import Fabric
 from .slurm import Switch, fabric_of_switches
 
-SIGNATURE = re.compile(r"^[ \t]*-?[ \t]*topology[ \t]*:[\s\S]*?^[ \t]+(?:tree|block|flat|ring|torus3d)[ \t]*:", re.M)
+SIGNATURE = re.compile(r"^-[ \t]+topology[ \t]*:", re.M)
 
 _USE = "write it as in topology.yaml(5) of Slurm"
 _KEYS = {"switch", "children", "nodes"}
