@@ -32,7 +32,7 @@ MAX_TRAFFIC_BYTES = 2**62
 """Bytes of all messages of a file together; they fit into 64 bits."""
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
+_NUMBER = re.compile(r"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,4})?")
 
 T = TypeVar("T")
 

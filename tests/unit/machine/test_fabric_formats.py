@@ -596,6 +596,31 @@ def test_clusters_of_simgrid_are_switches(tmp_path: Path, caplog: pytest.LogCapt
     assert "3 backbones of clusters, 1 links that several cables share" in caplog.messages[-1]
 
 
+@pytest.mark.parametrize(
+    ("parameters", "hosts", "counts"),
+    [
+        # Figure 1(b) of Zahavi (2010): 4 leaves of 4 nodes, each with two cables to each of two cores.
+        ('topology="FAT_TREE" topo_parameters="2;4,4;1,2;1,2"', 16, (4 + 2, 4 * 2 * 2)),
+        # A full bisection: 8 nodes, 4 + 4 + 4 switches of radix 4.
+        ('topology="FAT_TREE" topo_parameters="3;2,2,2;1,2,2;1,1,1"', 8, (12, 8 + 8)),
+        # 3 groups of 4 chassis of 5 blades: within chassis, between blades of a group (3 cables), between groups (4).
+        ('topology="DRAGONFLY" topo_parameters="3,4;4,3;5,1;2"', 120, (60, 12 * 10 + 15 * 6 * 3 + 3 * 4)),
+    ],
+)
+def test_clusters_of_simgrid_with_a_topology(
+    tmp_path: Path, parameters: str, hosts: int, counts: tuple[int, int]
+) -> None:
+    def cluster(last: int) -> str:
+        keys = f'id="c" prefix="n" suffix="" radical="0-{last}" bw="1GBps" lat="1us" {parameters}'
+        return f'<platform version="4.1"><cluster {keys}/></platform>'
+
+    (tmp_path / "p").write_text(cluster(hosts - 1))
+    machine = machine_of(tmp_path, "p")
+    assert (machine.nodes, machine.routers, machine.cables) == (hosts, *counts)
+    assert len(set(machine.nodes_of_router.tolist()) - {0}) == 1
+    assert refusal_of(tmp_path, "p", cluster(hosts)).code == "invalid-data-file"
+
+
 def test_edges_in_both_directions_are_one_cable(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     graph = nx.gnp_random_graph(12, 0.4, seed=3)
     lines = [f"{a} {b}" for a, b in graph.edges()] + [f"{b} {a}" for a, b in graph.edges()]

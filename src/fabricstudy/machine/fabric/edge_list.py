@@ -13,9 +13,9 @@ from fabricstudy.core.input_files import InputFileError, check_columns, check_wi
 
 from .base import HOST, OF_LINK, EdgeRecord, Fabric, fabric_of
 
+_CELLS = r"(?:[\w \t]{0,40},){0,9}"
 SIGNATURE = re.compile(
-    r"\A(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+(?:[\w \t]{0,40},){0,9}[ \t]*+from[ \t]*+,(?:[\w \t]{0,40},){0,9}[ \t]*+to[ \t\r]*+(?:,|$)",
-    re.M,
+    rf"\A(?:[ \t]*+(?:#[^\n]*+)?+\r?\n)*+{_CELLS}[ \t]*+from[ \t]*+,{_CELLS}[ \t]*+to[ \t\r]*+(?:,|$)", re.M
 )
 
 EDGE_COLUMNS = ("from", "to", *OF_LINK)

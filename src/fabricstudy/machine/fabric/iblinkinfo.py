@@ -1,6 +1,7 @@
 """Output of ``iblinkinfo`` (infiniband-diags, manual page iblinkinfo(8)), in blocks or, with -l, one line a link.
 
-Ports that are down are left out. The speed of a lane is a signalling rate: 2.5, 5.0 and 10.0 Gbps are SDR, DDR and
+Ports that are down or lead to aggregation nodes are left out. The speed of a lane is a signalling rate: 2.5, 5.0 and
+10.0 Gbps are SDR, DDR and
 QDR, 10.0 Gbps (FDR10), 14.0625 FDR, 25.78125 EDR, 53.125 HDR, 106.25 NDR and 212.5 XDR. `infiniband` has names and
 link classes.
 """
@@ -113,7 +114,7 @@ class _Listing:
         has_adapters = len(switches) < len(self._devices)  # which --switches-only leaves out
         for end, link in self._links.items():
             where = position_text(link.number)
-            if end.lid not in switches or link.peer.lid == end.lid:
+            if end.lid not in switches or link.peer.lid == end.lid or "Aggregation Node" in link.peer_description:
                 continue
             attributes = link_of(link.width, link.speed, where)
             if has_adapters and link.peer.lid not in self._devices:

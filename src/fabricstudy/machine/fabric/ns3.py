@@ -17,7 +17,8 @@ SIGNATURE = re.compile(
 )
 
 _LINK = re.compile(
-    r"(\d+)\s+(\d+)\s+(\d+\.?\d*)([kKMGT]?)(bps|b/s|Bps|B/s)\s+(\d+\.?\d*)(s|ms|us|ns|ps)(?:\s+(\d+\.?\d*(?:e[-+]?\d+)?))?"
+    r"(\d{1,9})\s+(\d{1,9})\s+(\d{1,15}\.?\d{0,15})([kKMGT]?)(bps|b/s|Bps|B/s)\s+"
+    r"(\d{1,15}\.?\d{0,15})(s|ms|us|ns|ps)(?:\s+(\d{1,15}\.?\d{0,15}(?:e[-+]?\d{1,3})?))?"
 )
 _EXAMPLE = "write 0 320 100Gbps 1000ns 0"
 

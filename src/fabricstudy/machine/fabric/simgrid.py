@@ -15,6 +15,7 @@ from fabricstudy.core.input_files import InputFileError, position_text, text_of
 from fabricstudy.core.log import warn_once
 
 from .base import HOST, EdgeRecord, Fabric, fabric_of
+from .simgrid_clusters import edges_of
 
 SIGNATURE = re.compile(r"\A\s*+(?:<!--(?:(?!-->)[\s\S])*+-->\s*+|<[?!](?!--)[^>]*+>\s*+)*+<platform\b")
 
@@ -26,13 +27,13 @@ _OTHER = frozenset((
     "trace", "trace_connect", "actor", "process", "argument",
 ))  # fmt: skip
 _USE = "use hosts, routers, links and routes"
-_KINDS = {"TORUS": "torus", "FAT_TREE": "xgft", "DRAGONFLY": "dragonfly"}
 
 
 class _Route(NamedTuple):
     ends: tuple[str, str]
     links: list[str]
     where: str
+    cables: int = 1
 
 
 def read(data: bytes) -> Fabric:
@@ -54,6 +55,7 @@ class _Platform:
         self.parser.EndElementHandler = self._end
         self._roles: dict[str, str] = {}
         self._links: dict[str, tuple[float, float]] = {}
+        self._of_clusters: set[str] = set()
         self._routes: list[_Route] = []
         self._route: _Route | None = None
         self._zones: list[list[str]] = []
@@ -106,21 +108,26 @@ class _Platform:
 
     def _add_cluster(self, says: dict[str, str]) -> None:
         kind = says.get("topology", "FLAT")
-        if kind != "FLAT":
-            known = _KINDS.get(kind)
-            remedy = f"write machine: {{kind: {known}, ...}} in the study" if known else _USE
-            raise InputFileError("a cluster whose topology is not FLAT", remedy, self._where, kind)
+        if kind == "TORUS":
+            raise InputFileError("a torus without routers", "write machine: {kind: torus}", self._where, kind)
         name, prefix, suffix = (self._value(says, key) for key in ("id", "prefix", "suffix"))
-        router = says.get("router_id") or f"{prefix}{name}_router{suffix}"
-        self._roles[router] = "router"
+        hosts = [f"{prefix}{number}{suffix}" for number in expanded(f"[{self._value(says, 'radical')}]", self._where)]
+        self._of_clusters.add(f"{name}_link")
         self._add_link(f"{name}_link", self._value(says, "bw"), self._value(says, "lat"))
         self._unused["backbones of clusters"] += "bb_bw" in says
-        for number in expanded(f"[{self._value(says, 'radical')}]", self._where):
-            host = f"{prefix}{number}{suffix}"
+        self._unused["limits of routers"] += "limiter_link" in says
+        if kind == "FLAT":
+            router = says.get("router_id") or f"{prefix}{name}_router{suffix}"
+            edges = [(host, router, 1) for host in hosts]
+        else:
+            edges = edges_of(kind, self._value(says, "topo_parameters"), hosts, name, self._where)
+        for host in hosts:
             if host in self._roles:
                 raise InputFileError("duplicate host or router", "use unique names", self._where, host)
             self._roles[host] = "node"
-            self._routes.append(_Route((host, router), [f"{name}_link"], self._where))
+        for tail, head, count in edges:
+            self._roles |= {end: "router" for end in (tail, head) if end not in self._roles}
+            self._routes.append(_Route((tail, head), [f"{name}_link"], self._where, count))
 
     def _add_link(self, name: str, bandwidth: str, latency: str) -> None:
         rate, delay = _VALUE.fullmatch(bandwidth.split(",")[0]), _VALUE.fullmatch(latency)
@@ -149,9 +156,10 @@ class _Platform:
             name = f"{bandwidth_Bps / 1e9:g}GB/s {latency_ns:g}ns"
             if "node" in map(self._roles.get, route.ends):
                 name = HOST
-            says = {"class": name, "bandwidth_Bps": bandwidth_Bps, "latency_ns": latency_ns}
+            says = {"class": name, "bandwidth_Bps": bandwidth_Bps, "latency_ns": latency_ns, "count": route.cables}
             edges[frozenset(route.ends), links[0]] = EdgeRecord(route.ends, says, route.where)
-        uses = Counter(link for ends, link in edges if "node" not in map(self._roles.get, ends))
+        between = ((ends, link) for ends, link in edges if link not in self._of_clusters)
+        uses = Counter(link for ends, link in between if "node" not in map(self._roles.get, ends))
         self._unused["links that several cables share"] = sum(count > 1 for count in uses.values())
         if unused := ", ".join(f"{count} {words}" for words, count in self._unused.items() if count):
             warn_once(f"warning: not used of the platform: {unused}")

@@ -11,6 +11,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import MAX_RANKS, InputFileError, numbered_lines, position_text, whole
 
@@ -48,7 +50,7 @@ def parse(path: Path, data: bytes, form: str | None = None) -> RankFile:
     if form == "mpich" or (
         form is None and all(_ORDER.fullmatch(line) for _, line in lines) and set(",-") & set(first)
     ):
-        return RankFile(_inverse(_ranks_in_order(lines)))
+        return RankFile(_cores_in_order(lines))
     if form == "slurm" or (form is None and re.match(r"[^\W\d]", first)):
         return _on_hosts([(0, name) for number, line in lines for name in _names(line, position_text(number))])
     return RankFile(_permutation([(word, number) for number, line in lines for word in line.split()]))
@@ -81,17 +83,26 @@ def _open_mpi(lines: _Lines) -> RankFile:
     return _on_hosts([places[rank] for rank in range(len(lines))])
 
 
-def _ranks_in_order(lines: _Lines) -> list[tuple[str, int]]:
-    ranks: list[tuple[str, int]] = []
+def _cores_in_order(lines: _Lines) -> tuple[int, ...]:
+    """Return the core of each rank from lists and ranges of the ranks in the order of the cores."""
+    ranges: list[tuple[int, int, int]] = []
     for number, line in lines:
         for part in line.rstrip(",").split(","):
             first, _, last = part.strip().partition("-")
             start = whole(first, 0, MAX_RANKS - 1, (number,))
-            end = whole(last or first, start, MAX_RANKS - 1, (number,))
-            if len(ranks) + end - start >= MAX_RANKS:
-                raise InputFileError(f"more than {MAX_RANKS:,} ranks", "list each rank once", position_text(number))
-            ranks += [(str(rank), number) for rank in range(start, end + 1)]
-    return ranks
+            ranges.append((start, whole(last or first, start, MAX_RANKS - 1, (number,)), number))
+    ranks = sum(end - start + 1 for start, end, _ in ranges)
+    if ranks > MAX_RANKS:
+        raise InputFileError(f"more than {MAX_RANKS:,} ranks", "list each rank once", position_text(lines[0][0]))
+    core_of = np.full(ranks, -1, dtype=np.int64)
+    core = 0
+    for start, end, number in ranges:
+        if end >= ranks or (core_of[start : end + 1] >= 0).any():
+            problem = f"not each of the ranks 0 to {ranks - 1} once"
+            raise InputFileError(problem, "list each rank once", position_text(number), f"{start}-{end}")
+        core_of[start : end + 1] = np.arange(core, core + end - start + 1)
+        core += end - start + 1
+    return tuple(core_of.tolist())
 
 
 def _permutation(words: list[tuple[str, int]]) -> tuple[int, ...]:
@@ -104,8 +115,3 @@ def _permutation(words: list[tuple[str, int]]) -> tuple[int, ...]:
             raise InputFileError(problem, "list each core or rank once", position_text(line), number)
         first[number] = line
     return tuple(first)
-
-
-def _inverse(words: list[tuple[str, int]]) -> tuple[int, ...]:
-    core_of = {rank: core for core, rank in enumerate(_permutation(words))}
-    return tuple(core_of[rank] for rank in range(len(core_of)))
