@@ -1,5 +1,6 @@
 """Machines from files: any graph of routers, with cables and nodes."""
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -274,7 +275,8 @@ def _host_in(ports: Sequence[Port], names: set[str]) -> bool:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """Return a key that sorts mlx5_2 before mlx5_10."""
-    return [(int(part or 0), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name)]
+    parts = re.split(r"(\d+)", name)
+    return [(len(part.lstrip("0")) if part.isdecimal() else 0, part.lstrip("0")) for part in parts]
 
 
 class _Classes:
@@ -332,7 +334,8 @@ class _Classes:
         bandwidth_Bps = quantity(self._rules.bandwidth_Bps, link.bandwidth_Bps)
         latency_ns = quantity(self._rules.latency_ns, link.latency_ns)
         if bandwidth_Bps is None:
-            remedy = f"add it to the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
+            key = names[-1] if re.fullmatch(r"[\w./?+-]+", names[-1]) else json.dumps(names[-1])
+            remedy = f"set bandwidth: {{{key}: 100 Gb/s}} in the study"
             raise InputFileError(f"no bandwidth for link class {names[-1]}", remedy, listed.where if listed else "")
         return LinkClass(name, bandwidth_Bps, LATENCY_NS if latency_ns is None else latency_ns)
 

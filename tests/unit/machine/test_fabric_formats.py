@@ -371,6 +371,15 @@ def test_hosts_with_two_ports_and_the_first_one_of_one_rail(tmp_path: Path, capl
     assert dict(zip(first.node_names, first.node_router.tolist(), strict=True)) == {"vm1": 0, "vm2": 0, "vm3": 1}
 
 
+def test_a_name_of_many_digits_has_an_order(tmp_path: Path) -> None:
+    digits = "9" * 5000
+    text = rails((f"vm1 mlx5_{digits}", 2), ("vm1 mlx5_10", 1), ("vm2 mlx5_9", 2), ("vm1 mlx5_9", 2))
+    (tmp_path / "ib").write_text(text + "\n")
+    with pytest.raises(ValidationError):  # all on one rail
+        machine_of(tmp_path, "ib", host_ports="first")
+    assert machine_of(tmp_path, "ib", host_ports="each").nodes == 4
+
+
 def test_adapters_that_name_no_host_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     warn_once.cache_clear()
     firmware = "MT4129 ConnectX7   Mellanox Technologies"
