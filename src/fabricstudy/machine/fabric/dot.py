@@ -6,32 +6,16 @@ subgraph. Ports of vertices do not matter. A digraph must have each edge in both
 
 import re
 from itertools import pairwise
-from typing import NamedTuple
 
 from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
 from .base import EdgeRecord, Fabric, fabric_of, once_each
+from .dot_tokens import WRITE, Token, tokens_of
 
 SIGNATURE = re.compile(
     r'\A(?:\s++|//[^\n]*+|#[^\n]*+|/\*(?:(?!\*/)[\s\S])*+\*/)*+(?:strict\s++)?(?:di)?graph\b\s*+(?:[\w.-]++|"(?:[^"\\]|\\.)*+")?+\s*+\{',
     re.I,
 )
-
-_TOKEN = re.compile(
-    r'(?P<blank>\s+|//[^\n]*|/\*[\s\S]*?\*/|(?m:^)#[^\n]*)|(?P<text>"(?:[^"\\]|\\[\s\S])*"|<[^<>]*>)'
-    r"|(?P<sign>--|->|[{}\[\];,=:])|(?P<word>[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))"
-)
-_WRITE = "write an undirected graph as Graphviz reads it"
-
-
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    line: int
-
-    def is_word(self, word: str) -> bool:
-        return self.kind == "word" and self.text.lower() == word
-
 
 _Attributes = dict[str, str]
 
@@ -45,32 +29,17 @@ def read(data: bytes) -> Fabric:
     >>> len(fabric.cables), fabric.ports[0].host, fabric.cables[0].link.bandwidth_Bps
     (3, 'n', 1000000000.0)
     """
-    reader = _Reader(_tokens(text_of(data)))
+    reader = _Reader(tokens_of(text_of(data)))
     try:
         edges = reader.read()
     except RecursionError:
-        raise InputFileError("nested too deeply", _WRITE) from None
+        raise InputFileError("nested too deeply", WRITE) from None
     where = position_text(1)
     return fabric_of({name: (says, where) for name, says in reader.vertices.items()}, edges)
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens, end, line = [], 0, 1
-    while end < len(text):
-        found = _TOKEN.match(text, end)
-        if found is None:
-            raise InputFileError("not DOT", _WRITE, position_text(line), text[end : end + 20])
-        if found.lastgroup == "text":
-            tokens.append(_Token("name", re.sub(r'\\(["\\]|\n)', r"\1", found[0][1:-1]), line))
-        elif found.lastgroup != "blank":
-            tokens.append(_Token(found.lastgroup or "", found[0], line))
-        line += found[0].count("\n")
-        end = found.end()
-    return [*tokens, *[_Token("end", "", line)] * 2]  # two, to look ahead
-
-
 class _Reader:
-    def __init__(self, tokens: list[_Token]) -> None:
+    def __init__(self, tokens: list[Token]) -> None:
         self.vertices: dict[str, _Attributes] = {}
         self._tokens = tokens
         self._at = 0
@@ -153,10 +122,10 @@ class _Reader:
             self._at += 1
         return says
 
-    def _peek(self) -> _Token:
+    def _peek(self) -> Token:
         return self._tokens[self._at]
 
-    def _next(self) -> _Token:
+    def _next(self) -> Token:
         self._at += 1
         return self._tokens[self._at - 1]
 
@@ -180,4 +149,4 @@ class _Reader:
 
     def _error(self, missing: str) -> InputFileError:
         token = self._peek()
-        return InputFileError(f"{missing} is missing", _WRITE, position_text(token.line), token.text or "end of file")
+        return InputFileError(f"{missing} is missing", WRITE, position_text(token.line), token.text or "end of file")
