@@ -85,3 +85,36 @@ def test_a_share_is_the_draw_of_its_seed(capsys: pytest.CaptureFixture[str]) -> 
 )
 def test_wrong_faults_are_refused(capsys: pytest.CaptureFixture[str], arguments: list[str], code: str) -> None:
     assert answer(capsys, DRAGONFLY, *arguments, code=1)["errors"][0]["code"] == code
+
+
+COMMAS = """\
+from,to,class,bandwidth
+"box, nodes [1-2]","box, nodes [3-4]",up,1 GB/s
+"box, nodes [3-4]",box,up,1 GB/s
+box,"box, nodes [1-2]",up,1 GB/s
+n1,"box, nodes [1-2]",host,1 GB/s
+n2,"box, nodes [1-2]",host,1 GB/s
+n3,"box, nodes [3-4]",host,1 GB/s
+n4,box,host,1 GB/s
+"""
+
+
+@pytest.mark.parametrize(
+    ("fail", "cables", "lost"),
+    [
+        ("box, nodes [1-2],box, nodes [3-4]", [["box, nodes [1-2]", "box, nodes [3-4]"]], []),
+        ("box,box, nodes [3-4],up", [["box, nodes [3-4]", "box"]], []),
+        ("box, nodes [1-2],2", [["box, nodes [1-2]", "box"]], []),
+        ("n[1-2]", [], ["n1", "n2"]),
+        ("n[2,4]", [], ["n2", "n4"]),
+        ("n3", [], ["n3"]),
+    ],
+)
+def test_names_with_commas_and_lists_of_hosts_fail(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, fail: str, cables: list[list[str]], lost: list[str]
+) -> None:
+    (tmp_path / "f.csv").write_text(COMMAS)
+    found = answer(capsys, str(tmp_path / "f.csv"), "--fail", fail)
+    assert [set(cable["routers"]) for cable in found["failed_cables"]] == [set(pair) for pair in cables]
+    assert found["lost_nodes"] == lost
+    assert answer(capsys, str(tmp_path / "f.csv"), "--fail", "n[1-9]", code=1)["errors"][0]["code"] == "unknown-name"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import itertools
 import tracemalloc
@@ -26,7 +27,7 @@ from fabricstudy.machine.from_file import FabricRules, machine_from_fabric
 from fabricstudy.routing.forwarding import read_forwarding
 from fabricstudy.schedule import Trace
 from fabricstudy.structure.prices.from_file import read_tariff
-from fabricstudy.workload.mapping.file import read_cores
+from fabricstudy.workload.mapping.file import read_ranks
 from fabricstudy.workload.pattern.matrix import read_matrix
 from fabricstudy.workload.pattern.messages import read_messages
 from fabricstudy.workload.pattern.task_graph import group_tasks, read_graph
@@ -86,12 +87,48 @@ GML = 'graph [ node [ id 0 label "a" nodes 2 ] node [ id 1 label "b" ] edge [ so
 PRICES = "item,value\ncurrency,EUR\nyear,2026\nrouter,900\nport,250\nport_W,12\nelectrical,0.5\nelectrical_m,0.4\n"
 TABLE = "Unicast lids [0x0-0x2] of switch Lid 1 guid 0xa1 (one):\n0x0002 001 : (Channel Adapter portguid 0xb1: 'n1')\n"
 
+DOT = 'graph { node [nodes=2] a; a -- b -- "c d" [class=up, count=2]; subgraph { e } e -- {a b} }'
+LINKS = "".join(
+    f"Switch: 0x{own:016x} s{own}:\n  {own}  1[  ] ==( 4X  25.78125 Gbps Active/  LinkUp)==>  {3 - own}  1[  ] "
+    f'"s{3 - own}" ( )\n  {own}  2[  ] ==( 4X  10.0 Gbps Active/ LinkUp)==>  {own + 4}  1[  ] "n{own} HCA-1" ( )\n'
+    f'  {own}  3[  ] ==(  Down/ Polling)==>   [  ] "" ( )\n'
+    for own in (1, 2)
+)
+PLATFORM = (
+    '<platform><zone id="z"><router id="r"/><host id="h"/><link id="l" bandwidth="8Mbps" latency="5us"/>'
+    '<cluster id="c" prefix="n" suffix="x" radical="0-2,5" bw="1MBps" lat="5us"/>'
+    '<route src="h" dst="r"><link_ctn id="l"/></route>'
+    '<zoneRoute gw_src="r" gw_dst="nc_routerx"><link_ctn id="l"/></zoneRoute></zone></platform>'
+)
+OUTPORTS = (
+    '{"switches": {"s": {"outports": {"0": {"destination": "t", "inport": 1}, "2": {"destination": "n", "inport": 0}}},'
+    '"t": {"outports": {"1": {"destination": "s", "inport": 0}, "2": {"destination": "m", "inport": 0}}}},'
+    '"nodes": {"n": {"outports": {}}, "m": {"outports": {}}}}'
+)
+TREE = (
+    "- topology: a\n  tree:\n    switches:\n      - {switch: r, children: 's[1-2]'}\n"
+    "      - {switch: s1, nodes: 'n[1-2]'}\n      - {switch: s2, nodes: n3}\n"
+)
+
 READERS: dict[str, tuple[Reader, str | bytes]] = {
     "edges.csv": (fabric, "from,to,class,count\nn,r,host,1\nm,s,host,1\nr,s,up,2\n"),
     "fabric.json": (fabric, LISTED),
     "fabric.graphml": (fabric, GRAPHML),
     "fabric.topo": (fabric, SWITCHES),
     "fabric.gml": (fabric, GML),
+    "fabric.dot": (fabric, DOT),
+    "fabric.edgelist": (fabric, "# no\na b {'class': 'up', 'count': 2}\nb c\nc a\n"),
+    "links.iblinkinfo": (fabric, LINKS),
+    "net.anynet": (fabric, "router 0 node 0 node 1 router 1 10\nrouter 1 node 2 router 2\nrouter 2 node 3 router 0\n"),
+    "ns3.txt": (fabric, "4 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 400Gbps 2us 0\n"),
+    "htsim.txt": (
+        fabric,
+        "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nRadix_Down 2\nRadix_Up 1\nTier 1\nRadix_Down 2\n",
+    ),
+    "platform.xml": (fabric, PLATFORM),
+    "sst.json": (fabric, OUTPORTS),
+    "tree.yaml": (fabric, TREE),
+    "fabric.csv.gz": (fabric, gzip.compress(b"from,to,class,count\nn,r,host,1\nm,s,host,1\nr,s,up,2\n")),
     "topology.conf": (fabric, "SwitchName=a Nodes=n[01-2,7]\nSwitchName=b Nodes=m\nSwitchName=c Switches=a,b\n"),
     "graph.csv": (graph, "source,destination,weight\n0,1,5\n1,2,0.5\n2,3,1e3\n"),
     "graph.graph": (graph, "3 2 011\n1 2 5\n2 1 5 3 7\n1 2 7\n"),
@@ -118,7 +155,10 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
         partial(read, reader=read_tariff, code="invalid-data-file"),
         PRICES + "optical,2.5\noptical_m,0.1\n",
     ),
-    "cores.txt": (lambda path: read_cores(path.parent, path.name), "1\n0\n3\n2\n"),
+    "cores.txt": (lambda path: read_ranks(path.parent, path.name), "1\n0\n3\n2\n"),
+    "ranks.openmpi": (lambda path: read_ranks(path.parent, path.name), "rank 0=a slot=0:1\nrank 1=+n0 slot=1-2 # no\n"),
+    "ranks.mpich": (lambda path: read_ranks(path.parent, path.name), "1,3\n# no\n0,2,4-6\n"),
+    "ranks.slurm": (lambda path: read_ranks(path.parent, path.name), "a\nb[1-2,7]\nc\n"),
     "log.swf": (log, "; MaxProcs: 16\n1 0 -1 60 4 -1 -1 4 90 -1 1 7 -1 3 2 -1 -1 -1\n"),
 }
 

@@ -16,7 +16,7 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import Model
 from fabricstudy.core.phrasing import quoted
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.fabric import FORMATS
+from fabricstudy.machine.fabric import is_fabric_file
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
 from fabricstudy.workflow.pipeline import find_study
@@ -190,7 +190,7 @@ def _as_written(source: str, folder: Path) -> tuple[Any, list[Path]]:
     path = Path(source)
     if not path.is_file():
         return parse_yaml(source), []
-    if path.suffix in FORMATS:
+    if is_fabric_file(path):
         return {"kind": "graph", "file": os.path.relpath(path, folder)}, []
     data = parse_yaml(path.read_text(encoding="utf-8"))
     machine = data.get("machine", data)

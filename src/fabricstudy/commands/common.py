@@ -16,7 +16,7 @@ from fabricstudy.core.extensions import load_extensions
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.machine.base import Topology, published_machine
-from fabricstudy.machine.fabric import FORMATS
+from fabricstudy.machine.fabric import is_fabric_file
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import load_machine, parse_yaml, study_files, validate_machine
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, Pipeline, bundled_studies, find_study, load_pipelines
@@ -146,20 +146,20 @@ def load_named_machine(source: str) -> Topology:
         return published_machine(source)
     if source.lstrip().startswith("{"):
         return validate_machine(parse_yaml(source))
-    if Path(source).suffix in FORMATS and Path(source).is_file():
+    if source not in bundled_studies() and is_fabric_file(Path(source)):
         return validate_machine({"kind": "graph", "file": source})
     try:
         return load_machine(find_study(source))
     except ConfigError as error:
         if error.code != "file-not-found":
             raise
-        problem = f"{source}: neither a published machine, a study nor a .yaml file"
+        problem = f"{source}: neither a published machine, a study, a .yaml file nor a file of a fabric"
         remedy = suggestion(source, [*bundled_studies(), *INSTANCES])
         raise FabricstudyError(f"{problem}; {remedy}", "unknown-name") from None
 
 
 def machine_files(source: str | None) -> list[Path]:
     """Return the files of a machine that a command names, which the command must not overwrite."""
-    if source and Path(source).suffix in FORMATS:
+    if source and is_fabric_file(Path(source)):
         return [Path(source)]
     return study_files(Path(source)) if source and Path(source).suffix in (".yaml", ".yml") else []

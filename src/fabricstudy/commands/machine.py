@@ -10,7 +10,7 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.engine.point import machine_id
 from fabricstudy.machine.base import Topology, published_machine
-from fabricstudy.machine.fabric import FORMATS
+from fabricstudy.machine.fabric import is_fabric_file
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.structure.slow_cables import slow_cables
 from fabricstudy.structure.summary import describe_machine
@@ -43,7 +43,7 @@ def describe_machines(args: argparse.Namespace) -> Any:
     if args.all:
         return figures
     is_file = args.source not in INSTANCES and not args.source.lstrip().startswith("{")
-    if is_file and Path(args.source).suffix not in FORMATS and not is_machine(find_study(args.source)):
+    if is_file and not is_fabric_file(Path(args.source)) and not is_machine(find_study(args.source)):
         distinct = len(load_pipeline(args.source).plan.machines)
         words = f"the machine of the study without its sweep, one of {distinct}: --all lists them\n"
         sys.stderr.write(words * (distinct > 1))

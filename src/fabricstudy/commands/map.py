@@ -2,7 +2,8 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.errors import FabricstudyError, suggestion
+from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import numbered_lines, position_text, read_bytes
 from fabricstudy.core.model import Model, at_path
 from fabricstudy.engine.quality import loads_by_routes, mapping_record
@@ -83,7 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ranks", type=parse_positive, help="ranks (default: as many as vertices, or as the nodes have cores)"
     )
     parser.add_argument("--ranks-per-node", type=parse_positive, help="ranks on a node (default: its cores)")
-    words = "file with the job's nodes, by number, or by name on a fabric from a file (default: the first ones)"
+    words = (
+        "file with the job's nodes, by number, or by name on a fabric from a file, also as lists like n[1-4,9] "
+        "(default: the first ones)"
+    )
     parser.add_argument("--nodes", type=Path, help=words)
     words = "file with the names of these nodes, one per line in the same order (default: those of the fabric's file)"
     parser.add_argument("--hosts", type=Path, help=words)
@@ -145,23 +150,40 @@ def _slots(args: argparse.Namespace, config: Topology, graph: GraphFile) -> Slot
     return Slots(machine, nodes.astype(np.int32), per_node)
 
 
-def _words(path: Path) -> list[tuple[str, int]]:
-    """Return the words of a file, each with its line."""
+def _names(path: Path, known: Container[str] = ()) -> list[tuple[str, int]]:
+    """Return the names in a file, each with its line: a known name with blanks, or words and lists of hosts."""
+    names: list[tuple[str, int]] = []
     with at_path(file=str(path)):
-        return [(word, line) for line, text in numbered_lines(read_bytes(path)) for word in text.split()]
+        for line, text in numbered_lines(read_bytes(path)):
+            words = [text.strip()] if text.strip() in known else text.split()
+            for word in words:
+                listed = [word] if word in known else expanded(word, position_text(line))
+                names += [(name, line) for name in listed]
+    return names
 
 
-def _node_names(machine: Machine) -> Sequence[str]:
-    return machine.node_names if isinstance(machine, NamedMachine) else ()
+def _host_names(machine: Machine) -> Sequence[str]:
+    return machine.host_names if isinstance(machine, NamedMachine) else ()
+
+
+def _nodes_by_name(machine: Machine) -> dict[str, list[int]]:
+    """Return the nodes of each name: that of a node, or of a host with all its ports."""
+    named: dict[str, list[int]] = {}
+    if isinstance(machine, NamedMachine):
+        for node, host in enumerate(machine.host_names):
+            named.setdefault(host, []).append(node)
+        named |= {name: [node] for name, node in machine.node_of.items()}
+    named.pop("", None)
+    return named
 
 
 def _numbers(path: Path, machine: Machine) -> Ints:
     nodes: list[tuple[int, int]] = []
-    number_of = {name: number for number, name in enumerate(_node_names(machine))}
-    for word, line in _words(path):
+    number_of = _nodes_by_name(machine)
+    for word, line in _names(path, number_of):
         position = f"{path}: {position_text(line)}: {word}"
         if word in number_of:
-            nodes.append((number_of[word], line))
+            nodes += [(node, line) for node in number_of[word]]
             continue
         if not (word.isascii() and word.isdigit()):
             if number_of:
@@ -183,17 +205,20 @@ def _check_distinct(path: Path, entries: Sequence[tuple[object, int]]) -> None:
 
 
 def _hosts(path: Path | None, slots: Slots) -> list[str] | None:
-    """Return the names of the nodes, those in the fabric's file by default; a file must not contradict that."""
-    known = _node_names(slots.machine)
-    of_nodes = [known[node] for node in slots.nodes] if known else None
+    """Return the hosts of the nodes, those in the fabric's file by default; a file must not contradict that."""
+    known = _host_names(slots.machine)
+    of_nodes = [known[node] for node in slots.nodes] if known else []
+    if not all(of_nodes):
+        of_nodes = []  # nodes without names
     if path is None:
-        return of_nodes
-    names = _words(path)
+        return of_nodes or None
+    names = _names(path, of_nodes)
     if len(names) != len(slots.nodes):
         problem = f"{path}: {len(names)} names for {len(slots.nodes)} nodes"
         raise FabricstudyError(f"{problem}; write one per node", "out-of-range")
-    _check_distinct(path, names)
-    for (name, line), of_node, node in zip(names, of_nodes or (), slots.nodes, strict=False):
+    if len(set(of_nodes)) == len(of_nodes):
+        _check_distinct(path, names)
+    for (name, line), of_node, node in zip(names, of_nodes, slots.nodes, strict=False):
         if name != of_node:
             problem = f"{path}: {position_text(line)}: {name}: node {node} is {of_node} in the fabric's file"
             raise FabricstudyError(f"{problem}; leave --hosts out, and name the job's nodes in --nodes", "unknown-name")
@@ -253,16 +278,35 @@ def _check_out(args: argparse.Namespace) -> None:
 def _written(out: Path, slots: Slots, core: Ints, hosts: list[str] | None) -> list[str]:
     """Write the rank files and return their names."""
     node, core_of_node = np.divmod(core, slots.ranks_per_node)
+    if hosts is not None:
+        # Several nodes of a host, which are its ports, have cores one after the other.
+        seen: Counter[str] = Counter()
+        before = []
+        for host in hosts:
+            before.append(seen[host])
+            seen[host] += 1
+        core_of_node = core_of_node + np.array(before, dtype=np.int64)[node] * slots.ranks_per_node
     texts = {
         ".cores": "".join(f"{number}\n" for number in core),
         ".openmpi": open_mpi(node, core_of_node, hosts),
-        ".mpich": cray_mpich(core, slots.nodes),
+        ".mpich": cray_mpich(core, _launch_order(slots.nodes, hosts)),
     }
     if hosts is not None:
         texts[".slurm"] = slurm(node, hosts)
     for suffix, text in texts.items():
         out.with_name(out.name + suffix).write_text(text, encoding="utf-8")
     return [out.name + suffix for suffix in texts]
+
+
+def _launch_order(nodes: Integers, hosts: list[str] | None) -> Integers:
+    """Return nodes renumbered so that those of a host follow each other, by the first of them."""
+    if hosts is None:
+        return nodes
+    first: dict[str, int] = {}
+    for number in np.argsort(nodes).tolist():
+        first.setdefault(hosts[number], len(first))
+    order = sorted(range(len(nodes)), key=lambda number: (first[hosts[number]], nodes[number]))
+    return np.argsort(order)
 
 
 def slurm(node: Ints, hosts: list[str]) -> str:

@@ -1,6 +1,8 @@
 """``fabricstudy whatif``: what a machine loses if cables or routers fail, without simulation."""
 
 import argparse
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,8 @@ import numpy as np
 
 from fabricstudy.analysis.resilience import adversary_of, figures_of
 from fabricstudy.core.errors import FabricstudyError
+from fabricstudy.core.host_lists import expanded
+from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import at_path
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances
@@ -39,8 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source = "published machine, like mira; YAML file; study; fabric file, like fabric.topo; or mapping"
     parser.add_argument("machine", metavar="MACHINE", help=source)
     words = (
-        "router, by number or name; cable, by its two routers, like 0,5: one of parallel cables, with its class if "
-        "they are of several, like 0,5,optical; or share of the cables, like '2 %%'; repeat it for several"
+        "router, by number or name; node by name, or a list like n[1-4]; cable, by its two routers, like 0,5: one of "
+        "parallel cables, with its class if they are of several, like 0,5,optical; or share of the cables, like "
+        "'2 %%'; repeat it for several"
     )
     parser.add_argument("--fail", metavar="CABLE|ROUTER|SHARE", action="append", required=True, help=words)
     parser.add_argument("--of", metavar="CLASS", action="append", default=[], help="link class of the cables that fail")
@@ -53,25 +58,64 @@ def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
     check_output_path(args.out, *machine_files(args.machine))
     if args.out is not None and args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
-    faults = validated(Faults, _faults(args), {})
     config = load_named_machine(args.machine)
     with progress_spinner("analysing"):
         machine = config.build()
+        faults = validated(Faults, _faults(args, machine), {})
         with at_path("--fail"):
             left = survivors(machine, faults)
         written = _picture(machine, left, args.out) if args.out is not None else {}
         return _losses(config, machine, left) | written
 
 
-def _faults(args: argparse.Namespace) -> dict[str, Any]:
-    shares = [part for part in args.fail if part.strip().endswith("%")]
-    listed = [part.split(",") for part in args.fail if "," in part and part not in shares]
-    cables = [[*map(_name, part[:2]), *map(str.strip, part[2:])] for part in listed]
-    routers = [_name(part) for part in args.fail if "," not in part and part not in shares]
-    if len(shares) > 1 or (shares and cables):
+def _faults(args: argparse.Namespace, machine: Machine) -> dict[str, Any]:
+    """Sort what fails into shares, cables, nodes and routers; a name of the machine comes first."""
+    routers, nodes = (machine.router_of, machine.node_of) if isinstance(machine, NamedMachine) else ({}, {})
+    found: dict[str, list[Any]] = {"shares": [], "cables": [], "routers": [], "nodes": []}
+    for part in map(str.strip, args.fail):
+        listed = _listed(part)
+        if all(name in routers for name in listed):
+            found["routers"] += listed
+        elif all(name in nodes for name in listed):
+            found["nodes"] += listed
+        elif part.endswith("%"):
+            found["shares"].append(part)
+        elif "," in part:
+            found["cables"].append(_cable(part, routers, {link.name for link in machine.classes}))
+        else:
+            found["routers"].append(_name(part))
+    shares = found.pop("shares")
+    if len(shares) > 1 or (shares and found["cables"]):
         problem = "--fail has a share and other cables; give one share, or name cables"
         raise FabricstudyError(problem, "conflicting-keys")
-    return {"cables": shares[0] if shares else cables, "routers": routers, "of": args.of, "seed": args.seed}
+    return found | {"cables": shares[0] if shares else found["cables"], "of": args.of, "seed": args.seed}
+
+
+def _listed(part: str) -> list[str]:
+    """Return the names of a list of hosts in brackets, or the text itself."""
+    if "[" in part:
+        with suppress(InputFileError):
+            return expanded(part)
+    return [part]
+
+
+def _cable(part: str, routers: Mapping[str, int], classes: set[str]) -> list[int | str]:
+    """Return the two routers of a cable, and maybe its class; names may have commas."""
+    words = part.split(",")
+    splits = [
+        [
+            *map(_name, (",".join(words[:i]), ",".join(words[i:j]))),
+            *([",".join(words[j:]).strip()] if words[j:] else []),
+        ]
+        for i in range(1, len(words))
+        for j in range(max(i + 1, len(words) - 1), len(words) + 1)
+    ]
+    fits = [split for split in splits if all(isinstance(name, int) or name in routers for name in split[:2])]
+    fits = [split for split in fits if split[2:] == [] or split[2] in classes]
+    if len(fits) > 1:
+        problem = f"--fail {part}: several pairs of routers have such names; give their numbers"
+        raise FabricstudyError(problem, "conflicting-keys")
+    return fits[0] if fits else [*map(_name, words[:2]), *map(str.strip, words[2:])]
 
 
 def _name(text: str) -> int | str:

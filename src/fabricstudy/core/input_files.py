@@ -1,10 +1,13 @@
 """Input files of a study, whose content, not name or location, is part of a point."""
 
 import csv
+import gzip
 import hashlib
+import io
 import os
 import re
 import stat
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +32,7 @@ MAX_TRAFFIC_BYTES = 2**62
 """Bytes of all messages of a file together; they fit into 64 bits."""
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
+_NUMBER = re.compile(r"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,4})?")
 
 T = TypeVar("T")
 
@@ -87,6 +90,22 @@ def read_bytes(path: Path, most: int = MAX_INPUT_BYTES) -> bytes:
     if len(data) != status.st_size:
         raise InputFileError("changes while it is read", "name a file that no program is writing")
     return data
+
+
+def unpacked(data: bytes) -> bytes:
+    """Return the content of a file that gzip has compressed, and any other file as it is."""
+    if not data.startswith(b"\x1f\x8b"):
+        return data
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            content = file.read(MAX_INPUT_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputFileError(f"compressed by gzip, but damaged ({error})", "compress it again") from None
+    if len(content) > MAX_INPUT_BYTES:
+        raise InputFileError(
+            f"more than {MAX_INPUT_BYTES:,} bytes when unpacked", "use a smaller file", code="file-too-large"
+        )
+    return content
 
 
 def text_of(data: bytes) -> str:
@@ -188,7 +207,9 @@ def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> C
 def _read_once(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
     try:
         data = read_bytes(path)
-        return reader(path, data), hashlib.sha256(data).hexdigest()
+        return reader(path.with_suffix("") if path.suffix == ".gz" else path, unpacked(data)), hashlib.sha256(
+            data
+        ).hexdigest()
     except InputFileError as mistake:
         raise mistake.at_file_key(path.name, code) from None
     except MemoryError:

@@ -8,7 +8,8 @@ renumbered in their order. Without its missing cables a grid or tree has no dime
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
@@ -17,6 +18,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.errors import suggestion
+from fabricstudy.core.host_lists import expanded
+from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written
 
 from .components import component_labels
@@ -245,9 +248,23 @@ def _parts(machine: Machine, faults: Faults, noun: str) -> Ints:
     """Return the failed routers or nodes."""
     amount, total = getattr(faults, noun), getattr(machine, noun)
     if isinstance(amount, tuple):
-        named = [_number(machine, noun, name, (noun, str(place))) for place, name in enumerate(amount)]
+        known = getattr(machine, f"{noun.removesuffix('s')}_of", {})
+        named = [
+            _number(machine, noun, name, (noun, str(place)))
+            for place, written in enumerate(amount)
+            for name in _listed(written, known)
+        ]
         return np.array(named, dtype=np.int64)
     return fault_order(np.arange(total), faults.seed)[: number_of(amount, total, noun, (noun,))]
+
+
+def _listed(written: int | str, known: Container[str]) -> list[Any]:
+    """Return the names of a list such as n[1-4,9], of which each is known, or what is written itself."""
+    if isinstance(written, str) and written not in known and "[" in written:
+        with suppress(InputFileError):
+            names = expanded(written)
+            return names if all(name in known for name in names) else [written]
+    return [written]
 
 
 def _number(machine: Machine, noun: str, name: int | str, path: tuple[str, ...]) -> int:
@@ -351,6 +368,7 @@ def _names(
     return {
         "router_names": tuple(np.array(whole.router_names, dtype=object)[alive]),
         "node_names": tuple(np.array(whole.node_names, dtype=object)[alive_node]),
+        "host_names": tuple(np.array(whole.host_names, dtype=object)[alive_node]),
         "router_of": of_survivors(whole.router_of, number, alive),
         "node_of": of_survivors(whole.node_of, node_number, alive_node),
         "link_of_port": {

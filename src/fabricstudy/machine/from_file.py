@@ -1,8 +1,11 @@
 """Machines from files: any graph of routers, with cables and nodes."""
 
-import fnmatch
-from collections import defaultdict
-from collections.abc import Iterable
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,14 +13,15 @@ from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.input_files import FromFile, InputFileError
+from fabricstudy.core.host_lists import matching
+from fabricstudy.core.input_files import FromFile, InputFileError, read
 from fabricstudy.core.log import warn_once
-from fabricstudy.core.model import ConfigError, Model, Whole, Written
+from fabricstudy.core.model import ConfigError, Flag, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
 
 from .base import NodesPerRouter, Topology
 from .components import component_labels
-from .fabric import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port, read_fabric
+from .fabric import FORMATS, MAX_FABRIC_NODES, Cable, Fabric, FormatName, LinkAttributes, Port, read_fabric
 from .fabric.base import HOST, with_leaves_as_nodes
 from .graph import LinkClass
 from .named import NamedMachine
@@ -50,28 +54,39 @@ class FabricRules(Model):
     )
     exclude_hosts: Annotated[
         tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
-    ] = Field((), description="hosts to leave out, by names in which * is any text, such as `login*`")
+    ] = Field(
+        (),
+        description="hosts to leave out, by names in which * is any text, such as `login*`, or lists like `n[1-4,9]`",
+    )
     host_ports: Literal["each", "first"] | None = Field(
         None,
         description="for hosts with several ports that lead to routers: each port is a node, or only the first one by "
-        "name; default: such hosts are refused",
+        "the name of its device, of those that most hosts have; default: such hosts are refused",
     )
+    merge_equal_hosts: Flag = Field(
+        False,
+        description="adapters of equal descriptions are of one host; default: each is of a host of its own",
+    )
+
+
+_READERS: dict[str, Any] = {name: partial(read_fabric, name=name) for name in FORMATS}
 
 
 class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     """Routers, cables and nodes from a file.
 
-    The suffix of the file selects its format:
+    The content of the file, which may be compressed by gzip, tells its format:
 
-    * `.csv`: an edge list with the header from,to and any of class,count,bandwidth,latency (with units) or
+    * an edge list (.csv) with the header from,to and any of class,count,bandwidth,latency (with units) or
       bandwidth_Bps,latency_ns (numbers); a line of class host joins the node under from to its router
-    * `.graphml` and `.json`: GraphML and node-link JSON, as networkx writes undirected graphs; vertices may have role
+    * an edge list without a header, as networkx.write_edgelist writes it
+    * GraphML, GML, DOT and node-link JSON, as networkx writes undirected graphs; vertices may have role
       (router or node; also as type or kind, such as host) and nodes (their number), edges the attributes of a CSV line;
-      without any of them, vertices of one cable are nodes unless nodes_per_router is set
-    * `.gml`: GML, as networkx and the Internet Topology Zoo write it, with the same attributes
-    * `.conf`: topology.conf of Slurm (topology/tree); it has neither bandwidths nor numbers of parallel cables: set
-      bandwidth; one cable is assumed
-    * `.txt`, `.topo` or `.ibnetdiscover`: the output of ibnetdiscover for an InfiniBand fabric
+      without any of them, vertices of one cable are nodes unless nodes_per_router is set; GML of the Topology Zoo
+    * topology.conf or topology.yaml of Slurm (tree), or the output of `scontrol show topology`; they have neither
+      bandwidths nor numbers of parallel cables: set bandwidth; one cable is assumed
+    * the output of ibnetdiscover or iblinkinfo for an InfiniBand fabric, and netfiles of ibsim
+    * networks of simulators: BookSim's anynet, ns-3 of HPCC, htsim's .topo, SimGrid's XML, SST-macro's JSON
 
     Routers are numbered in the order of the file, nodes in the order of their routers. All hops have the same weight
     for minimal routing. The point includes the digest of the file; a file that changes after planning is refused.
@@ -79,9 +94,15 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
 
     READER = staticmethod(read_fabric)
 
+    format: FormatName | None = Field(None, description="format of the file; default: as its content tells")
+
     router_count: SkipJsonSchema[Whole] = 0
     node_count: SkipJsonSchema[Whole] = 0
     cable_count: SkipJsonSchema[Whole] = 0
+
+    @classmethod
+    def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
+        return read(path, _READERS.get(str(written.get("format")), read_fabric), "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
@@ -175,6 +196,7 @@ def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int)
         cores_per_node=cores_per_node,
         router_names=tuple(numbers),
         node_names=tuple(node.name for node in nodes),
+        host_names=tuple("" if node.port is None else node.port.host for node in nodes),
         router_of=numbers | {alias: numbers[name] for alias, name in fabric.aliases.items()},
         node_of={name: number for number, node in enumerate(nodes) for name in (*node.aliases, node.name)},
         link_of_port=_links_of_ports(fabric.cables, numbers, classes, list(rows)),
@@ -189,23 +211,30 @@ def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int)
 def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[_Node]:
     """Return the nodes in the order of routers."""
     ports = defaultdict(list)
-    for port in fabric.ports:
+    for port in _ports(fabric, rules):
         ports[port.host].append(port)
     for number, pattern in enumerate(rules.exclude_hosts):
-        excluded = fnmatch.filter({port.host for port in fabric.ports}, pattern)
+        excluded = matching(pattern, {port.host for port in fabric.ports} | ports.keys())
         if not excluded:
             path = ("exclude_hosts", str(number))
             raise ConfigError("no host has such a name", "name one of the file", path, pattern, "unknown-value")
-        for host in excluded:
-            ports.pop(host, None)
+        ports = defaultdict(list, {host: of_host for host, of_host in ports.items() if not _host_in(of_host, excluded)})
     nodes = []
-    for host, ports_of_host in ports.items():
-        if len(ports_of_host) > 1 and rules.host_ports is None:
+    hosts_with = Counter(name for of_host in ports.values() for name in {port.device for port in of_host})
+    for host, of_host in ports.items():
+        if len(of_host) > 1 and rules.host_ports is None:
             remedy = "set host_ports: each (every port is a node) or first (one port is)"
-            raise InputFileError(f"a host with {len(ports_of_host)} ports", remedy, ports_of_host[1].where, host)
-        for port in [min(ports_of_host, key=lambda port: port.name)] if rules.host_ports == "first" else ports_of_host:
-            name = host if len(ports_of_host) == 1 or rules.host_ports == "first" else port.name
-            nodes.append(_Node(numbers[port.router], name, (port.name, *port.aliases), port))
+            raise InputFileError(f"a host with {len(of_host)} ports", remedy, of_host[1].where, host)
+        ordered = sorted(
+            of_host, key=lambda port: (-hosts_with[port.device], _natural(port.device), _natural(port.name))
+        )
+        chosen = ordered[:1] if rules.host_ports == "first" else of_host
+        named = Counter(f"{host} {port.device}" for port in of_host)
+        for port in chosen:
+            name = f"{host} {port.device}" if port.device and named[f"{host} {port.device}"] == 1 else port.name
+            nodes.append(
+                _Node(numbers[port.router], host if len(chosen) == 1 else name, (port.name, *port.aliases), port)
+            )
     with_ports = {port.router for port in fabric.ports}
     unnamed_of = {
         router: (0 if router in with_ports else rules.nodes_per_router or 0) if count is None else count
@@ -222,6 +251,32 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     if len({node.router for node in nodes}) == 1:
         raise InputFileError("all nodes are on one router", "attach nodes to two or more routers")
     return sorted(nodes, key=lambda node: node.router)
+
+
+def _ports(fabric: Fabric, rules: FabricRules) -> list[Port]:
+    """Return the ports; adapters of equal descriptions are of different hosts, unless the study merges them."""
+    adapters = defaultdict(set)
+    for port in fabric.ports:
+        adapters[port.host, port.device].add(port.adapter)
+    equal = {host for (host, _), found in adapters.items() if len(found) > 1}
+    if not equal or rules.merge_equal_hosts:
+        return fabric.ports
+    some = ", ".join(sorted(equal)[:3])
+    warn_once(
+        f"warning: several adapters have the same description ({len(equal)} descriptions, such as {some}): each "
+        "adapter is a host of its own; set merge_equal_hosts: true if they are of one host"
+    )
+    return [port._replace(host=f"{port.host}@{port.adapter}") if port.host in equal else port for port in fabric.ports]
+
+
+def _host_in(ports: Sequence[Port], names: set[str]) -> bool:
+    return ports[0].host in names or ports[0].host.removesuffix(f"@{ports[0].adapter}") in names
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts mlx5_2 before mlx5_10."""
+    parts = re.split(r"(\d+)", name)
+    return [(len(part.lstrip("0")) if part.isdecimal() else 0, part.lstrip("0")) for part in parts]
 
 
 class _Classes:
@@ -279,7 +334,8 @@ class _Classes:
         bandwidth_Bps = quantity(self._rules.bandwidth_Bps, link.bandwidth_Bps)
         latency_ns = quantity(self._rules.latency_ns, link.latency_ns)
         if bandwidth_Bps is None:
-            remedy = f"add it to the file, or set bandwidth: {{{names[-1]}: 100 Gb/s}} in the study"
+            key = names[-1] if re.fullmatch(r"[\w./?+-]+", names[-1]) else json.dumps(names[-1])
+            remedy = f"set bandwidth: {{{key}: 100 Gb/s}} in the study"
             raise InputFileError(f"no bandwidth for link class {names[-1]}", remedy, listed.where if listed else "")
         return LinkClass(name, bandwidth_Bps, LATENCY_NS if latency_ns is None else latency_ns)
 

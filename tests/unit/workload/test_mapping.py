@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import Point
-from fabricstudy.workload.mapping.file import MappingFile, read_cores
+from fabricstudy.workload.mapping.file import MappingFile, read_ranks
 from fabricstudy.workload.mapping.recursive_bisection import RecursiveBisection, node_graph
 from fabricstudy.workload.mapping.tasks import Slots, Tasks
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError, hop_bytes
@@ -96,7 +96,7 @@ def test_file_that_does_not_fit_is_refused(point: Callable[..., Point], cores: t
 def test_a_core_listed_twice_is_refused_with_its_line(tmp_path: Path, text: str, line: str) -> None:
     (tmp_path / "cores.txt").write_text(text)
     with pytest.raises(ConfigError, match=line) as caught:
-        read_cores(tmp_path, "cores.txt")
+        read_ranks(tmp_path, "cores.txt")
     assert (caught.value.code, caught.value.keys) == ("invalid-data-file", ("file",))
 
 

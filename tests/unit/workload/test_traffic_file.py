@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
 from fabricstudy.core import input_files
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.job_traffic import traffic_by_job
@@ -159,7 +161,7 @@ BAD = [
     ("messages.csv", HEAD + "0,0,1,1_0\n", "line 2, column 4 (bytes)", "1_0"),
     ("m.mtx", MTX.replace("real", "pattern") + "2 2 1\n1 2\n", "line 1", None),
     ("m.npz", "no numpy", "", None),
-    ("m.xls", "0,1\n1,0\n", "", None),
+    ("m.xls", "sheet,1\n1,0\n", "line 1, column 1 (0)", "sheet"),
     ("messages.csv", HEAD + "0,0,1,1\n0,1,1,4\n", "line 3 (destination)", 1),
     ("messages.csv", HEAD + "0,0,1,0\n", "line 2 (bytes)", 0),
     ("messages.csv", HEAD + "-1,0,1,1\n", "line 2 (phase)", -1),
@@ -252,3 +254,40 @@ def test_what_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytes
     for name in ("m.npz", "messages.parquet"):
         with pytest.raises(ValidationError, match=name):
             pattern_of(tmp_path, name)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_content_tells_the_format_of_a_matrix(tmp_path: Path, name: str, packed: bool) -> None:
+    WRITERS[name](tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    other = tmp_path / ("traffic.gz" if packed else "traffic.out")
+    other.write_bytes(gzip.compress(data) if packed else data)
+    written, expected = (messages_of(pattern_of(tmp_path, one), 4) for one in (other.name, name))
+    assert np.array_equal(written.size_bytes, expected.size_bytes)
+    assert np.array_equal(written.destination, expected.destination)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        (pd.DataFrame([[0, 5, 0], [5, 0, 7], [0, 7, 0]]).to_csv(), "the first row and the first column"),
+        (pd.DataFrame([[0, 5, 0], [5, 0, 7], [0, 7, 0]]).to_csv(index=False), "the first row"),
+        ("0 1 5\n1 2 7\n2 0 9\n0 2 4\n1 0 3\n", "source,destination,bytes"),
+    ],
+)
+def test_labels_and_rows_of_entries_are_told_from_a_matrix(tmp_path: Path, text: str, remedy: str) -> None:
+    (tmp_path / "m.csv").write_text(text)
+    with pytest.raises(ValidationError) as refusal:
+        pattern_of(tmp_path, "m.csv")
+    error = refusal.value.errors()[0]["ctx"]["error"]
+    assert error.code == "invalid-data-file" and remedy in error.remedy and "line 1" in error.problem
+
+
+@pytest.mark.parametrize("text", ["0 1 5\n1 2 7\n2 0 9\n", "1,5\n5,0\n"])
+def test_a_diagonal_that_is_not_used_is_told(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
+    (tmp_path / "m.txt").write_text(text)
+    pattern_of(tmp_path, "m.txt")
+    (told,) = caplog.messages
+    assert "diagonal" in told and ("source,destination,bytes" in told) == (text[1] == " ")

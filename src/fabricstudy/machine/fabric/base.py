@@ -1,5 +1,6 @@
 """Fabrics by name, and parsing of their edges."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 
 from fabricstudy.core.errors import is_misspelling
 from fabricstudy.core.input_files import InputFileError, whole
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.quantities import BANDWIDTHS, LATENCIES, QuantityRange, to_unit
 
@@ -39,7 +41,10 @@ class Cable(NamedTuple):
 
 
 class Port(NamedTuple):
-    """A host port that leads to a router, with its unique name; `router_port` is the router's port, if known."""
+    """A host port that leads to a router, with its unique name; `router_port` is the router's port, if known.
+
+    `adapter` is the unique name of the network adapter, and `device` its name within the host, such as ``mlx5_0``.
+    """
 
     host: str
     name: str
@@ -48,6 +53,8 @@ class Port(NamedTuple):
     where: str
     aliases: tuple[str, ...] = ()
     router_port: int | None = None
+    device: str = ""
+    adapter: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,10 +73,24 @@ ROLES = {
     **dict.fromkeys(("node", "host", "server", "compute", "endpoint", "terminal"), "node"),
     **dict.fromkeys(("router", "switch"), "router"),
 }
-"""Roles of a vertex by the words for them; `type` and `kind` have others, too, which are those of routers."""
+"""Roles of a vertex by the words for them; `type` and `kind` have others, too, which are those of routers.
+
+A `type` of ``Node`` is a host only beside one of ``Switch`` or ``Router``: in the Topology Zoo it is any place.
+"""
 
 OF_LINK = ("class", "count", "bandwidth", "latency", "bandwidth_Bps", "latency_ns")
 """Attributes of an edge; the last two are numbers, in place of the two before them, which are texts with units."""
+
+
+_RATE = ("LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits")
+"""Attributes of an edge of the Topology Zoo: its rate in bit/s, or with a unit such as G."""
+
+_NO_VALUES = frozenset((
+    "id", "key", "source", "target", "label", "name", "LinkLabel", "LinkNote", "LinkType", "x", "y", "pos", "graphics",
+    "Latitude", "Longitude", "Country", "Internal", "hyperedge", "color", "shape", "style", "width", "height",
+    "fontname", "fontsize", "fillcolor", "penwidth", "URL", "tooltip", "layer", "rank",
+))  # fmt: skip
+"""Attributes that name, locate or draw; `describe_unused` does not mention them."""
 
 
 class EdgeRecord(NamedTuple):
@@ -88,13 +109,14 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
     """
     routers: dict[str, int | None] = {}
     hosts = set()
+    places = not any(_word(says) == "router" for says, _ in vertices.values()) or any(
+        "Longitude" in says or "Internal" in says for says, _ in vertices.values()
+    )
     for name, (says, where) in vertices.items():
         _check_misspelt_keys(says, ("role", "nodes"), where)
-        words = [says[key] for key in ("role", "type", "kind") if key in says]
-        role = next((ROLES[word] for word in (str(word).lower() for word in words) if word in ROLES), "router")
         if "role" in says and str(says["role"]).lower() not in ROLES:
             raise InputFileError("unknown role of a vertex", "write router or node", f"{where} (role)", says["role"])
-        if role == "node":
+        if _word(says) == "node" and not (places and _is_place(says)):
             hosts.add(name)
         else:
             routers[name] = whole(says["nodes"], 0, MAX_FABRIC_NODES, f"{where} (nodes)") if "nodes" in says else None
@@ -114,8 +136,29 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
             ports.append(Port(node, f"{node} to {router}", router, link, edge.where))
         else:
             cables.append(Cable(*edge.ends, link, count, edge.where))
-    marked = ports or any("role" in says or "nodes" in says for says, _ in vertices.values())
+    marked = ports or any("role" in says or "nodes" in says or _is_place(says) for says, _ in vertices.values())
+    used = ("role", "type", "kind", "nodes")
+    describe_unused("vertices", [(key, where) for says, where in vertices.values() for key in says], used)
+    describe_unused("edges", [(key, edge.where) for edge in edges for key in edge.says], OF_LINK + _RATE)
     return Fabric(routers, cables, ports, unmarked=not marked)
+
+
+def _word(says: Mapping[str, Any]) -> str | None:
+    """Return the role of a vertex, or None if it states none."""
+    words = (str(says[key]).lower() for key in ("role", "type", "kind") if key in says)
+    return next((ROLES[word] for word in words if word in ROLES), None)
+
+
+def _is_place(says: Mapping[str, Any]) -> bool:
+    return "role" not in says and "node" in (str(says.get(key)).lower() for key in ("type", "kind"))
+
+
+def describe_unused(noun: str, found: Sequence[tuple[str, str]], used: Sequence[str]) -> None:
+    """Warn of keys, each with its position, that are not among those in use."""
+    unused = {key: where for key, where in reversed(found) if key not in used and key not in _NO_VALUES}
+    if unused:
+        named = ", ".join(f"{key} ({where})" for key, where in list(unused.items())[::-1][:6])
+        warn_once(f"warning: values of {noun} that are not used: {named}; those in use are {', '.join(used)}")
 
 
 def with_leaves_as_nodes(fabric: Fabric) -> Fabric:
@@ -137,6 +180,8 @@ def with_leaves_as_nodes(fabric: Fabric) -> Fabric:
 def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     """Return the attributes and number of cables of an edge; its class defaults to its bandwidth, or "link"."""
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
+    if not {"bandwidth", "bandwidth_Bps"} & says.keys() and (rate := _rate(says)):
+        says["bandwidth"] = rate
     _check_misspelt_keys(says, OF_LINK, edge.where)
     bandwidth_Bps = _quantity(says, "bandwidth", "bandwidth_Bps", BANDWIDTHS, "100 Gb/s", edge.where)
     latency_ns = _quantity(says, "latency", "latency_ns", LATENCIES, "40 ns", edge.where)
@@ -146,6 +191,14 @@ def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
         problem = "class host of a cable between two routers"
         raise InputFileError(problem, "rename it, or mark one end as a node", f"{edge.where} (class)", written)
     return LinkAttributes(name or written, bandwidth_Bps, latency_ns), count
+
+
+def _rate(says: Mapping[str, Any]) -> str | None:
+    """Return the rate of an edge of the Topology Zoo, which may also be a range or a remark."""
+    raw, speed, unit = (str(says.get(key, "")) for key in _RATE)
+    if raw:
+        return f"{raw} b/s"
+    return f"{speed} {unit}b/s" if re.fullmatch(r"[0-9.]+", speed) and re.fullmatch("[KMGT]", unit) else None
 
 
 def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
@@ -170,3 +223,13 @@ def _quantity(
     except ConfigError as error:
         raise InputFileError(error.problem, error.remedy, f"{where} ({key})", value) from None
     return magnitude
+
+
+def once_each(edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
+    """Return edges without those of the other direction, if each edge is listed in both directions."""
+    pairs = Counter(edge.ends for edge in edges)
+    if any(pairs[head, tail] != count for (tail, head), count in pairs.items()):
+        return list(edges)
+    warn_once("warning: each edge is listed in both directions; the two are one cable")
+    first: dict[frozenset[str], tuple[str, str]] = {}
+    return [edge for edge in edges if first.setdefault(frozenset(edge.ends), edge.ends) == edge.ends]

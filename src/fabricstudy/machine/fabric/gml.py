@@ -14,6 +14,8 @@ from fabricstudy.core.input_files import InputFileError, position_text, text_of
 from .base import Fabric
 from .node_link import fabric_of_graph
 
+SIGNATURE = re.compile(r"^[ \t]*graph\s*\[", re.M)
+
 _TOKEN = re.compile(r'[\[\]]|"[^"]*"|[^\s\[\]"]+')
 _ELEMENTS = ("node", "edge")
 _MAKE = "write it with networkx.write_gml"
@@ -44,7 +46,6 @@ def read(data: bytes) -> Fabric:
         edges = [
             edge | {end: names.get(edge.get(end), edge.get(end)) for end in ("source", "target")} for edge in edges
         ]
-    edges = [{"bandwidth": f"{edge['LinkSpeedRaw']} b/s"} | edge if "LinkSpeedRaw" in edge else edge for edge in edges]
     return fabric_of_graph({"directed": ("directed", "1") in graph, "nodes": nodes, "edges": edges})
 
 

@@ -3,12 +3,15 @@
 Attributes of vertices and edges are those of `fabricstudy.machine.fabric.node_link`.
 """
 
+import re
 from typing import Any
 from xml.parsers import expat
 
 from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
 from .base import EdgeRecord, Fabric, fabric_of
+
+SIGNATURE = re.compile(r"<graphml\b")
 
 
 def read(data: bytes) -> Fabric:

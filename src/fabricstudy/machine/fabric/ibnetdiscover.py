@@ -1,17 +1,10 @@
-"""Output of ``ibnetdiscover`` for an InfiniBand fabric (infiniband-diags, manual page ibnetdiscover(8)).
+"""Output of ``ibnetdiscover``, also with -f or -g (manual page ibnetdiscover(8)), and netfiles of ibsim.
 
-A switch is a router, named by its description, such as ``leaf-1`` for ``MF0;leaf-1:MSB7700/U1``, if no other switch
-has the same, else by its GUID as in ``S-0008f10500200134``; both find it. Each HCA port that leads to a switch is a
-port of the host at the beginning of the HCA's description (``node018 HCA-1``, ``gpu3 mlx5_2``), else of the HCA itself.
-Routers between subnets, aggregation nodes within switches, and cables from a switch to itself are ignored.
+Each port of an adapter that leads to a switch is a port of the host that the adapter's description names, else of the
+adapter itself. Routers between subnets, aggregation nodes within switches, and cables from a switch to itself or
+between adapters are left out, as a warning says. `infiniband` has names and link classes.
 
-A link's class is its width and speed, such as ``4xEDR``; its bandwidth is the data rate: lanes times 2, 4, 8
-(SDR, DDR, QDR: 2.5, 5, 10 Gb/s in 8b/10b), 10 (FDR10), 13.64 (FDR), 25 (EDR: all in 64b/66b), 50, 100 and 200 Gb/s
-(HDR, NDR, XDR). The study must set the bandwidth of any other speed.
-
-References
-----------
-InfiniBand Trade Association: InfiniBand Architecture Specification, volume 2, release 1.4, 2020; roadmap, 2024.
+A netfile of ibsim has devices of any name (``Switch 8 "leaf1"``, ``Hca 2 "n1"``), and no speeds.
 """
 
 import re
@@ -19,31 +12,33 @@ from collections import Counter
 from typing import NamedTuple
 
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
-from fabricstudy.core.model import ConfigError
-from fabricstudy.core.quantities import BANDWIDTHS
+from fabricstudy.core.log import warn_once
 
-from .base import Cable, Fabric, LinkAttributes, Port
+from .base import Cable, Fabric, Port
+from .infiniband import host_and_device, link_of, switch_names, warn_of_unnamed_hosts
 
-_GIGABITS = {
-    "SDR": 2.0, "DDR": 4.0, "QDR": 8.0, "FDR10": 10.0, "FDR": 14.0625 * 64 / 66,
-    "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0,
-}  # fmt: skip
-LANE_BPS = {name: gigabits * 1e9 / 8 for name, gigabits in _GIGABITS.items()}
-"""Data rate of a lane in one direction, bytes/s."""
+SIGNATURE = re.compile(r'^(?:Switch|Hca|Ca)[ \t]+\d+[ \t]+"|^\[\d+\](?:\[ext \d+\])?(?:\(\w*\))?\s+"[SHR]-', re.M)
 
-_BLOCK = re.compile(r'(Switch|Ca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*"(.*)"(?:.*?\blid (\d+))?)?')
-_PORT = re.compile(
-    r"\[(?P<port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s+"
-    r'"(?P<peer>[^"]+)"\[(?P<peer_port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<peer_guid>[^)]*)\))?\s*(?:#\s*(?P<note>.*))?$'
+_BLOCK = re.compile(
+    r'(Switch|Ca|Hca|Rt)\s++\d+\s++"([^"]++)"\s*+(?:#\s*+(?:"([^"]*+)"(?:.*?\blid (\d+))?.*)?|\(scp\))?'
 )
-_PORT_LINE = re.compile(r"\[\d+\]")
-_SPEED = re.compile(r"\b(\d+)x([A-Z]+\d*)\s*$")
-_HOST = re.compile(r"(\S+)\s+(?:HCA-\d+|[a-z][a-z0-9]*_?\d+)$")
-_MANAGED_SWITCH = re.compile(r"^MF0;([^:]+):[^/]*(.*)$")
-"""Description of a managed switch: name, type, and a board of the switch, of which the first is /U1."""
-_IBDM_PORT = re.compile(r"\s*\S+\s+-(?:\d+x)?-?(?:[\d.]+G)?-?>\s+\S+\s+\S+\s+\S+")
-"""A cable in a topology file of ibdm (ibutils, manual page ibdm-topo-file(1)): ``P1 -4x-5G-> TYPE NAME PORT``."""
-_SWITCH, _HCA = "S", "H"
+_PORT = re.compile(
+    r"\[(?P<port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s*"
+    r'"(?P<peer>[^"]+)"\s*(?:\[(?P<peer_port>\d{1,9})\])?(?:\[ext \d+\])?\s*(?:\((?P<peer_guid>[^)]*)\))?\s*(?P<end>.*)'
+)
+_END = re.compile(
+    r'#\s*+(?:lid \d+ lmc \d+ )?"(?P<description>[^"]*+)" lid (?P<lid>\d+)'
+    r"(?: (?P<width>\d+x|\?\?x?) ?(?P<speed>[A-Z][A-Z0-9]*|\?\?\?))?(?: \w+=\w+)*(?: slot \d+| \(scp\))*"
+)
+"""Description and lid of the peer, width and speed, then those of -f and -g."""
+_SIMULATED_END = re.compile(r"(?:[a-z]++=\w++\s*+)*+(?:#.*)?")
+_GUID = re.compile(r"[SHR]-[0-9a-f]{16}")
+_SETTING = re.compile(
+    r"(?:vendid|devid|sysimgguid|switchguids?|caguids?|hcaguids?|rtguids?|width|speed|extspeed)\s*[=+]"
+)
+_OTHER = re.compile(r"#|(?:Non-)?Chassis |Hostname: |DR path |ibwarn: |src/|$")
+"""Lines of -g, of messages of the program, and empty ones."""
+_KINDS = {"S": "Switch", "H": "Ca", "R": "Rt"}
 _COMPLETE = "use the complete output of ibnetdiscover"
 
 
@@ -51,19 +46,21 @@ class _End(NamedTuple):
     device: str
     port: int
 
-    @property
-    def kind(self) -> str:
-        return self.device.split("-")[0]
-
 
 class _Line(NamedTuple):
     """A port and its peer, as listed."""
 
     number: int
     peer: _End
-    guid: str | None
     peer_guid: str | None
-    note: str
+    description: str
+    lid: str | None
+    width: str
+    speed: str
+
+    @property
+    def where(self) -> str:
+        return position_text(self.number)
 
 
 def guid_of(text: str) -> str:
@@ -81,13 +78,14 @@ def read(data: bytes) -> Fabric:
     """Read a dump; raises InputFileError with the line."""
     dump = _Dump()
     for number, line in numbered_lines(data):
-        if _PORT_LINE.match(line):
-            dump.add_port(number, line)
-        elif line.startswith(("Switch\t", "Switch ", "Ca\t", "Ca ", "Rt\t", "Rt ")):
-            dump.add_device(number, line)
-        elif _IBDM_PORT.match(line):
-            problem = "a topology file of ibdm (ibutils), which does not tell what its types of systems are"
-            raise InputFileError(problem, "use the output of ibnetdiscover", position_text(number), line.strip())
+        text = line.rstrip()
+        if text.startswith("["):
+            dump.add_port(number, text)
+        elif re.match(r"(?:Switch|Ca|Hca|Rt)\s", text):
+            dump.add_device(number, text)
+        elif not (_SETTING.match(text) or _OTHER.match(text)):
+            problem = "an unknown line (include, module and alias lines of ibsim are not supported)"
+            raise InputFileError(problem, "remove it, or use one complete dump", position_text(number), line)
     return dump.fabric()
 
 
@@ -96,26 +94,29 @@ class _Dump:
 
     def __init__(self) -> None:
         self._device: str | None = None
+        self._kinds: dict[str, str] = {}
         self._descriptions: dict[str, str] = {}
         self._switches: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._lines: dict[_End, _Line] = {}
+        self._left_out: Counter[str] = Counter()
 
     def add_device(self, number: int, line: str) -> None:
         """Begin a block."""
-        match = _BLOCK.match(line)
+        match = _BLOCK.fullmatch(line)
         if match is None:
             raise InputFileError('not a device such as Switch 36 "S-..."', _COMPLETE, position_text(number), line)
         kind, self._device, description, lid = match.groups()
+        if self._device in self._kinds:
+            raise InputFileError("duplicate device", "use a single dump", position_text(number), self._device)
+        self._kinds[self._device] = "Ca" if kind == "Hca" else kind
         self._descriptions[self._device] = description or ""
         if kind == "Switch":
-            if self._device in self._switches:
-                raise InputFileError("duplicate switch", "use a single dump", position_text(number), self._device)
             self._switches[self._device] = lid or ""
 
     def add_port(self, number: int, line: str) -> None:
         """Add a line of a block."""
-        match = _PORT.match(line)
+        match = _PORT.fullmatch(line)
         if match is None:
             problem = 'not a port such as [1] "S-..."[2] # "name" lid 3 4xEDR'
             raise InputFileError(problem, _COMPLETE, position_text(number), line)
@@ -124,79 +125,74 @@ class _Dump:
         end = _End(self._device, int(match["port"]))
         if end in self._lines:
             raise InputFileError("duplicate port", "use a single dump", position_text(number), end.port)
-        peer = _End(match["peer"], int(match["peer_port"]))
-        self._lines[end] = _Line(number, peer, match["guid"], match["peer_guid"], match["note"] or "")
+        note = _END.fullmatch(match["end"])
+        if note is None and _GUID.fullmatch(match["peer"]) is None and _SIMULATED_END.fullmatch(match["end"]):
+            self._left_out["options of ports in a netfile of ibsim"] += "=" in match["end"].partition("#")[0]
+        elif note is None and match["end"]:
+            problem = 'the line does not end like # "name" lid 3 4xEDR: its speed is unknown'
+            raise InputFileError(problem, _COMPLETE, position_text(number), match["end"])
+        found = note.groupdict(default="") if note else dict.fromkeys(_END.groupindex, "")
+        peer = _End(match["peer"], int(match["peer_port"] or 1))
+        self._lines[end] = _Line(number, peer, match["peer_guid"], **found)
 
     def fabric(self) -> Fabric:
         """Return the fabric."""
         if not self._switches:
             raise InputFileError("no switch", 'use the output of ibnetdiscover, with lines as Switch 36 "S-..."')
-        self._names = _names({switch: self._descriptions[switch] for switch in self._switches})
+        self._names = switch_names({switch: self._descriptions[switch] for switch in self._switches})
         cables, ports = [], []
         for end, line in self._lines.items():
             self._check_opposite(end, line)
-            if end.kind != _SWITCH or line.peer.device == end.device:
-                continue
-            if line.peer.kind == _SWITCH:
+            kind, peer_kind = self._kinds[end.device], self._kind(line)
+            if kind == "Switch" == peer_kind and line.peer.device != end.device:
                 if end < line.peer:  # each end has a line
-                    where, numbers = position_text(line.number), (end.port, line.peer.port)
                     names = self._names[end.device], self._names[line.peer.device]
-                    cables.append(Cable(*names, _link(line), 1, where, numbers))
-            elif line.peer.kind == _HCA and "Aggregation Node" not in line.note:
+                    link = link_of(line.width, line.speed, line.where)
+                    cables.append(Cable(*names, link, 1, line.where, (end.port, line.peer.port)))
+            elif kind == "Switch" and peer_kind == "Ca" and "Aggregation Node" not in line.description:
                 ports.append(self._port(end, line))
+            else:
+                self._leave_out(end, line, kind, peer_kind)
+        if left_out := ", ".join(f"{count} {words}" for words, count in self._left_out.items() if count):
+            warn_once(f"warning: not part of the machine: {left_out}")
+        warn_of_unnamed_hosts(ports)
         aliases = {f"guid {guid_of(switch.removeprefix('S-'))}": name for switch, name in self._names.items()}
         aliases |= {f"lid {lid}": self._names[switch] for switch, lid in self._switches.items() if lid}
         return Fabric(dict.fromkeys(self._names.values()), cables, ports, aliases | self._names)
 
+    def _kind(self, line: _Line) -> str:
+        kind = self._kinds.get(line.peer.device) or _KINDS.get(line.peer.device.partition("-")[0])
+        if kind is None:
+            raise InputFileError("a device that is not listed", _COMPLETE, line.where, line.peer.device)
+        return kind
+
+    def _leave_out(self, end: _End, line: _Line, kind: str, peer_kind: str) -> None:
+        if kind == peer_kind == "Ca":
+            self._left_out["ports of adapters joined without a switch"] += 1
+        elif kind == peer_kind and end < line.peer:
+            self._left_out["cables from a switch to itself"] += 1
+        elif kind == "Switch" and peer_kind != kind:
+            self._left_out["ports to aggregation nodes" if peer_kind == "Ca" else "ports to routers of subnets"] += 1
+
     def _check_opposite(self, end: _End, line: _Line) -> None:
-        opposite, where = self._lines.get(line.peer), position_text(line.number)
+        opposite = self._lines.get(line.peer)
         if opposite is not None and opposite.peer != end:
             problem = f"port {line.peer.port} of {line.peer.device} leads elsewhere on line {opposite.number}"
-            raise InputFileError(problem, "use a dump of a fabric that does not change", where, end.port)
-        if opposite is not None and _speed(opposite) != _speed(line):
+            raise InputFileError(problem, "use a dump of a fabric that does not change", line.where, end.port)
+        if opposite is not None and (opposite.width, opposite.speed) != (line.width, line.speed):
             problem = f"width or speed differ from those of the other end, line {opposite.number}"
-            raise InputFileError(problem, "use a complete dump", where, _speed(line))
-        if opposite is None and line.peer.kind == _SWITCH:
+            raise InputFileError(problem, "use a complete dump", line.where, line.width + line.speed)
+        if opposite is None and self._kind(line) == "Switch":
             problem = f"port {line.peer.port} of the switch {line.peer.device} is not listed"
-            raise InputFileError(problem, "use a complete dump", where, line.peer.device)
+            raise InputFileError(problem, "use a complete dump", line.where, line.peer.device)
 
     def _port(self, end: _End, line: _Line) -> Port:
-        quoted = re.search(r'"(.*)"', line.note)
-        host_name = _HOST.match(self._descriptions.get(line.peer.device) or (quoted[1] if quoted else ""))
-        host = host_name[1] if host_name else line.peer.device
-        guid = guid_of(line.peer_guid or line.peer.device.removeprefix("H-"))
-        lid = re.search(r"\blid (\d+)", line.note)
-        aliases = (f"guid {guid}", *([f"lid {lid[1]}"] if lid else []))
-        name = f"{line.peer.device} port {line.peer.port}"
-        return Port(host, name, self._names[end.device], _link(line), position_text(line.number), aliases, end.port)
-
-
-def _names(descriptions: dict[str, str]) -> dict[str, str]:
-    """Return the name of each switch: that in its description if it is unique, else its device."""
-    names = {
-        switch: _MANAGED_SWITCH.sub(r"\1\2", text).removesuffix("/U1") or switch
-        for switch, text in descriptions.items()
-    }
-    count = Counter([*names.values(), *names])
-    return {switch: name if count[name] == 1 else switch for switch, name in names.items()}
-
-
-def _speed(line: _Line) -> str:
-    match = _SPEED.search(line.note)
-    return match[0].strip() if match else ""
-
-
-def _link(line: _Line) -> LinkAttributes:
-    """Return the link class of the width and speed at the end of a line."""
-    match = _SPEED.search(line.note)
-    if match is None:
-        return LinkAttributes("link", None, None)
-    lane_Bps = LANE_BPS.get(match[2])
-    if lane_Bps is None:
-        return LinkAttributes(match[0].strip(), None, None)
-    try:
-        BANDWIDTHS.check(float(match[1]) * lane_Bps)
-    except ConfigError as error:
-        where = position_text(line.number)
-        raise InputFileError(f"a bandwidth {error.problem}", error.remedy, where, match[0].strip()) from None
-    return LinkAttributes(match[0].strip(), int(match[1]) * lane_Bps, None)
+        adapter = line.peer.device
+        host, device = host_and_device(self._descriptions.get(adapter) or line.description)
+        guid = guid_of(line.peer_guid or adapter.removeprefix("H-"))
+        aliases = (f"guid {guid}", *([f"lid {line.lid}"] if line.lid else []))
+        return Port(
+            host or adapter, f"{adapter} port {line.peer.port}", self._names[end.device],
+            link_of(line.width, line.speed, line.where), line.where, aliases, end.port, device,
+            adapter if _GUID.fullmatch(adapter) else "",  # a name in a netfile of ibsim
+        )  # fmt: skip

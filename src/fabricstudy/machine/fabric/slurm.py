@@ -1,21 +1,34 @@
-"""``topology.conf`` of Slurm with the plugin topology/tree: switches with their nodes, and the switches above them.
+"""``topology.conf`` of Slurm with the plugin topology/tree, and the output of ``scontrol show topology``.
 
-The file has neither the number of cables between two switches nor their bandwidths: one cable is assumed, and the
-study sets the bandwidth. Cables to nodes are of class host, those between switches of class link.
+A switch has a line with its nodes, or with the switches below it. The file has neither the number of cables between two
+switches nor their bandwidths: one cable is assumed, and the study sets the bandwidth. Cables to nodes are of class
+host, those between switches of class link. In the output of scontrol, the nodes of an upper switch are those below it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
+from fabricstudy.core.host_lists import expanded
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
 from fabricstudy.core.log import warn_once
 
-from .base import MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
+from .base import Cable, Fabric, LinkAttributes, Port
 
-_LIST = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.A)
-_MAX_RANGES = 4
-"""In one name."""
+SIGNATURE = re.compile(r"^[ \t]*(?:SwitchName|BlockName|RingName)[ \t]*=", re.M | re.I)
+
+_PAIR = re.compile(r'(\w+)\s*=\s*((?:"[^"]*"|[^\s"])*)\s*')
+_KEYS = ("switchname", "switches", "nodes", "linkspeed", "level")
+
+
+class Switch(NamedTuple):
+    """A switch with the lists of its nodes and of the switches below it."""
+
+    name: str
+    switches: str
+    nodes: str
+    level: int
+    where: str
 
 
 def read(data: bytes) -> Fabric:
@@ -23,55 +36,96 @@ def read(data: bytes) -> Fabric:
 
     Examples
     --------
-    >>> fabric = read(b"SwitchName=a Nodes=n[08-10],login\\nSwitchName=b Switches=a")
+    >>> fabric = read(b'SwitchName=a Nodes="n[08-10],login"\\nSwitchName=b Switches=a')
     >>> [port.host for port in fabric.ports], fabric.cables[0][:2]
     (['n08', 'n09', 'n10', 'login'], ('b', 'a'))
     """
+    return fabric_of_switches(_switches(data))
+
+
+def fabric_of_switches(switches: Iterable[Switch]) -> Fabric:
+    """Return the fabric of switches; raises InputFileError with the position."""
     routers: dict[str, int | None] = {}
     ports: dict[str, Port] = {}
-    cables = []
-    for number, line in numbered_lines(data):
-        text = line.partition("#")[0].strip()
-        if not text:
-            continue
-        where = position_text(number)
-        words = {key.lower(): value for key, value in re.findall(r"(\w+)\s*=\s*(\S+)", text)}
-        if "switchname" not in words:
-            raise InputFileError("not a line of topology/tree", "write SwitchName=... Nodes=...", where, text)
-        for name in _expanded(words["switchname"], where):
+    cables: dict[tuple[str, str], Cable] = {}
+    for switch in switches:
+        for name in expanded(switch.name, switch.where):
             if name in routers:
-                raise InputFileError("duplicate switch", "list it once", where, name)
+                raise InputFileError("duplicate switch", "list it once", switch.where, name)
             routers[name] = 0
-            link = LinkAttributes("link", None, None)
-            cables += [Cable(name, below, link, 1, where) for below in _expanded(words.get("switches", ""), where)]
-            for node in _expanded(words.get("nodes", ""), where):
+            for below in dict.fromkeys(expanded(switch.switches, switch.where)):
+                link = LinkAttributes("link", None, None)
+                cables.setdefault((name, below), Cable(name, below, link, 1, switch.where))
+            if switch.level:
+                continue
+            for node in dict.fromkeys(expanded(switch.nodes, switch.where)):
                 if node in ports:
-                    raise InputFileError("a node on several switches", "list it once", where, node)
-                ports[node] = Port(node, node, name, LinkAttributes("host", None, None), where)
-    for cable in cables:
+                    raise InputFileError("a node on several switches", "list it once", switch.where, node)
+                ports[node] = Port(node, node, name, LinkAttributes("host", None, None), switch.where)
+    for cable in cables.values():
         if cable.head not in routers:
             raise InputFileError("unknown switch", "add its SwitchName=...", cable.where, cable.head)
         if cable.head == cable.tail:
             raise InputFileError("a switch below itself", "list other switches", cable.where, cable.head)
+        if cable[1::-1] in cables:
+            raise InputFileError("two switches below each other", "keep one of the lines", cable.where, cable.head)
     warn_once(
-        f"warning: topology.conf has neither bandwidths nor numbers of cables: {len(cables)} pairs of switches have "
-        "one cable each, of the bandwidth that the study sets; a tree with trunks has more bandwidth than that"
+        f"warning: a topology of Slurm has neither bandwidths nor numbers of cables: {len(cables)} pairs of switches "
+        "have one cable each, of the bandwidth that the study sets; a tree with trunks has more bandwidth than that"
     )
-    return Fabric(routers, cables, list(ports.values()))
+    return Fabric(routers, list(cables.values()), list(ports.values()))
 
 
-def _expanded(names: str, where: str) -> Iterator[str]:
-    """Yield the names of a host list such as ``a[01-03,7],b``."""
-    for part in _LIST.findall(names):
-        head, bracket, rest = part.partition("[")
-        if not bracket:
-            yield part
+def _lines(data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield lines without comments, joined where a backslash continues them, with the number of the first."""
+    first, text = 0, ""
+    for number, line in numbered_lines(data):
+        first = first or number
+        text += line.partition("#")[0].rstrip()
+        if text.endswith("\\"):
+            text = text[:-1]
             continue
-        inside, _, tail = rest.partition("]")
-        for found in inside.split(","):
-            numbers = _RANGE.fullmatch(found)
-            last = int(numbers[2] or numbers[1]) if numbers else -1
-            if numbers is None or part.count("[") > _MAX_RANGES or not 0 <= last - int(numbers[1]) < MAX_FABRIC_NODES:
-                raise InputFileError("not a list of hosts", "write it like tux[0-15,20]", where, part)
-            for number in range(int(numbers[1]), last + 1):
-                yield from _expanded(f"{head}{number:0{len(numbers[1])}}{tail}", where)
+        yield first, text.strip()
+        first, text = 0, ""
+    if text:
+        yield first, text.strip()
+
+
+def _switches(data: bytes) -> Iterator[Switch]:
+    speeds = set()
+    for number, text in _lines(data):
+        if not text:
+            continue
+        where = position_text(number)
+        if text.lower().startswith("include"):
+            raise InputFileError("include is not followed", "write the lines of that file here", where, text)
+        words = _words(text, where)
+        if words.keys() & {"blockname", "ringname", "blocksizes"}:
+            problem = "blocks and rings of Slurm do not tell which switches join their nodes"
+            raise InputFileError(problem, "use a file of topology/tree", where, text)
+        if "switchname" not in words:
+            raise InputFileError("not a line of topology/tree", "write SwitchName=... Nodes=...", where, text)
+        if words.keys() <= {"switchname", "linkspeed"}:
+            raise InputFileError("a switch without nodes and switches", "write its Nodes or Switches", where, text)
+        speeds.add(words.get("linkspeed", "1"))
+        # An upper switch of scontrol lists both, a leaf has an empty list of switches.
+        level = int(words.get("level", "0") or 0) if words.get("switches") else 0
+        yield Switch(words["switchname"], words.get("switches", ""), words.get("nodes", ""), level, where)
+    if speeds - {"1"}:
+        warn_once("warning: LinkSpeed of Slurm has no unit and is not used; set bandwidth in the study")
+
+
+def _words(text: str, where: str) -> dict[str, str]:
+    """Return the values of a line by their keys, without quotation marks."""
+    words, end = {}, 0
+    while end < len(text):
+        found = _PAIR.match(text, end)
+        if found is None:
+            problem = "a word without a key; a list has no blanks"
+            raise InputFileError(problem, "write SwitchName=leaf1 Nodes=n[1-2],n5", where, text[end:])
+        key = found[1].lower()
+        if key not in (*_KEYS, "blockname", "blocksizes", "blocksize", "ringname") or key in words:
+            raise InputFileError("unknown or duplicate key", f"use {', '.join(_KEYS)}", where, found[1])
+        words[key], end = found[2].replace('"', "").replace("(null)", ""), found.end()
+    whole(words.get("level") or 0, 0, 99, where)
+    return words

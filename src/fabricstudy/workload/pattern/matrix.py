@@ -4,6 +4,8 @@
 * Text (``.csv``, ``.dat``, ``.txt``): the full matrix, one line per sender; or rows below the header
   ``source,destination,bytes``; with commas or blanks between the numbers, as ``numpy.savetxt`` writes it.
 * numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
+
+The content of a file tells its format; the suffix matters for a file that is damaged.
 """
 
 import io
@@ -24,6 +26,7 @@ from pydantic.json_schema import SkipJsonSchema
 from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
+from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.core.quantities import SIZES, Size, to_unit
 
@@ -44,11 +47,11 @@ class MatrixFile:
 
 
 def read_matrix(path: Path, data: bytes) -> MatrixFile:
-    """Parse a matrix in the format of the file's suffix; bytes are rounded, and the diagonal is ignored.
+    """Parse a matrix in the format of its content; bytes are rounded, and the diagonal is ignored, with a warning.
 
     Raises InputFileError, with line and column of the file or of the matrix.
     """
-    matrix = input_files.reader_for_suffix(_READERS, path)(data)
+    matrix = _reader(path, data)(data)
     if matrix.dtype.kind == "c":
         raise InputFileError("the entries are complex numbers", "write numbers of bytes")
     matrix = matrix.astype(np.float64)
@@ -58,6 +61,10 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     check_entries(matrix, "not a number of bytes")
     matrix.sum_duplicates()
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
+    own_bytes = float(matrix.data[matrix.row == matrix.col].sum())
+    if own_bytes:
+        triples = f"; if its lines are {','.join(ENTRY_COLUMNS)}, write this header first" if rows == 3 else ""
+        warn_once(f"warning: {path.name}: the diagonal of the matrix, {own_bytes:g} bytes, is not used{triples}")
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
     total = float(matrix.data[sent].sum())
     if total > MAX_TRAFFIC_BYTES:
@@ -67,6 +74,13 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
         raise InputFileError("no entries", "use a matrix with bytes off its diagonal")
     source, destination = (end[sent][order].astype(np.int64) for end in (matrix.row, matrix.col))
     return MatrixFile(rows, source, destination, size_bytes)
+
+
+def _reader(path: Path, data: bytes) -> Callable[[bytes], Any]:
+    """Return the reader for a matrix, by its first bytes, else by the suffix; text is the default."""
+    if data[:14].lower() == b"%%matrixmarket":
+        return _read_matrix
+    return _read_npz if data.startswith(b"PK") else _READERS.get(path.suffix, _read_text)
 
 
 def check_entries(matrix: Any, problem: str) -> None:
@@ -166,8 +180,23 @@ def _matrix_of_rows(rows: list[tuple[int, list[str]]]) -> Any:
         source, destination, size_bytes = read_entries(rows[1:], ENTRY_COLUMNS)
         ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
         return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
+    _check_labels(rows)
     columns = [str(rank) for rank in range(len(rows[0][1]))]
     return coo_array(np.array([_numbers(line, row, columns) for line, row in rows]))
+
+
+def _check_labels(rows: list[tuple[int, list[str]]]) -> None:
+    """Raise InputFileError for a matrix with labels, as `pandas.DataFrame.to_csv` writes it, or for rows of entries."""
+    (line, head), width = rows[0], len(rows[0][1])
+    if len(rows) == width and width > 2 and head[0] in ("", "rank") and all(len(row) == width for _, row in rows):
+        remedy = "remove the first row and the first column (to_csv: header=False, index=False)"
+        raise InputFileError("the matrix has labels", remedy, position_text(line), ",".join(head))
+    if len(rows) == width + 1:
+        remedy = "remove the first row (to_csv: header=False)"
+        raise InputFileError("one row more than columns", remedy, position_text(line), ",".join(head))
+    if width == 3 < len(rows) - 1:
+        remedy = f"write the header {','.join(ENTRY_COLUMNS)} first"
+        raise InputFileError("rows of three numbers without a header", remedy, position_text(line), ",".join(head))
 
 
 def read_entries(rows: Iterable[tuple[int, list[str]]], head: list[str]) -> tuple[Ints, Ints, Floats]:

@@ -1,0 +1,62 @@
+"""Edge lists without a header, as ``networkx.write_edgelist`` writes them: ``a b`` or ``a b {'bandwidth': '1 GB/s'}``.
+
+Blanks or tabs separate the two vertices; lines that begin with ``#`` or ``%`` are comments. Attributes are those of
+`fabricstudy.machine.fabric.node_link`; a warning says that other values of a line are not used. If each edge is listed
+from both of its ends, it is one cable.
+"""
+
+import ast
+import re
+from typing import Any
+
+from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text
+from fabricstudy.core.log import warn_once
+
+from .base import EdgeRecord, Fabric, fabric_of, once_each
+
+_NAME = r"""[^\s{}"'=:;,<>()\[\]#%]++"""
+_LINE = rf"[ \t]*+{_NAME}[ \t]++{_NAME}[ \t]*+(?:\{{[^\n]*\}}|[-+\d.eE \t]++)?+[ \t\r]*+\n"
+SIGNATURE = re.compile(rf"\A(?:[ \t]*+(?:[#%][^\n]*+)?+\r?\n)*+{_LINE}{_LINE}")
+
+_EXAMPLE = "write two vertices a line, such as r0 r1, or use an edge list with the header from,to,class,bandwidth"
+
+
+def read(data: bytes) -> Fabric:
+    """Read an edge list; raises InputFileError with the line.
+
+    Examples
+    --------
+    >>> fabric = read(b"# by hand\\n0 1 {'bandwidth': '1 GB/s'}\\n1 2\\n")
+    >>> list(fabric.routers), fabric.cables[0].link.bandwidth_Bps
+    (['0', '1', '2'], 1000000000.0)
+    """
+    edges = []
+    ignored = []
+    for number, line in numbered_lines(data):
+        text, where = line.strip(), position_text(number)
+        if not text or text[0] in "#%":
+            continue
+        words = text.split(maxsplit=2)
+        if len(words) < 2:
+            raise InputFileError("not two vertices", _EXAMPLE, where, text)
+        says = _attributes(words[2], where) if len(words) == 3 and words[2].startswith("{") else {}
+        if len(words) == 3 and not words[2].startswith("{"):
+            ignored.append(where)
+        edges.append(EdgeRecord((words[0], words[1]), says, where))
+    if ignored:
+        warn_once(
+            f"warning: the values after two vertices are not used: {len(ignored)} lines, the first is {ignored[0]}"
+        )
+    edges = once_each(edges)
+    vertices: dict[str, tuple[dict[str, Any], str]] = {end: ({}, edge.where) for edge in edges for end in edge.ends}
+    return fabric_of(vertices, edges)
+
+
+def _attributes(text: str, where: str) -> dict[str, Any]:
+    try:
+        attributes = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        attributes = None
+    if not isinstance(attributes, dict) or not all(isinstance(key, str) for key in attributes):
+        raise InputFileError("not attributes of an edge", "write {'bandwidth': '1 GB/s'}", where, text)
+    return attributes
