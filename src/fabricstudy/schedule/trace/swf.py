@@ -5,12 +5,9 @@ Chapin et al.: Benchmarks and standards for the evaluation of parallel job sched
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import math
 import re
-import zlib
 from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +21,7 @@ import pydantic
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.errors import Code
-from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes, split_lines
+from fabricstudy.core.input_files import InputFileError, changed_ns, read_bytes, split_lines, unpacked
 from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.core.quantities import Moment
 
@@ -176,7 +173,6 @@ def _plain(number: float) -> str:
     return str(int(number)) if isinstance(number, int) or number.is_integer() else repr(number)
 
 
-GZIP = b"\x1f\x8b"
 TOO_LARGE = "use a larger machine, or write `cores_per_node`, or `too_large: reject`"
 
 _MOST, _LONGEST_S = 2.0**53, 100_000 * 86_400.0
@@ -301,17 +297,7 @@ def _read_log(path: Path, changed_ns: int, file: str) -> tuple[Log, str]:
 
 
 def _text(content: bytes) -> str:
-    if content.startswith(GZIP):
-        try:
-            # A file of some MB may expand to as many GB.
-            with gzip.open(io.BytesIO(content)) as log:
-                content = log.read(MAX_INPUT_BYTES + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            problem = f"compressed by gzip, but damaged ({error})"
-            raise InputFileError(problem, "download it again", code="file-unreadable") from None
-        if len(content) > MAX_INPUT_BYTES:
-            problem = f"more than {MAX_INPUT_BYTES:,} bytes when decompressed"
-            raise InputFileError(problem, "use a part of the log", code="file-too-large")
+    content = unpacked(content)
     if _NO_TEXT.search(content):
         remedy = "use a log in the standard workload format, as text or compressed by gzip"
         raise InputFileError("not a text file", remedy, code="file-unreadable")
