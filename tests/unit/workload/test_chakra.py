@@ -179,7 +179,8 @@ def test_json_of_both_converters_is_what_the_messages_say(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("key", "value"), [
     ("Id", None), ("Id", 1.5), ("Id", 2**80), ("NodeType", "calc"), ("NodeType", 12), ("data_deps", 7),
-    ("data_deps", [9]), ("data_deps", ["x"]), ("comm_size", -1), ("comm_size", 1.9), ("comm_dst", None), ("runtime", "long"),
+    ("data_deps", [9]), ("data_deps", ["x"]), ("comm_size", -1), ("comm_size", 1.9), ("comm_dst", None),
+    ("runtime", "long"),
     ("Id", 7),
 ])  # fmt: skip
 def test_what_is_wrong_in_json(tmp_path: Path, key: str, value: Any) -> None:

@@ -85,8 +85,6 @@ def _take(calls: Calls, nodes: list[Node], groups: dict[str, list[int]], path: P
             last[node.number] = _add(calls, node, tuple(groups[_group(node)] if _is_collective(node) else ()))
         except InputFileError as error:
             raise InputFileError(error.problem, error.remedy, _at(path, node), error.value) from None
-        except OverflowError:
-            raise InputFileError("a number out of range", "use numbers of the schema", _at(path, node)) from None
     for node in nodes:
         unknown = [number for number in node.needs if number not in last]
         if unknown:

@@ -50,7 +50,9 @@ def _node(data: memoryview) -> Node:
         elif field == 10:
             attribute = dict(_fields(_bytes(value)))
             attribute_name = _text(attribute.get(1, memoryview(b"")))
-            attributes |= {attribute_name: _value(*item) for item in attribute.items() if item[0] in _VALUES}
+            for item in attribute.items():
+                if item[0] in _VALUES:
+                    attributes[attribute_name] = _value(*item)
     return Node(number, name, kind, needs, duration_us, attributes)
 
 
