@@ -403,7 +403,7 @@ def test_a_key_of_rails(key: str, value: int, code: str, tmp_path: Path) -> None
     (tmp_path / "machine.yaml").write_text(text)
     with pytest.raises(ConfigError) as refusal:
         load_machine(tmp_path / "machine.yaml")
-    assert told(refusal.value) == [(code, key)]
+    assert told(refusal.value) == [(code, f"machine.{key}")]
 
 
 # YAML 1.1 makes of these 9, 90, 5430, a date, true or false, 10, and 1000.
