@@ -38,6 +38,26 @@ def test_one_run_and_its_files(study: str, tmp_path: Path, capsys: pytest.Captur
     assert {len(row["allocated_resources"].split("-")) for row in rows} <= {1, 2}
 
 
+def test_jobs_that_are_all_submitted_at_one_time_have_no_utilisation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two jobs of 8 of 16 nodes run at once, the third waits for the first: 60 s."""
+    jobs = [(1, 60), (2, 90), (3, 30)]
+    lines = [f"{number} 0 -1 {run} 8 -1 -1 8 120 -1 1 -1 -1 -1 -1 -1 -1 -1" for number, run in jobs]
+    (tmp_path / "log.swf").write_text("\n".join(lines))
+    schedule = {
+        "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}, "partitions": {"kind": "nodes"},
+        "trace": {"kind": "swf", "file": "log.swf"}, "order": "fcfs", "backfill": "easy",
+    }  # fmt: skip
+    file = tmp_path / "study.yaml"
+    file.write_text(yaml.safe_dump({"study": "static", "schedules": {"s": schedule}}))
+    assert main(["schedule", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "no utilisation" in shown and "%" not in shown
+    assert main(["schedule", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["wait_mean_s"] == pytest.approx(20)
+
+
 @pytest.mark.parametrize(
     ("more", "code"),
     [

@@ -165,8 +165,11 @@ def show_schedule(result: dict[str, Any]) -> None:
     labels = ", ".join(f"{axis} {label_text(label)}" for axis, label in result["labels"].items())
     of_labels = f" ({labels})" * bool(labels)
     console.print(f"{result['schedule']}{of_labels}, seed {result['seed']}: {result['jobs']} jobs")
-    for name, words in _SHARES.items():
-        console.print(f"{words:24} {100 * result[name]:6.1f} %")
+    if result["utilisation"] is None:
+        console.print("no utilisation: all jobs are submitted at one time")
+    else:
+        for name, words in _SHARES.items():
+            console.print(f"{words:24} {100 * result[name]:6.1f} %")
     table = text_table("nodes", "jobs", "mean wait (h)", "95th percentile (h)", "mean response (h)", left=0)
     every = {**result, "class_nodes": "all"}
     for row in (*result["classes"], every):

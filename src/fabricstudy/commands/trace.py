@@ -16,15 +16,12 @@ from fabricstudy.workload.operations import CALC, Operations
 from fabricstudy.workload.phases import operations_of
 from fabricstudy.workload.placing import place
 from fabricstudy.workload.traces import goal
-from fabricstudy.workload.traces.formats import SUFFIXES, read_trace
+from fabricstudy.workload.traces.formats import Format, format_of, read_trace
 from fabricstudy.workload.traces.mpi import Clock, algorithms_of
 
 from .common import check_output_path, load_named_machine, parse_positive, planned_point
 
 WRITTEN = (".goal", ".parquet")
-
-FORMATS = ("liballprof", "dumpi")
-"""Formats that --format selects where the suffix does not tell the format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Without --machine messages take no time, so the critical path is that of the computation. With it the ranks "
         "are on its first nodes, one on each. GOAL text has times in whole ns."
     )
-    parser.add_argument("file", nargs="?", type=Path, help=f"trace, with one of the suffixes {', '.join(SUFFIXES)}")
-    parser.add_argument("--format", choices=FORMATS, help="of a trace with another suffix; name the file of rank 0")
+    parser.add_argument("file", nargs="?", type=Path, help="trace; of several files, that of rank 0")
+    parser.add_argument("--format", choices=get_args(Format), help="of the trace (default: by its content)")
     parser.add_argument(
         "--collectives", nargs="+", default=[], metavar="KIND=ALGORITHM",
         help="algorithms of collective operations, such as all-reduce=ring (default: those of MPICH)",
@@ -56,6 +53,7 @@ def describe_trace(args: argparse.Namespace) -> dict[str, Any]:
     check_output_path(args.write, args.file)
     operations = _read(args) if args.of is None else _job_of(args.of, args.job)
     facts = _facts(operations, args.machine, args.ranks_per_node)
+    facts["format"] = None if args.file is None else args.format or format_of(args.file)
     if args.write is not None:
         write_trace(operations, args.write)
         facts["written"] = str(args.write)
@@ -134,6 +132,8 @@ def show_trace(facts: dict[str, Any]) -> None:
     path = "critical path of the computation"
     if facts["machine"]:
         path = f"critical path on {facts['nodes']:,} nodes of {facts['machine']}"
+    if facts["format"]:
+        print(f"read as {facts['format']}")
     print(f"{facts['ranks']:,} ranks with {facts['streams']:,} streams")
     print(f"{facts['operations']:,} operations: {facts['calcs']:,} calcs, {facts['messages']:,} messages")
     print(f"{facts['dependencies']:,} dependencies; all messages are matched")

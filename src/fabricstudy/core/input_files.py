@@ -31,6 +31,9 @@ MAX_RANKS = 10_000_000
 MAX_TRAFFIC_BYTES = 2**62
 """Bytes of all messages of a file together; they fit into 64 bits."""
 
+GZIP = b"\x1f\x8b"
+"""First bytes of a file that is compressed by gzip."""
+
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
 _NUMBER = re.compile(r"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,4})?")
 
@@ -93,18 +96,19 @@ def read_bytes(path: Path, most: int = MAX_INPUT_BYTES) -> bytes:
 
 
 def unpacked(data: bytes) -> bytes:
-    """Return the content of a file that gzip has compressed, and any other file as it is."""
-    if not data.startswith(b"\x1f\x8b"):
+    """Return the content of a file, compressed by gzip or not. Raises InputFileError if it is damaged or too large."""
+    if not data.startswith(GZIP):
         return data
     try:
+        # A file of some MB may expand to as many GB.
         with gzip.open(io.BytesIO(data)) as file:
             content = file.read(MAX_INPUT_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputFileError(f"compressed by gzip, but damaged ({error})", "compress it again") from None
+        problem = f"compressed by gzip, but damaged ({error})"
+        raise InputFileError(problem, "download it again", code="file-unreadable") from None
     if len(content) > MAX_INPUT_BYTES:
-        raise InputFileError(
-            f"more than {MAX_INPUT_BYTES:,} bytes when unpacked", "use a smaller file", code="file-too-large"
-        )
+        problem = f"more than {MAX_INPUT_BYTES:,} bytes when decompressed"
+        raise InputFileError(problem, "use a smaller file", code="file-too-large")
     return content
 
 
@@ -207,9 +211,8 @@ def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> C
 def _read_once(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
     try:
         data = read_bytes(path)
-        return reader(path.with_suffix("") if path.suffix == ".gz" else path, unpacked(data)), hashlib.sha256(
-            data
-        ).hexdigest()
+        name = path.with_suffix("") if path.suffix == ".gz" else path
+        return reader(name, unpacked(data)), hashlib.sha256(data).hexdigest()
     except InputFileError as mistake:
         raise mistake.at_file_key(path.name, code) from None
     except MemoryError:

@@ -58,7 +58,7 @@ MODULES: dict[str, dict[str, str]] = {
         "structure.prices", "besta-2014", "mixnet-2025"
     ),
     "routing": _modules("routing", "adaptive", "d-mod-k", "dimension-order", "minimal", "table", "ugal", "valiant"),
-    "trace": _modules("schedule.trace", "lublin", "swf", "synthetic"),
+    "trace": _modules("schedule.trace", "lublin", "sacct", "swf", "synthetic"),
     "traffic": dict.fromkeys(
         ["bit-reverse", "complement", "permutation", "shift", "shuffle", "transpose"],
         "fabricstudy.workload.traffic.permutations",

@@ -127,7 +127,8 @@ def _reader(limits: QuantityRange, example: str, whole: bool) -> Any:
             raise ConfigError("a number without a unit", f"write it like '{example}'", code="invalid-quantity")
         magnitude = to_unit(value.strip(), limits.unit, example)
         if whole and not magnitude.is_integer():
-            return magnitude  # refused for that
+            remedy = f"use {max(1, math.floor(magnitude))} B or {max(2, math.ceil(magnitude))} B"
+            raise ConfigError(f"{magnitude:.15g} bytes, not a whole number", remedy, code="wrong-type")
         limits.check(magnitude)
         return int(magnitude) if whole else magnitude
 

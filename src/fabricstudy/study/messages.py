@@ -82,7 +82,9 @@ def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
     location, path, tagged = detail["loc"], list[str](), False
     for number, key in enumerate(location):
         if isinstance(raw, dict):
-            if not tagged and raw.get("kind") == key:
+            # A key may have the name of a kind.
+            is_key = number == len(location) - 1 and key in raw
+            if not tagged and not is_key and raw.get("kind") == key:
                 tagged = True
                 continue
             absent = detail["type"] == "missing" and number == len(location) - 1

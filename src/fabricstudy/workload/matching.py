@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -86,6 +87,7 @@ def matched(listing: Listing) -> Operations:
     for each other.
     """
     _check_size(listing)
+    _check_dependencies(listing)
     listing = listing.in_order_of_ranks()
     _check_ranges(listing)
     receives = listing.kind == RECEIVE
@@ -123,8 +125,10 @@ def _check_ranges(listing: Listing) -> None:
         ("stream", _outside(listing.stream, 0, MAX_STREAMS), listing.stream, f"use 0 to {MAX_STREAMS - 1}"),
         ("time", ~((listing.duration_ns >= 0) & (listing.duration_ns <= MAX_NS)), listing.duration_ns,
          f"use 0 to {MAX_NS:g} ns"),
+        ("time of a message", messages & (listing.duration_ns != 0), listing.duration_ns, "write it as a calc before"),
         ("bytes", messages & _outside(listing.size_bytes, 1, MAX_TRAFFIC_BYTES + 1), listing.size_bytes,
          f"use 1 to {MAX_TRAFFIC_BYTES}"),
+        ("bytes of a calc", ~messages & (listing.size_bytes != 0), listing.size_bytes, "use 0"),
         ("partner", messages & ((listing.peer < least) | (listing.peer >= listing.ranks)), listing.peer,
          f"use a rank from 0 to {listing.ranks - 1}"),
         ("tag", messages & (listing.tag < least), listing.tag, "use 0 or more"),
@@ -137,6 +141,10 @@ def _check_ranges(listing: Listing) -> None:
     total = float(listing.size_bytes[sends].sum(dtype=np.float64))
     if total > MAX_TRAFFIC_BYTES:
         raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
+
+
+def _check_dependencies(listing: Listing) -> None:
+    """Raise InputFileError for a dependency on an operation of another rank, or on none."""
     ends, count = (listing.dependent, listing.needs), len(listing.rank)
     wrong = _outside(ends[0], 0, count) | _outside(ends[1], 0, count) | _outside(listing.when, ENDED, STARTED + 1)
     if wrong.any():
@@ -197,11 +205,7 @@ def _partners_of_a_run(listing: Listing) -> Ints:
     successor, when = listing.dependent[order].tolist(), listing.when[order].tolist()
     unmet = np.bincount(listing.dependent, minlength=len(kind)).tolist()
     partner = [-1] * len(kind)
-    posted, arrived = ([list[int]() for _ in range(listing.ranks)] for _ in range(2))
-
-    def fit(receive: int, send: int) -> bool:
-        right_tag = tag[receive] == tag[send] or (tag[receive] == ANY and tag[send] < ANY_TAG_END)
-        return right_tag and peer[receive] in (rank[send], ANY)
+    queues = _Queues(partner)
 
     # Time, operation, and whether it ends there.
     events = [(0.0, operation, 0) for operation in range(len(kind)) if not unmet[operation]]
@@ -214,12 +218,11 @@ def _partners_of_a_run(listing: Listing) -> Ints:
             if kind[at] == CALC:
                 heappush(events, (time_ns + duration_ns[at], at, 1))
             else:
-                queue, own, to = (arrived, posted, rank[at]) if kind[at] == RECEIVE else (posted, arrived, peer[at])
-                other = next((o for o in queue[to] if (fit(at, o) if kind[at] == RECEIVE else fit(o, at))), None)
-                if other is None:
-                    own[to].append(at)
+                if kind[at] == RECEIVE:
+                    other = queues.receive(at, rank[at], peer[at], tag[at])
                 else:
-                    queue[to].remove(other)
+                    other = queues.send(at, rank[at], peer[at], tag[at])
+                if other >= 0:
                     partner[at], partner[other] = other, at
                     heappush(events, (time_ns, at if kind[at] == RECEIVE else other, 1))
                 if kind[at] == SEND:
@@ -229,7 +232,7 @@ def _partners_of_a_run(listing: Listing) -> Ints:
                 unmet[successor[j]] -= 1
                 if not unmet[successor[j]]:
                     heappush(events, (time_ns, successor[j], 0))
-    lonely = sorted(operation for queue in (*posted, *arrived) for operation in queue)
+    lonely = [at for at, begun in enumerate(started) if begun and kind[at] != CALC and partner[at] < 0]
     if lonely:
         at = lonely[0]
         does = "sends a message that nobody receives" if kind[at] == SEND else "waits for a message that nobody sends"
@@ -239,6 +242,38 @@ def _partners_of_a_run(listing: Listing) -> Ints:
         at = started.index(False)
         raise InputFileError(f"operation {at} of rank {rank[at]} never starts", "remove circles", listing.where(at))
     return np.array(partner, dtype=np.int64)
+
+
+class _Queues:
+    """Messages that have arrived and receives that are posted, in their order, by destination, source and tag."""
+
+    def __init__(self, partner: list[int]) -> None:
+        self.partner = partner
+        self.arrived: dict[tuple[int, int, int], deque[int]] = {}
+        self.posted: dict[tuple[int, int, int], deque[tuple[int, int]]] = {}
+        self.count = 0
+
+    def receive(self, operation: int, to: int, source: int, tag: int) -> int:
+        """Return the first message that a receive takes, or -1 and wait for one."""
+        queue = self.arrived.get((to, source, tag), deque())
+        while queue:
+            # A message is in several queues.
+            if self.partner[send := queue.popleft()] < 0:
+                return send
+        self.posted.setdefault((to, source, tag), deque()).append((self.count, operation))
+        self.count += 1
+        return -1
+
+    def send(self, operation: int, source: int, to: int, tag: int) -> int:
+        """Return the first receive that takes a message, or -1 and wait for one."""
+        tags = (tag, ANY) if tag < ANY_TAG_END else (tag,)
+        keys = [(to, end, of_tag) for end in (source, ANY) for of_tag in tags]
+        waiting = [self.posted[key] for key in keys if self.posted.get(key)]
+        if waiting:
+            return min(waiting, key=lambda queue: queue[0]).popleft()[1]
+        for key in keys:
+            self.arrived.setdefault(key, deque()).append(operation)
+        return -1
 
 
 def _unmatched(listing: Listing, sends: Ints, of_sends: Ints, receives: Ints, of_receives: Ints) -> InputFileError:

@@ -37,9 +37,12 @@ def _check_load(load: Any) -> Any:
     if load == SATURATION:
         return load
     if isinstance(load, bool) or not isinstance(load, int | float) or not 0 < load <= 1:
-        percent = isinstance(load, int | float) and not isinstance(load, bool) and 1 < load <= 100
-        remedy = f"did you mean {load / 100:g}?" if percent else "write a number above 0 and up to 1, or saturation"
-        raise ConfigError("not a load", remedy, value=load, code="out-of-range")
+        is_above = isinstance(load, int | float) and load > 1
+        problem = "a node cannot send more than its link carries, which is load 1" if is_above else "not a load"
+        remedy = "write a number above 0 and up to 1, or saturation"
+        # Few use so high a share of a link by chance: these are percent.
+        remedy = f"did you mean {load / 100:g}?" if is_above and 5 <= load <= 100 else remedy
+        raise ConfigError(problem, remedy, value=load, code="out-of-range")
     return float(load)
 
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.core import input_files
 from fabricstudy.core.errors import ConfigError
 from fabricstudy.schedule import Jobs, Trace
-from fabricstudy.schedule.trace import swf
 from fabricstudy.schedule.trace.swf import swf_text
 
 NODES = 100
@@ -113,7 +113,7 @@ def test_what_is_refused(tmp_path: Path, text: str | bytes, code: str, path: str
 
 
 def test_a_log_that_unpacks_to_very_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(swf, "MAX_INPUT_BYTES", 1000)
+    monkeypatch.setattr(input_files, "MAX_INPUT_BYTES", 1000)
     with pytest.raises(ConfigError) as error:
         read(tmp_path, gzip.compress((line(1) + "\n").encode() * 100))
     assert (error.value.code, error.value.file) == ("file-too-large", "log.swf")

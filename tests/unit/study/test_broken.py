@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.study.file import load_study, parse_yaml
+from fabricstudy.core.model import ConfigError
+from fabricstudy.study.file import load_machine, load_study, parse_yaml
 from fabricstudy.study.plan import plan
 
 from .conftest import the_error, told
@@ -50,6 +51,8 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "arithmetic": ({"machine/bandwidth": "9**9**9 GB/s"}, "machine.bandwidth", "invalid-quantity"),
     "negative size": ({"jobs/0/pattern/message": "-1 kB"}, "jobs.0.pattern.message", "out-of-range"),
     "part of a byte": ({"jobs/0/pattern/message": "0.5 B"}, "jobs.0.pattern.message", "wrong-type"),
+    "a tenth of a byte": ({"jobs/0/pattern/message": "8.0001 kB"}, "jobs.0.pattern.message", "wrong-type"),
+    "digits with an underscore": ({"jobs/0/pattern/message": "1_0 kB"}, "jobs.0.pattern.message", "invalid-quantity"),
     "infinite bandwidth": ({"machine/bandwidth": "1e999 GB/s"}, "machine.bandwidth", "out-of-range"),
     "empty value": ({"jobs/0/pattern/message": None}, "jobs.0.pattern.message", "missing-key"),
     "share over 1": ({"jobs/0/share": 1.5}, "jobs.0.share", "out-of-range"),
@@ -392,8 +395,21 @@ def test_the_line_of_a_mistake_in_the_text_is_told(text: bytes, line: int, tmp_p
     assert re.search(rf"line {line}[,)]", the_error(tmp_path / "broken.yaml").problem)
 
 
-# YAML 1.1 makes of these 9, 90, 5430, a date, and true or false.
-@pytest.mark.parametrize("text", ["011", "1:30", "1:30:30", "2024-01-01", "on", "off", "yes", "No", "0o11", "1_0:0"])
+@pytest.mark.parametrize(("key", "value", "code"), [("rails", 0, "out-of-range"), ("spine", 5, "unknown-value")])
+def test_a_key_of_rails(key: str, value: int, code: str, tmp_path: Path) -> None:
+    """One key has the name of its kind, the other is a choice."""
+    bandwidth = "{scale_up: 100 GB/s, rail: 50 GB/s}"
+    text = f"kind: rails\ndomains: 8\naccelerators: 4\nbandwidth: {bandwidth}\n{key}: {value}\n"
+    (tmp_path / "machine.yaml").write_text(text)
+    with pytest.raises(ConfigError) as refusal:
+        load_machine(tmp_path / "machine.yaml")
+    assert told(refusal.value) == [(code, f"machine.{key}")]
+
+
+# YAML 1.1 makes of these 9, 90, 5430, a date, true or false, 10, and 1000.
+@pytest.mark.parametrize(
+    "text", ["011", "1:30", "1:30:30", "2024-01-01", "on", "off", "yes", "No", "0o11", "1_0", "1_000"]
+)
 def test_what_yaml_would_change_stays_text(text: str, tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(LABELS.format(value="9", label=text))
@@ -419,7 +435,7 @@ claims:
 """
 
 
-@pytest.mark.parametrize(("text", "number"), [("1e1", 10.0), ("1.5", 1.5), ("0x1f", 31), ("1_000", 1000), ("-3", -3)])
+@pytest.mark.parametrize(("text", "number"), [("1e1", 10.0), ("1.5", 1.5), ("0x1f", 31), ("-3", -3)])
 def test_numbers_stay_numbers(text: str, number: float) -> None:
     assert parse_yaml(f"a: {text}") == {"a": number} and parse_yaml("[true, False]") == [True, False]
 

@@ -65,12 +65,29 @@ def test_collective_operations_are_those_of_the_patterns(tmp_path: Path) -> None
     ("MPI_Send:1:64:ten:11,8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
     ("MPI_Send:1:64:10:11,8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
     ("MPI_Recv:1:64:10:11,8,8:-1:5:0,0,2:9:9", "run-0.txt, line 2"),
+    ("MPI_Send:1:64:-10:11,8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
+    ("MPI_Send:1:64:1_0:11,8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
+    ("MPI_Send:1:64:10:11,-8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
+    ("MPI_Send:nan:64:10:11,8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
+    ("MPI_Send:1_0:64:10:11,8,8:1:5:0,0,2:9", "run-0.txt, line 2"),
+    ("MPI_Send:1:64:10:11,8,8:1.9:5:0,0,2:9", "run-0.txt, line 2"),
+    ("MPI_Send:1:64:10:11,8,8:1:5:0,1,2:9", "run-0.txt, line 2"),
+    ("MPI_Bcast:1:3:2:2,100,1:7:0,0,2:10", "run-0.txt, line 2"),
+    ("end of file missing", "run-0.txt, line 2"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, line: str, where: str) -> None:
     with pytest.raises(InputFileError) as refusal:
         read(tmp_path, ["MPI_Init:0:0:0", line], ["MPI_Init:0:0:0"])
     assert refusal.value.where == where
     assert ("MPI_Scan" in str(refusal.value)) == ("Scan" in line)
+
+
+def test_a_wait_for_very_many_requests(tmp_path: Path) -> None:
+    """Those that are not known are null; 10^12 of them take no time."""
+    sender = [*SENDER[:4], "MPI_Waitall:170:1000000000000:4088:9:180", *SENDER[5:]]
+    operations = read(tmp_path, sender, RECEIVER)
+    waits = set(zip(operations.dependent.tolist(), operations.needs.tolist(), operations.when.tolist(), strict=True))
+    assert (3, 1, ENDED) in waits
 
 
 def test_the_file_of_rank_0_is_named(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +126,8 @@ def test_the_critical_path_is_the_longest_one(program: Operations, eager: bool, 
         graph.add_edge(("end" if when == ENDED else "start", needs), ("start", dependent), weight=0)
     expected = nx.dag_longest_path_length(graph)
     streams: dict[Any, float] = {}
-    for rank, stream, time in zip(operations.rank, operations.stream, operations.duration_ns, strict=True):
-        streams[rank, stream] = streams.get((rank, stream), 0) + time
+    for rank, stream, time_ns in zip(operations.rank, operations.stream, operations.duration_ns, strict=True):
+        streams[rank, stream] = streams.get((rank, stream), 0) + time_ns
     found = critical_path_ns(operations, transfer_ns + latency_ns, transfer_ns)
     assert found == pytest.approx(max(expected, *streams.values()))
 
@@ -194,6 +196,10 @@ BAD = [
     (PAIR % ("send 4b to 1 tag 3", "recv 4b from 0 tag 2"), "line 6", None),
     (PAIR % ("send 4b to 1\nsend 4b to 1", "recv 4b from 0"), "line 4", None),
     (PAIR % ("send 4b to 7", "recv 4b from 0"), "line 3", 7),
+    (PAIR % ("send 4b to 1 tag 1 tag 2", "recv 4b from 0 tag 2"), "line 3", "tag"),
+    (PAIR % ("send 4 to 1", "recv 4b from 0"), "line 3", "send 4 to 1"),
+    (PAIR % ("send 1_0b to 1", "recv 10b from 0"), "line 3", "send 1 _0b to 1"),
+    ("num_ranks 1\nrank 0 {\ncalc 1\n} /* no end\n// x", "line 4", None),
     (PAIR % ("a: recv 4b from 1\nb: send 4b to 1\nb requires a", "a: recv 4b from 0\nb: send 4b to 0\nb requires a"),
      "line 3", None),
 ]  # fmt: skip
@@ -204,6 +210,14 @@ def test_what_is_wrong_is_told_with_its_line(text: str, where: str, value: Any) 
     with pytest.raises(InputFileError) as refusal:
         operations_of(text)
     assert (refusal.value.where, refusal.value.value) == (where, value)
+
+
+def test_blanks_and_comments_of_goal() -> None:
+    """txt2bin of LogGOPSim takes both as one program; a line comment may hold the begin of another one."""
+    text = "num_ranks 2 rank 0{ // not /* a block\nl1:calc 5\nl2 : send 100 b to 1 tag 7/* a\nb */\nl2 requires l1 } "
+    text += "rank 1 {\nrecv\t100b from 0 tag 7\n}"
+    plain = PAIR % ("l1: calc 5\nl2: send 100b to 1 tag 7\nl2 requires l1", "recv 100b from 0 tag 7")
+    assert columns(operations_of(text.replace(" } rank", "\n} rank"))) == columns(operations_of(plain))
 
 
 def test_a_circle_is_told_with_all_its_operations() -> None:
@@ -221,7 +235,12 @@ def test_a_circle_is_told_with_all_its_operations() -> None:
     ({"kind": [0, 1, 2, 2, 2]}, "row 3"),
     ({"rank": [0, 0, 0, 1, 9]}, "row 5"), ({"ns": [-1.0] * 5}, "row 1"), ({"bytes": [0] * 5}, "row 2"),
     ({"needs_ended": [[], [7], [], [], []]}, "dependency 0"), ({"needs_ended": [[], [], [], [], [0]]}, "row 5"),
-    ({"ns": [None] * 5}, ""), ({"stream": ["a"] * 5}, ""),
+    ({"ns": [None] * 5}, ""), ({"stream": ["a"] * 5}, ""), ({"rank": [0, 0, 0, 1, 1.5]}, ""),
+    ({"ns": [1500.0, 0, 50_000, 0, 0]}, "row 3"), ({"ns": [float("nan")] * 5}, ""),
+    ({"partner": [10**9, 3, 4, 1, 2]}, "row 1"), ({"bytes": [8, 4096, 8, 4096, 8]}, "row 1"),
+    ({"kind": [5, 1, 2, 2, 1], "partner": [10**9, 3, 4, 1, 2]}, "row 1"),
+    ({"needs_started": [[], [None], [], [], []]}, ""),
+    ({"rank": [1, 0, 0, 0, 1], "needs_ended": [[], [10**12], [], [], []]}, "dependency 0"),
 ])  # fmt: skip
 def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where: str) -> None:
     parquet.write(operations_of(EXAMPLE), tmp_path / "a.parquet")
@@ -231,6 +250,31 @@ def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where
     with pytest.raises(InputFileError) as refusal:
         matched(parquet.read((tmp_path / "b.parquet").read_bytes()))
     assert refusal.value.where == where
+
+
+def test_limits_of_a_table_are_checked_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of 1.2e9 equal items is a file of some 100 kB."""
+    parquet.write(operations_of(EXAMPLE), tmp_path / "a.parquet")
+    table, items = pq.read_table(tmp_path / "a.parquet"), 1_000_000
+    monkeypatch.setattr(parquet, "MAX_OPERATIONS", 4 * items)
+    zeros = pa.array(np.zeros(items, dtype=np.int64))
+    part = table.set_column(
+        6, "needs_ended", pa.ListArray.from_arrays(pa.array([0, 0, 0, 0, 0, items], pa.int32()), zeros)
+    )
+    with pq.ParquetWriter(tmp_path / "b.parquet", part.schema, compression="zstd") as file:
+        for _ in range(5):
+            file.write_table(part)
+    data = (tmp_path / "b.parquet").read_bytes()
+    assert len(data) < 100_000
+    tracemalloc.start()
+    with pytest.raises(InputFileError):
+        parquet.read(data)
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+    many = table.replace_schema_metadata({parquet.RANKS: b"9" * 5000})
+    pq.write_table(many, tmp_path / "c.parquet")
+    with pytest.raises(InputFileError):
+        parquet.read((tmp_path / "c.parquet").read_bytes())
 
 
 def trace(folder: Path, name: str, **keys: Any) -> Pattern:
@@ -295,6 +339,46 @@ s: send 8b to 0 tag 4
 s requires c
 }
 """
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3), st.integers(0, 40), st.booleans(), st.booleans()),
+                min_size=1, max_size=30))  # fmt: skip
+def test_receives_from_any_rank_against_a_search_of_lists(messages: list[tuple[int, int, int, bool, bool]]) -> None:
+    """Sends at distinct times and receives that are posted together, matched by the definition."""
+    sends = [[f"c{i}: calc {100 * at + i}\ns{i}: send 8b to 3 tag {tag}\ns{i} requires c{i}\n"
+              for i, (source, tag, at, *_) in enumerate(messages) if source == rank] for rank in range(3)]  # fmt: skip
+    receives = [
+        (-1 if any_source else source, -1 if any_tag else tag) for source, tag, _, any_source, any_tag in messages
+    ]
+    lines = [f"recv 8b from {source} tag {tag}\n" for source, tag in receives]
+    text = "num_ranks 4\n" + "".join(
+        f"rank {rank} {{\n{''.join(part)}}}\n" for rank, part in enumerate([*sends, lines])
+    )
+    waiting, expected = list(range(len(receives))), dict[int, int]()
+    for i in sorted(range(len(messages)), key=lambda i: 100 * messages[i][2] + i):
+        fits = [j for j in waiting if receives[j][0] in (-1, messages[i][0]) and receives[j][1] in (-1, messages[i][1])]
+        if fits:
+            waiting.remove(fits[0])
+            expected[fits[0]] = messages[i][0]
+    if waiting or all(-1 not in receive for receive in receives):
+        return
+    operations = operations_of(text)
+    first = int(np.argmax(operations.rank == 3))
+    found = operations.rank[operations.partner[first:]].tolist()
+    assert found == [expected[j] for j in range(len(receives))]
+
+
+def test_receives_from_any_rank_in_linear_time() -> None:
+    """Twenty thousand messages wait for receives in the reverse order of their tags."""
+    count = 20_000
+    sends = "".join(f"send 8b to 1 tag {tag}\n" for tag in range(count))
+    receives = "".join(f"r{tag}: recv 8b from -1 tag {tag}\nr{tag} requires c\n" for tag in reversed(range(count)))
+    operations = operations_of(PAIR % (sends, "c: calc 1\n" + receives))
+    assert operations.partner[count + 1 :].tolist() == list(reversed(range(count)))
+    begin = time.process_time()
+    with pytest.raises(InputFileError):
+        goal.read(b"num_ranks 1\n" + b"/* " * 1_000_000)
+    assert time.process_time() - begin < 5
 
 
 def test_receives_from_any_rank_take_what_comes_first() -> None:

@@ -79,10 +79,34 @@ def test_without_the_package_its_name_is_told(monkeypatch: pytest.MonkeyPatch) -
     assert "fabricstudy[otf2]" in refusal.value.remedy
 
 
-def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("size", "resolution"), [(2**64 - 1, 10**9), (2**63, 10**9), (8, 0)])
+def test_numbers_out_of_range(tmp_path: Path, size: int, resolution: int) -> None:
+    otf2 = pytest.importorskip("otf2")
+    with otf2.writer.open(str(tmp_path / "run"), timer_resolution=resolution) as trace:
+        known = trace.definitions
+        root = known.system_tree_node("node")
+        processes = [known.location_group(f"rank {rank}", system_tree_parent=root) for rank in range(2)]
+        threads = [known.location("master", group=process) for process in processes]
+        mpi, no_flag = otf2.Paradigm.MPI, otf2.GroupFlag.NONE
+        known.group("locations", otf2.GroupType.COMM_LOCATIONS, mpi, no_flag, members=threads)
+        world = known.comm("world", known.group("world", otf2.GroupType.COMM_GROUP, mpi, no_flag, members=threads))
+        call = known.region("MPI_Allreduce")
+        for thread in threads:
+            writer = trace.event_writer_from_location(thread)
+            writer.enter(10, call)
+            writer.mpi_collective_begin(11)
+            writer.mpi_collective_end(19, otf2.CollectiveOp.ALLREDUCE, world, 0, size, size)
+            writer.leave(20, call)
+    with pytest.raises(InputFileError):
+        matched(reader.read(tmp_path / "run/traces.otf2"))
+
+
+def test_a_damaged_archive_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """In one sentence: what the library writes does not come to the screen."""
     pytest.importorskip("otf2")
     (tmp_path / "a.otf2").write_bytes(BROADCAST.read_bytes())
     with pytest.raises(InputFileError):
         reader.read(tmp_path / "a.otf2")
     with pytest.raises(InputFileError):
         reader.files(tmp_path / "b.otf2")
+    assert capfd.readouterr() == ("", "")

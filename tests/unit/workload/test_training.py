@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, defaultdict
 from typing import Any
 
@@ -276,3 +277,38 @@ def test_groups_of_tensor_that_cross_domains_are_priced() -> None:
         assert step["outside_ns"] == pytest.approx(crosses * step["tensor_bytes"] * (1 / 50 - 1 / 450))
         assert len(pattern.describe(step)) == 3 + crosses
         assert pattern.estimates(pattern.parallel.ranks, 1e12, None)["outside_ns"] == 0
+
+
+@pytest.mark.parametrize(("keys", "path"), [
+    ({"gradients": {"bucket": "1 B"}, "parallel": {"data": 4}}, ("gradients", "bucket")),
+    ({"micro_batches": 100_000, "layers_at_once": 1, "parallel": {"tensor": 12, "data": 64}}, ("micro_batches",)),
+    ({"model": SHAPE | {"hidden": 9_999_996, "sequence": 10_000_000}, "micro_batch": 100_000}, ("model",)),
+    ({"compute": {"rate": "1 MFLOP/s"}, "micro_batch": 100_000}, ("compute",)),
+    ({"parallel": {"data": 10**12}}, ("parallel",)),
+    ({"parallel": {"data": 10**5}}, ("gradients", "bucket")),
+])  # fmt: skip
+def test_a_step_that_is_too_large_is_refused_before_it_is_built(keys: dict[str, Any], path: tuple[str, ...]) -> None:
+    begin = time.process_time()
+    with pytest.raises(ValidationError) as refusal:
+        training(**keys)
+    assert time.process_time() - begin < 1
+    error = refusal.value.errors()[0]["ctx"]["error"]
+    assert (error.code, error.keys) == ("out-of-range", path)
+
+
+def test_the_limit_of_operations_is_no_larger_than_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step with rings everywhere is refused below, and taken at, its own number of operations."""
+    keys: dict[str, Any] = {
+        "parallel": {"tensor": 2, "data": 3, "pipeline": 2},
+        "micro_batches": 3,
+        "layers_at_once": 1,
+    }
+    operations = training(**keys).operations()
+    of_boundaries = 2 * sum(operations.mark[operations.sends] == operations.mark_names.index("pipeline"))
+    ends = np.count_nonzero((operations.kind == CALC) & (operations.duration_ns == 0))
+    counted = len(operations) - int(of_boundaries) - int(ends)
+    monkeypatch.setattr("fabricstudy.workload.pattern.training.MAX_OPERATIONS", counted)
+    training(**keys)
+    monkeypatch.setattr("fabricstudy.workload.pattern.training.MAX_OPERATIONS", counted - 1)
+    with pytest.raises(ValidationError):
+        training(**keys)

@@ -5,15 +5,12 @@ Chapin et al.: Benchmarks and standards for the evaluation of parallel job sched
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import math
 import re
-import zlib
 from codecs import BOM_UTF8
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +21,7 @@ import pydantic
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.core.errors import Code
-from fabricstudy.core.input_files import MAX_INPUT_BYTES, InputFileError, changed_ns, read_bytes, split_lines
+from fabricstudy.core.input_files import InputFileError, changed_ns, read_bytes, split_lines, unpacked
 from fabricstudy.core.model import ConfigError, Whole, model_check
 from fabricstudy.core.quantities import Moment
 
@@ -72,6 +69,8 @@ class Log:
     line: Ints
     fields: Floats
     """Line of each job in the file, from 1, and its numbers; int64 [jobs] and float64 [jobs, 18]."""
+    numbered: bool = True
+    """Whether the fields are columns of the file."""
 
     def column(self, field: SwfField) -> Floats:
         """Return a field of all jobs."""
@@ -79,11 +78,13 @@ class Log:
 
     def only(self, chosen: Bools) -> Log:
         """Return the chosen jobs."""
-        return Log(self.file, self.header, self.line[chosen], self.fields[chosen])
+        return replace(self, line=self.line[chosen], fields=self.fields[chosen])
 
     def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> ConfigError:
         """Return the error about a field of a job."""
-        return refusal(self.file, int(self.line[job]), field, problem, self.fields[job, field - 1], remedy, code)
+        value = self.fields[job, field - 1]
+        found = refusal(self.file, int(self.line[job]), field, problem, value, remedy, code)
+        return found if self.numbered else found.changed(keys=(f"line {self.line[job]} ({FIELDS[field - 1]})",))
 
 
 def refusal(
@@ -176,7 +177,6 @@ def _plain(number: float) -> str:
     return str(int(number)) if isinstance(number, int) or number.is_integer() else repr(number)
 
 
-GZIP = b"\x1f\x8b"
 TOO_LARGE = "use a larger machine, or write `cores_per_node`, or `too_large: reject`"
 
 _MOST, _LONGEST_S = 2.0**53, 100_000 * 86_400.0
@@ -260,9 +260,14 @@ class Swf(Trace, kind="swf"):
         """Return the lines of the file and its SHA-256."""
         path = folder / self.file
         try:
-            return _read_log(path, changed_ns(path), self.file)
+            return _read_log(path, changed_ns(path), self._parse)
         except InputFileError as mistake:
             raise mistake.changed(problem=f"the log: {mistake.problem}", file=self.file) from None
+
+    def _parse(self, text: str) -> Log:
+        if re.match(r"(?i)[a-z|]*jobid[a-z]*\|", text):
+            raise ConfigError("the output of sacct", "write kind: sacct", ("trace", "kind"), code="invalid-trace")
+        return read_swf(text, self.file)
 
     def _cores(self, log: Log, machine_nodes: int) -> int:
         """Return the processors of a node."""
@@ -293,25 +298,15 @@ class Swf(Trace, kind="swf"):
 
 
 @lru_cache(maxsize=4)
-def _read_log(path: Path, changed_ns: int, file: str) -> tuple[Log, str]:
+def _read_log(path: Path, changed_ns: int, parse: Callable[[str], Log]) -> tuple[Log, str]:
     content = read_bytes(path)
-    log = read_swf(_text(content), file)
+    log = parse(_text(content))
     _check_ranges(log)
     return log, hashlib.sha256(content).hexdigest()
 
 
 def _text(content: bytes) -> str:
-    if content.startswith(GZIP):
-        try:
-            # A file of some MB may expand to as many GB.
-            with gzip.open(io.BytesIO(content)) as log:
-                content = log.read(MAX_INPUT_BYTES + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            problem = f"compressed by gzip, but damaged ({error})"
-            raise InputFileError(problem, "download it again", code="file-unreadable") from None
-        if len(content) > MAX_INPUT_BYTES:
-            problem = f"more than {MAX_INPUT_BYTES:,} bytes when decompressed"
-            raise InputFileError(problem, "use a part of the log", code="file-too-large")
+    content = unpacked(content)
     if _NO_TEXT.search(content):
         remedy = "use a log in the standard workload format, as text or compressed by gzip"
         raise InputFileError("not a text file", remedy, code="file-unreadable")

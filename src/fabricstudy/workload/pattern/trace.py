@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from fabricstudy.core.model import ConfigError, Number, Whole
+from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole
 from fabricstudy.core.quantities import Size
 
 from ..operations import Operations
 from ..rendezvous import CONTROL_BYTES, with_rendezvous
 from ..sequences import merged
-from ..traces.formats import read_one, read_trace
+from ..traces.formats import Format, read_trace
 from ..traces.mpi import Clock, algorithms_of
 from .base import Pattern, Sends, TrafficEstimate, TrafficFile
 
@@ -22,8 +22,9 @@ from .base import Pattern, Sends, TrafficEstimate, TrafficFile
 class Trace(TrafficFile, Pattern, kind="trace"):
     """The computation and the messages of a program, in the order that its own dependencies allow.
 
-    The file is GOAL text (.goal), Parquet (.parquet), DUMPI (.meta, or the .bin of rank 0), OTF2 (.otf2) or Chakra (the
-    .et of rank 0); `fabricstudy trace` describes and converts traces.
+    The file is GOAL, text or binary, Parquet, DUMPI (.meta, or the .bin of rank 0), OTF2 (.otf2), or that of rank 0 of
+    Chakra, of a PyTorch execution trace or of liballprof, compressed by gzip or not; `fabricstudy trace` describes and
+    converts traces.
     An operation computes, sends or receives. It starts when the operations that it depends on have ended or started; a
     stream of a rank computes one thing at a time. The job has the ranks of the trace. The point contains the digest of
     all files.
@@ -40,6 +41,9 @@ class Trace(TrafficFile, Pattern, kind="trace"):
 
     has_operations = True
 
+    format_name: Annotated[Format | None, NoPhysics] = Field(
+        None, alias="format", description="format of the file; default: by its content"
+    )
     compute: Number = Field(1, ge=0, le=1e6, description="factor of all computation times; 0: messages alone")
     end_of_send: Literal["eager", "synchronous"] = Field(
         "eager",
@@ -69,14 +73,14 @@ class Trace(TrafficFile, Pattern, kind="trace"):
     sizes: SkipJsonSchema[tuple[tuple[Whole, Whole], ...]] = ()
     """Mean size and number of the messages of each power of two of bytes."""
 
-    READER = staticmethod(read_one)
-
     @classmethod
     def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
         algorithms = algorithms_of(written.get("collectives", "mpich"))
         # Another value is refused by the field.
         clock: Clock = "cpu" if written.get("clock") == "cpu" else "wall"
-        return read_trace(path, algorithms, "invalid-data-file", clock=clock)
+        chosen = written.get("format", written.get("format_name"))
+        name = chosen if chosen in get_args(Format) else None
+        return read_trace(path, algorithms, "invalid-data-file", name, clock)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

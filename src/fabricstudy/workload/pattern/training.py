@@ -20,10 +20,12 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
+from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES
 from fabricstudy.core.model import ConfigError, Flag, Model, Number, Whole, check_all, model_check
 from fabricstudy.core.quantities import NS_PER_S, Computation, ComputeRate, Size
 from fabricstudy.machine.base import ScaleUp
 
+from ..matching import MAX_NS, MAX_OPERATIONS
 from ..operations import Operations
 from ..training_step import training_step
 from ..transformer import Transformer
@@ -169,6 +171,11 @@ def group_steps(
     return (collective.ring(ranks, size_bytes, -1 if operation == "reduce-scatter" else 0),)
 
 
+def _least_operations(algorithm: Algorithm, members: int) -> int:
+    """Return the sends and receives of a rank in an all-reduce; of algorithms without `members` steps a lower bound."""
+    return 4 * (members - 1) if algorithm in ("ring", "direct") else 2 * (members > 1)
+
+
 class Training(Pattern, kind="training"):
     """One step of the training of a transformer: computation and messages in the order of their dependencies.
 
@@ -213,6 +220,7 @@ class Training(Pattern, kind="training"):
     @model_check
     def _fits(self) -> None:
         check_all([self._check_degrees, self._check_collectives])
+        self._check_size()
 
     def _check_degrees(self) -> None:
         model, parallel = self.model, self.parallel
@@ -247,6 +255,37 @@ class Training(Pattern, kind="training"):
             problem = f"groups of {' and '.join(map(str, sorted(members)))} ranks cannot be divided by it"
             remedy = "use a smaller divisor"
             raise ConfigError(problem, remedy, ("collectives", "inside"), used.inside, "does-not-fit")
+
+    def _check_size(self) -> None:
+        """Raise ConfigError for a step of too many operations, bytes or nanoseconds, before it is built."""
+        parallel, micro_batches = self.parallel, self.micro_batches
+        if parallel.ranks > MAX_RANKS:
+            raise ConfigError("more ranks than any machine has", f"use at most {MAX_RANKS:,}", ("parallel",),
+                              parallel.ranks, "out-of-range")  # fmt: skip
+        layers = self.model.layers // parallel.pipeline
+        blocks = -(-layers // self.layers_at_once)
+        largest = self._block(min(layers, self.layers_at_once), True, True)
+        most_bytes = max(value for name, value in vars(largest).items() if name.endswith("bytes"))
+        if most_bytes * parallel.ranks > MAX_TRAFFIC_BYTES:
+            problem = f"{most_bytes:.3g} B of activations or gradients of a block on each rank"
+            raise ConfigError(problem, "use a smaller model or micro_batch", ("model",), code="out-of-range")
+        if max(largest.forward_ns, largest.backward_ns) > MAX_NS:
+            problem = f"a pass of {largest.backward_ns:.3g} ns through a block"
+            raise ConfigError(problem, "use a smaller model or micro_batch", ("compute",), code="out-of-range")
+        # At least so many operations of a rank in all collectives of one kind.
+        members, bucket_bytes = parallel.data * parallel.expert, self.gradients.bucket_bytes
+        buckets = -(-largest.shared_bytes // bucket_bytes) * (members > 1)
+        buckets += -(-largest.routed_bytes // bucket_bytes) * (parallel.data > 1)
+        of_tensor = 2 * micro_batches * _least_operations(self.collectives.tensor, parallel.tensor)
+        of_expert = 4 * micro_batches * (parallel.expert - 1)
+        counts = {
+            ("micro_batches",): blocks * (2 * micro_batches + of_tensor + of_expert),
+            ("gradients", "bucket"): blocks * buckets * _least_operations(self.collectives.data, members),
+        }
+        keys = max(counts, key=lambda keys: counts[keys])
+        if (operations := parallel.ranks * sum(counts.values())) > MAX_OPERATIONS:
+            remedy = f"use at most {MAX_OPERATIONS:,}: larger buckets, fewer micro_batches or more layers_at_once"
+            raise ConfigError(f"a step of {operations:.3g} operations", remedy, keys, code="out-of-range")
 
     def check_ranks(self, ranks: int) -> None:
         parallel = self.parallel

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fabricstudy.core.input_files import MAX_RANKS, InputFileError, read_bytes, text_of, whole
+from fabricstudy.core.input_files import MAX_RANKS, InputFileError, text_of, whole
 
 from ..matching import ANY, Listing
 from ..operations import CALC, RECEIVE, SEND
-from .communicators import Communicator, Created, Creation, created
+from .communicators import Communicator, Created, Creation, Grouping, created
 from .mpi import EXPANDED, ROOTED, TAGS, Algorithms, Calls, Clock, Program
-from .rank_files import rank_files
+from .rank_files import rank_files, read_unpacked
 
 HEADER = 0xFFAADD44554D5049
 _STATUSES, _CPU_TIMES, _WALL_TIMES, _THREAD, _COUNTERS = 3, 4, 8, 64, 128
@@ -83,6 +83,9 @@ _CONSTRUCTORS = frozenset(
         "Intercomm_merge",
     }
 )  # fmt: skip
+_GROUPINGS = frozenset(
+    f"Group_{how}" for how in ("incl", "excl", "range_incl", "range_excl", "union", "intersection", "difference")
+) | {"Comm_group"}
 _SENDS = ("Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend")
 _TRANSFERS = dict.fromkeys(_SENDS, SEND) | {"Recv": RECEIVE, "Irecv": RECEIVE}
 _OF_BLOCKS = ("allgatherv", "alltoallv", "gatherv", "scatterv")
@@ -207,9 +210,9 @@ class _File:
                 statuses, at = self.statuses(at) if mask & _STATUSES else ([], at)
                 values.append(statuses)
             else:
-                length, at = self.length(at)
+                length, at = self.length(at, 4 if part in "JA" else struct.calcsize(f">{part.lower()}"))
                 if part in "JA":
-                    inner = "I" * length if part == "J" else "s" * length
+                    inner = ("I" if part == "J" else "s") * length
                     of_array, at = self.values(inner, at, mask)
                     values.append(of_array)
                     continue
@@ -221,14 +224,14 @@ class _File:
 
     def statuses(self, at: int) -> tuple[list[tuple[int, int]], int]:
         """Return sources and tags."""
-        length, at = self.length(at)
+        length, at = self.length(at, 14)
         fields = self.take(at, "iibbi" * length)
         return list(zip(fields[1::5], fields[4::5], strict=True)), at + 14 * length
 
-    def length(self, at: int) -> tuple[int, int]:
+    def length(self, at: int, item_bytes: int) -> tuple[int, int]:
         """Return the length of an array, and the offset behind it."""
         (length,) = self.take(at, "I")
-        if length > len(self.data) - at:
+        if length * item_bytes > len(self.data) - at:
             raise IndexError
         return length, at + 4
 
@@ -241,26 +244,36 @@ def files(first: Path) -> list[Path]:
 def _of_ranks(first: Path) -> list[Path]:
     if first.suffix != ".meta":
         return rank_files(first)
-    lines = (line.partition("=") for line in text_of(read_bytes(first)).splitlines())
+    lines = (line.partition("=") for line in text_of(read_unpacked(first)).splitlines())
     facts = {key.strip(): value.strip() for key, _, value in lines}
     ranks = whole(facts.get("numprocs", ""), 1, MAX_RANKS, "numprocs")
     prefix = facts.get("fileprefix", "")
     if not prefix or Path(prefix).name != prefix:
         raise InputFileError("not the name of files in its folder", "write fileprefix=NAME", "fileprefix", prefix)
-    return [first.with_name(f"{prefix}-{rank:04d}.bin") for rank in range(ranks)]
+    files: list[Path] = []
+    for rank in range(ranks + 1):
+        path = first.with_name(f"{prefix}-{rank:04d}.bin")
+        packed = path.with_name(f"{path.name}.gz")
+        path = packed if packed.is_file() and not path.is_file() else path
+        if path.is_file() != (rank < ranks):
+            problem = f"{ranks} ranks, and {'no' if rank < ranks else 'a'} file of rank {rank}"
+            raise InputFileError(problem, "let all ranks write into one folder", "numprocs", path.name)
+        files.append(path)
+    return files[:-1]
 
 
 def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Listing:
     """Read the trace of all ranks, with computation by a clock; raises InputFileError, with file and call."""
     paths = _of_ranks(first)
     program = Program(len(paths), lambda rank, line: _at(paths[rank], line), algorithms)
-    traces, creations = list[_File](), list[list[Creation]]()
+    traces, creations = list[_File](), list[list[Creation | Grouping]]()
     for path in paths:
         try:
-            traces.append(_File(read_bytes(path)))
-            creations.append(_creations(traces[-1]))
+            traces.append(_File(read_unpacked(path)))
+            creations.append(_creations(traces[-1], clock))
         except InputFileError as error:
-            raise InputFileError(error.problem, error.remedy, path.name, error.value, error.code) from None
+            problem = error.problem.removeprefix(f"{error.where}: ")
+            raise InputFileError(problem, error.remedy, path.name, error.value, error.code) from None
         except _DAMAGED:
             raise InputFileError("a damaged file", "copy it again", path.name) from None
     constructed = created(len(paths), {_WORLD: "world", _SELF: "self"}, creations)
@@ -280,12 +293,13 @@ def _at(path: Path, number: int) -> str:
     return f"{path.name}, call {number}"
 
 
-def _creations(trace: _File) -> list[Creation]:
-    """Return the calls of a rank that create communicators."""
+def _creations(trace: _File, clock: Clock) -> list[Creation | Grouping]:
+    """Return the calls of a rank that create communicators, and groups for them."""
     counts = trace.take(trace.footer + 8, f"{_END_OF_STREAM}I")
     if not any(counts[number] for number, (name, _) in _LAYOUT_OF.items() if name in _CONSTRUCTORS):
         return []
-    return [_creation(call) for call in trace.calls() if call.name in _CONSTRUCTORS]
+    calls = (call for call in trace.calls(clock) if call.name in _CONSTRUCTORS | _GROUPINGS)
+    return [_creation(call) if call.name in _CONSTRUCTORS else _grouping(call) for call in calls]
 
 
 def _creation(call: _Call) -> Creation:
@@ -297,7 +311,23 @@ def _creation(call: _Call) -> Creation:
     if call.name == "Cart_create":
         # The first ranks are in it; MPI libraries do not reorder.
         return Creation(values[0], values[5], 0 if values[5] != _NULL else -1)
+    if call.name == "Comm_create":
+        return Creation(values[0], values[2], group=values[1])
     return Creation(_UNKNOWN, values[-1])
+
+
+def _grouping(call: _Call) -> Grouping:
+    *values, new = call.arguments
+    how = call.name.removeprefix("Group_")
+    if call.name == "Comm_group" or len(values) == 2:
+        return Grouping(new, how, *values)
+    ranks = values[2]
+    if how.startswith("range_"):
+        ranges = [range(first, last + (1 if step > 0 else -1), step) for first, last, step in ranks]
+        if sum(map(len, ranges)) > MAX_RANKS:
+            raise IndexError
+        ranks = [rank for part in ranges for rank in part]
+    return Grouping(new, how.removeprefix("range_"), values[0], ranks=tuple(ranks))
 
 
 class _Rank:
@@ -376,10 +406,12 @@ class _Rank:
         of = self.communicators.get(number)
         if of is None:
             problem = "a communicator whose members are not known"
-            raise InputFileError(problem, "use MPI_Comm_dup, MPI_Comm_split or MPI_Cart_create", "", number)
+            raise InputFileError(problem, "use MPI_Comm_dup, _split, _create or MPI_Cart_create", "", number)
         return of
 
     def size(self, count: int, datatype: int) -> int:
+        if count < 0:
+            raise InputFileError("a negative count", "copy the file again", "", count)
         if count and self.sizes.get(datatype, 0) <= 0:
             raise InputFileError("the trace has no size of a datatype", "let DUMPI write the sizes", "", datatype)
         return count * self.sizes.get(datatype, 0)

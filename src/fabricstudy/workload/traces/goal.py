@@ -30,8 +30,8 @@ from fabricstudy.core.input_files import InputFileError, numbered_lines, positio
 from ..matching import Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
 
-_BLOCK_COMMENT = re.compile(rb"/\*.*?\*/", re.DOTALL)
-_RANK = re.compile(r"rank\s+(\d{1,9})\s*\{\s*(\}?)")
+_COMMENT = re.compile(rb"//[^\r\n]*|/\*")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|-?[0-9]+(?:[.][0-9]*)?|\S")
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _KINDS = {"send": (SEND, "to"), "recv": (RECEIVE, "from")}
 _WAITS = {"requires": ENDED, "irequires": STARTED}
@@ -41,12 +41,25 @@ _EXAMPLES = "'calc 100 cpu 0', 'send 8b to 1 tag 0', 'recv 8b from 1 tag 0', 'a 
 def read(data: bytes) -> Listing:
     """Parse GOAL text; raises InputFileError, with the line."""
     reader = _Reader()
-    without_comments = _BLOCK_COMMENT.sub(lambda comment: b"\n" * comment[0].count(b"\n"), data)
-    for number, line in numbered_lines(without_comments):
-        words = (line.partition("//")[0] if "//" in line else line).replace(":", " : ", 1).split()
-        if words:
-            reader.take(number, words)
+    for number, line in numbered_lines(_without_comments(data)):
+        words = _WORD.findall(line)
+        while words:
+            words = reader.take(number, words)
     return reader.listing()
+
+
+def _without_comments(data: bytes) -> bytes:
+    parts, at = list[bytes](), 0
+    while begin := _COMMENT.search(data, at):
+        end = begin.end()
+        if begin[0] == b"/*":
+            end = data.find(b"*/", end) + 2
+            if end < 2:
+                where = position_text(data.count(b"\n", 0, begin.start()) + 1)
+                raise InputFileError("a comment without an end", "write */ behind it", where)
+        parts += [data[at : begin.start()], b" ", b"\n" * data.count(b"\n", begin.start(), end)]
+        at = end
+    return b"".join([*parts, data[at:]])
 
 
 class _Reader:
@@ -65,16 +78,18 @@ class _Reader:
     def error(self, problem: str, remedy: str, value: object = None) -> InputFileError:
         return InputFileError(problem, remedy, position_text(self.line), value)
 
-    def take(self, line: int, words: list[str]) -> None:
+    def take(self, line: int, words: list[str]) -> list[str]:
+        """Take the first words of a line; return the others."""
         self.line = line
         if self.rank is None:
-            self.take_outside(words)
-        elif len(words) == 3 and words[1] in _WAITS:
+            return self.take_outside(words)
+        if words[0] == "}":
+            self.rank = None
+            return words[1:]
+        if len(words) == 3 and words[1] in _WAITS:
             dependent, needs = self.labelled(words[0]), self.labelled(words[2])
             for column, value in zip(self.waits, (dependent, needs, _WAITS[words[1]]), strict=True):
                 column.append(value)
-        elif words == ["}"]:
-            self.rank = None
         else:
             if len(words) > 1 and words[1] == ":":
                 label = words[0]
@@ -83,40 +98,39 @@ class _Reader:
                 self.labels[label] = len(self.rows[0])
                 words = words[2:]
             self.take_operation(words)
+        return []
 
-    def take_outside(self, words: list[str]) -> None:
-        if words[0] == "num_ranks" and len(words) == 2 and self.ranks is None:
+    def take_outside(self, words: list[str]) -> list[str]:
+        if words[0] == "num_ranks" and len(words) > 1 and self.ranks is None:
             self.ranks = self.number(words[1])
-            return
-        begin = _RANK.fullmatch(" ".join(words))
-        if begin is None or self.ranks is None:
+            return words[2:]
+        if words[0] != "rank" or words[2:3] != ["{"] or self.ranks is None:
             expected = "'num_ranks 4'" if self.ranks is None else "'rank 0 {'"
             raise self.error(f"not {expected}", f"write {expected} here", " ".join(words)[:80])
-        rank = int(begin[1])
-        if rank in self.seen or rank >= self.ranks:
+        rank = self.number(words[1])
+        if rank in self.seen or not 0 <= rank < self.ranks:
             raise self.error("duplicate rank, or not below num_ranks", "list each rank once", rank)
         self.seen.add(rank)
         self.labels = {}
-        self.rank = None if begin[2] else rank
+        self.rank = rank
+        return words[3:]
 
     def take_operation(self, words: list[str]) -> None:
-        kind, time, size, peer, taken = CALC, 0, 0, -1, 2
+        kind, time, size, peer, options = CALC, 0, 0, -1, words[2:]
         if words and words[0] == "calc" and len(words) > 1:
             time = self.number(words[1])
-        elif len(words) > 3 and words[0] in _KINDS and words[2] == _KINDS[words[0]][1] and words[1].endswith("b"):
-            kind, taken = _KINDS[words[0]][0], 4
-            size, peer = self.number(words[1][:-1]), self.number(words[3])
+        elif words and words[0] in _KINDS and words[2:4] == ["b", _KINDS[words[0]][1]] and len(words) > 4:
+            kind, options = _KINDS[words[0]][0], words[5:]
+            size, peer = self.number(words[1]), self.number(words[4])
         else:
             raise self.error("no operation", f"write {_EXAMPLES}", " ".join(words)[:80])
         stream = tag = 0
-        for at in range(taken, len(words), 2):
-            name, value = words[at], self.number(words[at + 1] if at + 1 < len(words) else "")
-            if name == "cpu":
-                stream = value
-            elif name == "tag" and kind != CALC:
-                tag = value
-            elif name != "nic":
-                raise self.error("unknown word", "use tag, cpu and nic, each with a number", name)
+        for at in range(0, len(options), 2):
+            name, value = options[at], self.number(options[at + 1] if at + 1 < len(options) else "")
+            if name not in ("cpu", "nic", "tag") or name in options[:at:2] or (name == "tag" and kind == CALC):
+                raise self.error("unknown or second word", "use tag, cpu and nic, each with a number", name)
+            stream = value if name == "cpu" else stream
+            tag = value if name == "tag" else tag
         row = (self.rank or 0, stream, kind, time, size, peer, tag, self.line)
         for column, number in zip(self.rows, row, strict=True):
             column.append(number)

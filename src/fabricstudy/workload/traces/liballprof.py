@@ -10,12 +10,12 @@ Hoefler, Schneider and Lumsdaine: LogGOPSim. HPDC 2010, doi:10.1145/1851476.1851
 
 from pathlib import Path
 
-from fabricstudy.core.input_files import InputFileError, numbered_lines, read_bytes
+from fabricstudy.core.input_files import InputFileError, finite_number, numbered_lines, whole
 
 from ..matching import Listing
 from ..operations import RECEIVE, SEND
 from .mpi import EXPANDED, ROOTED, Algorithms, Calls, Program
-from .rank_files import rank_files
+from .rank_files import rank_files, read_unpacked
 
 _IGNORED = frozenset(
     {"Comm_rank", "Comm_size", "Get_count", "Iprobe", "Probe", "Test", "Testall", "Wtime", "Initialized"}
@@ -32,12 +32,14 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     program = Program(len(paths), lambda rank, line: f"{paths[rank].name}, line {line}", algorithms)
     for rank, path in enumerate(paths):
         calls, end_us = Calls(program, rank), -1.0
-        for line, text in numbered_lines(read_bytes(path)):
-            if not text.startswith("MPI_"):
+        for line, text in numbered_lines(read_unpacked(path)):
+            if not text.strip() or text.startswith("#"):
                 continue
             calls.line = line
             name, *words = (word.strip() for word in text.split(":"))
             try:
+                if not name.startswith("MPI_"):
+                    raise IndexError
                 end_us = _take(calls, name[4:], words, end_us)
             except InputFileError as error:
                 raise InputFileError(error.problem, error.remedy, _at(path, line), error.value) from None
@@ -53,10 +55,10 @@ def _at(path: Path, line: int) -> str:
 def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
     """Add a call; return the time of its end."""
     if name == "Init":
-        return float(words[-1])
+        return _time_us(words[-1])
     if name == "Finalize" or name in _IGNORED:
         return end_us
-    start_us, end = float(words[0]), float(words[-1])
+    start_us, end = _time_us(words[0]), _time_us(words[-1])
     if end_us >= 0:
         calls.compute((start_us - end_us) * 1000)
     arguments = words[1:-1]
@@ -65,17 +67,19 @@ def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
     elif name in ("Send", "Rsend", "Ssend", "Recv", "Isend", "Irecv"):
         peer, size, tag = _end(calls, arguments[1:6])
         if peer != NOBODY:
-            request = int(arguments[6]) if name[0] == "I" else None
+            request = _int(arguments[6]) if name[0] == "I" else None
             calls.transfer(RECEIVE if name.lower().endswith("recv") else SEND, peer, size, tag, request)
     elif name == "Sendrecv":
         communicator = arguments[10]
         ends = (_end(calls, [*arguments[at : at + 4], communicator]) for at in (1, 6))
         calls.exchange(*([end] if end[0] != NOBODY else [] for end in ends))
     elif name == "Wait":
-        calls.wait([int(arguments[0])])
+        calls.wait([_int(arguments[0])])
     elif name == "Waitall":
-        first = int(arguments[1])
-        calls.wait(range(first, first + REQUEST_BYTES * int(arguments[0]), REQUEST_BYTES))
+        first = _int(arguments[1])
+        waited = range(first, first + REQUEST_BYTES * _int(arguments[0]), REQUEST_BYTES)
+        # A count may be far above that of the requests.
+        calls.wait(waited if len(waited) <= len(calls.requests) else sorted(set(calls.requests).intersection(waited)))
     else:
         raise InputFileError(f"the call MPI_{name} is not supported", "trace a program without it")
     return end
@@ -85,17 +89,31 @@ def _end(calls: Calls, arguments: list[str]) -> tuple[int, int, int]:
     """Return partner, bytes and tag of count, type, partner, tag and communicator."""
     count, datatype, peer, tag, communicator = arguments
     _check_world(calls, communicator)
-    return int(peer), int(count) * _second(datatype), int(tag)
+    return whole(peer, NOBODY, calls.program.ranks - 1, "partner"), _size(count, datatype), _int(tag)
 
 
-def _second(triple: str) -> int:
-    return int(triple.split(",")[1])
+def _int(word: str) -> int:
+    """Return a whole number; `int` also takes underscores and other digits."""
+    return whole(word, -(2**62), 2**62, "")
+
+
+def _time_us(word: str) -> float:
+    return finite_number(word, 0, 1e17, "")
+
+
+def _size(count: str, datatype: str) -> int:
+    """Return the bytes of a buffer."""
+    return whole(count, 0, 2**40, "count") * whole(_second(datatype), 0, 2**20, "bytes of the datatype")
+
+
+def _second(triple: str) -> str:
+    return triple.split(",")[1]
 
 
 def _check_world(calls: Calls, communicator: str) -> None:
-    ranks = int(communicator.split(",")[2])
-    if ranks != calls.program.ranks:
-        problem = f"a communicator of {ranks} of {calls.program.ranks} ranks, whose members are not in the trace"
+    rank, ranks = (_int(part) for part in communicator.split(",")[1:3])
+    if (rank, ranks) != (calls.rank, calls.program.ranks):
+        problem = f"rank {rank} of another communicator of {ranks} ranks, whose members are not in the trace"
         raise InputFileError(problem, "trace a program that uses MPI_COMM_WORLD")
 
 
@@ -106,5 +124,5 @@ def _collective(calls: Calls, name: str, arguments: list[str]) -> None:
         return
     # Buffers come before count and datatype.
     count = 1 if name in ("allgather", "alltoall", "bcast", "gather", "scatter") else 2
-    size = int(arguments[count]) * _second(arguments[count + 1])
-    calls.collective(name, size, int(arguments[-2]) if name in ROOTED else 0)
+    size = _size(arguments[count], arguments[count + 1])
+    calls.collective(name, size, _int(arguments[-2]) if name in ROOTED else 0)

@@ -14,9 +14,9 @@ import numpy as np
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import ConfigError, suggestion
-from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError
 
-from ..matching import ANY_TAG_END, Listing
+from ..matching import ANY_TAG_END, MAX_OPERATIONS, Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED
 from ..pattern.base import Pattern
 
@@ -24,6 +24,8 @@ TAGS = ANY_TAG_END
 """Tags of programs are below 2^31. Those of another communicator, and of collective operations, are above."""
 
 COLLECTIVE_TAG = 2**60
+
+MAX_NUMBER = 2**63 - 1
 
 Phase = tuple[Ints, Ints, Ints]
 """Sources, destinations and bytes."""
@@ -98,6 +100,9 @@ def expansion(name: str, size_bytes: int, root: int, ranks: int, algorithms: Alg
         written["root"] = root
     pattern = Pattern.model_validate(written, by_alias=True, by_name=False)
     pattern.check_ranks(ranks)
+    if (messages := sum(part.messages for part in pattern.traffic(ranks))) > MAX_OPERATIONS / 2:
+        problem = f"{messages:,.0f} messages in one operation of {ranks} ranks"
+        raise ConfigError(problem, "choose another algorithm with collectives, or use fewer ranks")
     sends = pattern.sends(ranks, np.random.default_rng(0))
     size = np.full(len(sends.phase), max(1, size_bytes)) if sends.size_bytes is None else sends.size_bytes
     phases = [
@@ -141,10 +146,15 @@ class Program:
         self, rank: int, line: int, kind: int, time_ns: float, size: int, peer: int, tag: int, stream: int = 0
     ) -> int:
         """Add an operation; return its number."""
+        row = (rank, kind, size, peer, tag, line, stream)
+        if max(row) > MAX_NUMBER or min(row) < -MAX_NUMBER:
+            raise InputFileError("a number out of range", f"use numbers up to {MAX_NUMBER}")
+        if len(self) == MAX_OPERATIONS:
+            raise InputFileError("too many operations", f"use at most {MAX_OPERATIONS:,}, such as fewer iterations")
         self._times.append(time_ns)
-        for column, value in zip(self._rows, (rank, kind, size, peer, tag, line, stream), strict=True):
+        for column, value in zip(self._rows, row, strict=True):
             column.append(value)
-        return len(self._times) - 1
+        return len(self) - 1
 
     def change(self, operation: int, kind: int, size: int, peer: int, tag: int) -> None:
         """Change an operation, such as a receive of which the source is known later."""
@@ -233,6 +243,9 @@ class Calls:
         members = members or tuple(range(self.program.ranks))
         if len(members) == 1:
             return
+        if not 0 <= size <= MAX_TRAFFIC_BYTES or not 0 <= root < len(members):
+            problem = f"MPI_{name.capitalize()} of {size} B with root {root} in a communicator of {len(members)}"
+            raise InputFileError(problem, f"use up to {MAX_TRAFFIC_BYTES} B, and a root below the number of ranks")
         tag = self.collective_tag(members)
         try:
             parts = _parts(name, size, root, len(members), self.program.algorithms)

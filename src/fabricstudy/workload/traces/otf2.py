@@ -10,7 +10,9 @@ Eschweiler et al.: Open Trace Format 2: the next generation of scalable trace fo
 doi:10.3233/978-1-61499-041-3-481.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +27,12 @@ _COLLECTIVES = {
     "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "SCATTER": "scatter", "ALLGATHER": "allgather",
     "ALLTOALL": "alltoall", "ALLREDUCE": "allreduce", "REDUCE": "reduce",
 }  # fmt: skip
+_REFUSED = ("NonBlockingCollective", "Rma", "MpiRequestCancelled")
+"""Begins of the names of events that send or receive, and are not read."""
+
+_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a damaged archive raises where a definition is missing or of another kind."""
+
 _SILENT = ("CREATE_HANDLE", "DESTROY_HANDLE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE")
 
 
@@ -52,11 +60,26 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     """Read an archive; raises InputFileError, with process and event."""
     package, mistakes = _package()
     try:
-        with package.reader.open(str(first)) as trace:
+        with _without_messages(), package.reader.open(str(first)) as trace:
             return _read(trace, algorithms)
-    except mistakes as error:
+    except InputFileError:
+        raise
+    except (*mistakes, *_WRONG) as error:
         problem = f"no complete OTF2 archive: {str(error).strip() or type(error).__name__}"
-        raise InputFileError(problem, "name the file .otf2 beside its folder") from None
+        raise InputFileError(problem, "name the file .otf2 beside its folder, or copy it again") from None
+
+
+@contextmanager
+def _without_messages() -> Iterator[None]:
+    """Keep what the library in C writes about its errors, which it also raises, from standard error."""
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
 
 
 def _read(trace: Any, algorithms: Algorithms) -> Listing:
@@ -64,6 +87,8 @@ def _read(trace: Any, algorithms: Algorithms) -> Listing:
     rank_of = {location.group: rank for rank, location in enumerate(world)}
     if len(rank_of) < len(world):
         raise InputFileError("several ranks in one process", "trace one rank a process")
+    if not trace.timer_resolution:
+        raise InputFileError("a timer of resolution 0", "record the archive again")
     program = Program(len(world), lambda rank, line: f"{world[rank].group.name}, event {line}", algorithms)
     ranks = [_Rank(program, rank, 1e9 / trace.timer_resolution, rank_of) for rank in range(len(world))]
     for location, event in trace.events:
@@ -116,6 +141,8 @@ class _Rank:
             self.enter(event.time) if name == "Enter" else self.leave(event)
         elif name in _EVENTS:
             _EVENTS[name](self, event)
+        elif name.startswith(_REFUSED):
+            raise InputFileError(f"the event {name} is not supported", "trace a program without it")
 
     def enter(self, time: int) -> None:
         if not self.depth and self.left is not None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fabricstudy.core.arrays import Array, Ints
-from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.input_files import MAX_RANKS, InputFileError, whole
 from fabricstudy.core.parquet import write_parquet
 
 from ..matching import MAX_OPERATIONS, Listing
@@ -54,8 +54,7 @@ def read(data: bytes) -> Listing:
     """Parse operations; raises InputFileError, with the row."""
     try:
         file = pq.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows > MAX_OPERATIONS:
-            raise InputFileError("too many operations", f"use at most {MAX_OPERATIONS:,}", "", file.metadata.num_rows)
+        _check_items(file.metadata)
         missing = [name for name in _COLUMNS.names if name not in file.schema_arrow.names]
         if missing:
             raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(_COLUMNS.names)}")
@@ -64,23 +63,28 @@ def read(data: bytes) -> Listing:
             raise InputFileError("missing values", "fill all cells")
         table = table.cast(_COLUMNS)
         ranks = (file.schema_arrow.metadata or {}).get(RANKS)
+        number = None if ranks is None else whole(ranks.decode("latin-1"), 1, MAX_RANKS, "metadata fabricstudy.ranks")
         rank, stream, kind, ns, size_bytes, partner = (
             table[name].combine_chunks().to_numpy() for name in _COLUMNS.names[:6]
         )
-        mark, mark_names = _marks(file) if MARK in file.schema_arrow.names else (None, ())
+        mark, mark_names = _marks(data) if MARK in file.schema_arrow.names else (None, ())
         waits = [(*_flat(table[name].combine_chunks()), when) for name, when in _LISTS.items()]
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise InputFileError(f"not Parquet of operations: {error}", "write it with fabricstudy trace") from None
+        problem = f"not Parquet of operations: {str(error).partition(chr(10))[0]}"
+        raise InputFileError(problem, "write it with fabricstudy trace") from None
     dependent, needs = (np.concatenate([wait[column] for wait in waits]) for column in range(2))
     when = np.repeat(list(_LISTS.values()), [len(wait[0]) for wait in waits]).astype(np.int8)
+    if ((kind == CALC) & (partner != -1)).any():
+        at = int(np.argmax((kind == CALC) & (partner != -1)))
+        raise InputFileError("a calc with a partner", "use -1", _row(at), int(partner[at]))
     sends = _checked_sends(kind, partner)
     tag = np.full(len(rank), -1, dtype=np.int64)
     # Each message has a tag of its own.
     tag[sends] = tag[partner[sends]] = sends
-    peer = np.where(kind == CALC, -1, rank[partner]).astype(np.int64)
-    number = int(ranks) if ranks is not None and ranks.isdigit() else int(rank.max(initial=0)) + 1
+    peer, ends = np.full(len(rank), -1, dtype=np.int64), np.flatnonzero(tag >= 0)
+    peer[ends] = rank[partner[ends]]
     return Listing(
-        number,
+        number or int(rank.max(initial=0)) + 1,
         rank,
         stream,
         kind,
@@ -97,9 +101,19 @@ def read(data: bytes) -> Listing:
     )
 
 
-def _marks(file: pq.ParquetFile) -> tuple[Array, tuple[str, ...]]:
+def _check_items(metadata: pq.FileMetaData) -> None:
+    """Raise InputFileError if a column has too many items, which a small file may pack, before they are read."""
+    groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
+    for column in range(metadata.num_columns):
+        items = sum(group.column(column).num_values for group in groups)
+        if max(items, metadata.num_rows) > MAX_OPERATIONS:
+            name = metadata.schema.column(column).path
+            raise InputFileError(f"too many items in {name}", f"use at most {MAX_OPERATIONS:,}", "", items)
+
+
+def _marks(data: bytes) -> tuple[Array, tuple[str, ...]]:
     """Return the mark of each operation, int16 [operations], -1 for none, and the names of marks."""
-    column = file.read([MARK])[MARK].combine_chunks()
+    column = pq.ParquetFile(io.BytesIO(data), read_dictionary=[MARK]).read([MARK])[MARK].combine_chunks()
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.string()).dictionary_encode()
     names = tuple(column.dictionary.cast(pa.string()).to_pylist())
@@ -114,8 +128,10 @@ def _row(operation: int) -> str:
 
 def _flat(lists: pa.Array) -> tuple[Ints, Ints]:
     """Return the operation of each item of the lists, and the items."""
-    lengths = np.diff(lists.offsets.to_numpy())
-    return np.repeat(np.arange(len(lengths)), lengths), lists.flatten().to_numpy().astype(np.int64)
+    lengths, items = np.diff(lists.offsets.to_numpy()), lists.flatten()
+    if items.null_count:
+        raise InputFileError("missing values", "fill all cells")
+    return np.repeat(np.arange(len(lengths)), lengths), items.to_numpy().astype(np.int64)
 
 
 def _checked_sends(kind: Array, partner: Ints) -> Ints:
