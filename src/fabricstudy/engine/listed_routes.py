@@ -2,8 +2,8 @@
 
 from fabricstudy.core.errors import ConfigError
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
-from fabricstudy.routing.listed import HopList, PathList, PathRoutes, RouteError, hop_list
+from fabricstudy.routing.base import MemorylessRoutes, RouteError, Routing, cached_routes
+from fabricstudy.routing.listed import HopList, PathList, PathRoutes, hop_list
 
 from .contract import Unsupported
 

@@ -50,7 +50,7 @@ def _check_label(label: object, path: tuple[str, ...]) -> None:
     if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
         remedy = "write values as {label: value}, with text or a number as label"
         raise ConfigError("not a label", remedy, path, label, "invalid-value")
-    if _is_number(label) and abs(label) > MAX_LABEL:
+    if not isinstance(label, str) and abs(label) > MAX_LABEL:
         raise ConfigError("a label too large for a table", "write it as text", path, label, "out-of-range")
     if isinstance(label, str) and not 0 < len(label) <= 100:
         raise ConfigError("a label is empty or too long", "use 1 to 100 characters", path, label, "invalid-value")
