@@ -23,7 +23,7 @@ Code = Literal[
     # what has to agree
     "invalid-machine", "does-not-fit", "unsupported", "not-comparable", "point-count",
     # the run
-    "engine-missing", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
+    "engine-missing", "points-failed", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
 ]  # fmt: skip
 """The sort of a mistake. Codes are stable; messages are not."""
 
