@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.engine.caminos import phit_bytes
+from fabricstudy.report.findings import sentences
 from fabricstudy.report.summaries import judged_unchecked, resolution_check_summary, spot_check_summary
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import Tables
@@ -58,6 +59,18 @@ def test_a_claim_on_two_engines_is_not_judged_by_flow_alone(tmp_path: Path) -> N
     engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["caminos", "flow"]}}
     study, tables = tables_of(tmp_path, sweep=engines)
     assert judged_unchecked(study, tables) == {} and set(tables.verdicts["engine"]) == {"caminos", "flow"}
+
+
+def test_key_findings_count_each_pair_and_each_simulation_once(tmp_path: Path) -> None:
+    """Of 3 engines one simulates nothing; the pairs that are checked are pairs of the study already."""
+    engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["caminos", "flow", "analysis"]}}
+    _, tables = tables_of(tmp_path, sweep=engines)
+    assert (tables.points["experiment"] == "(spot check)").any()
+    by_engine = tables.points.drop_duplicates("point_id")["engine"].value_counts()
+    words = " ".join(sentences(tables, None))
+    assert f"0.9 in the median (0.9 to 0.9, {by_engine['flow']} jobs)" in words
+    assert f"{by_engine['flow'] + by_engine['caminos']} simulations of" in words
+    assert f"{by_engine['analysis']} points without simulation" in words
 
 
 def test_points_whose_times_change_with_the_phit_are_named(tmp_path: Path) -> None:
