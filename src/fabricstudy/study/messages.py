@@ -167,7 +167,10 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         names = list(dict.fromkeys(_NOT_A[detail["type"]] for detail in details if detail["type"] in _NOT_A))
         if value is None:
             return ConfigError("no value", _EXAMPLES[names[0]], code="missing-key")
-        return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
+        remedy = (
+            "write one label, such as 4 or fast" if {"text", "true or false"} <= set(names) else _EXAMPLES[names[0]]
+        )
+        return ConfigError(f"not {' or '.join(names)}", remedy, value=value, code="wrong-type")
     if kind in _LENGTHS:
         name, problem, remedy = _LENGTHS[kind]
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="out-of-range")
