@@ -69,6 +69,8 @@ class Taper(Model):
 
 
 def _spine(value: Any) -> Any:
+    if not isinstance(value, dict | Taper) and value not in ("full", "none"):
+        raise ConfigError("not a spine", "write full, none or {taper: n}", value=value, code="unknown-value")
     return {"taper": 1} if value == "full" else value
 
 

@@ -38,11 +38,14 @@ class _Loader(_Safe):  # type: ignore[misc]
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
 
+_WHOLE = "(0|[1-9][0-9]*|[1-9][0-9]{0,2}(_[0-9]{3})+)"
+"""Digits, also in groups of three: 1_000, but not 1_0."""
+
 for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
-    ("int", r"[-+]?(0|[1-9][0-9_]*)|0x[0-9a-fA-F]+", list("-+0123456789")),
-    ("float", r"[-+]?(\.[0-9]+|(0|[1-9][0-9_]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
+    ("int", rf"[-+]?{_WHOLE}|0x[0-9a-fA-F]+", list("-+0123456789")),
+    ("float", rf"[-+]?(\.[0-9]+|{_WHOLE}(\.[0-9]*)?)([eE][-+]?[0-9]+)?", list("-+.0123456789")),
     ("float", r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", list("-+.")),
     ("merge", r"<<", ["<"]),
 ):

@@ -82,10 +82,11 @@ def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
     location, path, tagged = detail["loc"], list[str](), False
     for number, key in enumerate(location):
         if isinstance(raw, dict):
-            if not tagged and raw.get("kind") == key:
+            is_last = number == len(location) - 1
+            if not tagged and raw.get("kind") == key and not (is_last and key in raw):
                 tagged = True
                 continue
-            absent = detail["type"] == "missing" and number == len(location) - 1
+            absent = detail["type"] == "missing" and is_last
             if key not in raw and not absent:
                 continue
             raw = raw.get(key)

@@ -37,7 +37,7 @@ def _check_load(load: Any) -> Any:
     if load == SATURATION:
         return load
     if isinstance(load, bool) or not isinstance(load, int | float) or not 0 < load <= 1:
-        percent = isinstance(load, int | float) and not isinstance(load, bool) and 1 < load <= 100
+        percent = isinstance(load, int | float) and not isinstance(load, bool) and 2 <= load <= 100
         remedy = f"did you mean {load / 100:g}?" if percent else "write a number above 0 and up to 1, or saturation"
         raise ConfigError("not a load", remedy, value=load, code="out-of-range")
     return float(load)

@@ -173,6 +173,14 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "values are no list": ({"sweep/alpha/values": "1 GB/s"}, "sweep.alpha.values", "wrong-type"),
     "no values": ({"sweep/alpha/values": []}, "sweep.alpha.values", "invalid-value"),
+    "a key of the name of its kind": (
+        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "rails": 0, "bandwidth": "1 GB/s"}, "sweep": ...},
+        "machine.rails", "out-of-range",
+    ),
+    "a spine of a number": (
+        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "spine": 5, "bandwidth": "1 GB/s"}, "sweep": ...},
+        "machine.spine", "unknown-value",
+    ),
     "label twice": ({"sweep/alpha/values": ["1 GB/s", "1 GB/s"]}, "sweep.alpha.values.1", "duplicate"),
     "mapping as label": (
         {"sweep/alpha/values": [{"kind": "x"}]}, "sweep.alpha.values.0", "invalid-value",
@@ -393,7 +401,25 @@ def test_the_line_of_a_mistake_in_the_text_is_told(text: bytes, line: int, tmp_p
 
 
 # YAML 1.1 makes of these 9, 90, 5430, a date, and true or false.
-@pytest.mark.parametrize("text", ["011", "1:30", "1:30:30", "2024-01-01", "on", "off", "yes", "No", "0o11", "1_0:0"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "011",
+        "1:30",
+        "1:30:30",
+        "2024-01-01",
+        "on",
+        "off",
+        "yes",
+        "No",
+        "0o11",
+        "1_0:0",
+        "1_0",
+        "1__000",
+        "1_000_",
+        "10_00.5",
+    ],
+)
 def test_what_yaml_would_change_stays_text(text: str, tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(LABELS.format(value="9", label=text))
