@@ -41,3 +41,25 @@ def test_hops_are_those_of_a_search(description: dict[str, Any]) -> None:
 def test_a_large_torus_needs_no_matrix() -> None:
     shape = {"kind": "torus", "shape": [64, 32, 32], "bandwidth": "1 GB/s"}
     assert hop_distances(Topology.model_validate(shape).build()).table.nbytes == 2 * (64**2 + 2 * 32**2)
+
+
+@pytest.mark.parametrize(
+    ("description", "equal_ones"),
+    [
+        ({"kind": "megafly", "groups": 5, "leaves_per_group": 4, "spines_per_group": 4, "nodes_per_leaf": 2}, True),
+        ({"kind": "megafly", "groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 2}, True),
+        ({"kind": "fat-tree", "radix": 4}, True),
+        ({"kind": "fat-tree", "radix": 8, "pods": 3}, True),
+        ({"kind": "polarfly", "q": 5, "nodes_per_router": 2}, False),
+        ({"kind": "polarfly", "q": 4, "nodes_per_router": 2}, False),
+    ],
+)
+def test_typical_hops_are_the_mean_of_a_search(description: dict[str, Any], equal_ones: bool) -> None:
+    topology = Topology.model_validate(description | {"bandwidth": "1 GB/s"})
+    machine = topology.build()
+    graph = nx.Graph(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
+    far = dict(nx.all_pairs_shortest_path_length(graph))
+    ends = np.flatnonzero(machine.nodes_of_router).tolist()
+    assert topology.typical_hops == pytest.approx(
+        np.mean([far[a][b] for a in ends for b in ends if equal_ones or a != b])
+    )
