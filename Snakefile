@@ -33,9 +33,11 @@ from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
     check_cores,
-    check_some_ran,
+    check_points,
     check_timestamps,
+    check_triggers,
     drop_default_rate,
+    lock_studies,
     settings,
     summary_lines,
 )
@@ -69,6 +71,11 @@ wildcard_constraints:
 
 
 onstart:
+    try:
+        check_triggers(workflow.rerun_triggers)
+        LOCKS = lock_studies(STUDIES)
+    except FabricstudyError as error:
+        raise WorkflowError(str(error)) from None
     LOADED.renew_plans(Path("results"))
     drop_default_rate(workflow.scheduler)
 
@@ -77,7 +84,7 @@ onsuccess:
     for line in summary_lines(STUDIES, STARTED_S):
         print(line, file=sys.stderr)
     try:
-        check_some_ran(STUDIES)
+        check_points(STUDIES)
     except FabricstudyError as error:
         raise WorkflowError(str(error)) from None
 

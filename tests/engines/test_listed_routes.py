@@ -14,9 +14,9 @@ from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
-from fabricstudy.routing.base import Routing
+from fabricstudy.routing.base import RouteError, Routing
 from fabricstudy.routing.base import cached_routes as routes_of
-from fabricstudy.routing.listed import PathRoutes, RouteError, hop_list
+from fabricstudy.routing.listed import PathRoutes, hop_list
 from fabricstudy.structure.bound import lower_bound
 from fabricstudy.structure.load import link_loads, link_support
 
@@ -273,7 +273,7 @@ def test_hop_k_has_channel_k_unless_the_routing_states_one() -> None:
 @pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("loop", "packets may loop"), ("neither", "neither next hops nor paths"), ("broken", "own.py, line")],
+    [("loop", "the next hops"), ("neither", "neither next hops nor paths"), ("broken", "own.py, line")],
 )
 def test_what_cannot_be_had_is_refused_by_name(engine: str, kind: str, said: str) -> None:
     reason = refusal(point_on(RING, kind, engine=engine))

@@ -402,8 +402,8 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
     (command,) = started
     at = command.index("fabricstudy.workflow.launch")
     assert command[:at] == [sys.executable, "-P", "-m"]
-    assert command[at + 1 : at + 3] == ["--snakefile", str(SNAKEFILE)]
-    assert command[at + 3 :] == ["--cores", "2", "--dry-run", "--config", "study=small.yaml", "batch_cpu_s=600"]
+    assert command[at + 1 : at + 4] == ["small", "--snakefile", str(SNAKEFILE)]
+    assert command[at + 4 :] == ["--cores", "2", "--dry-run", "--config", "study=small.yaml", "batch_cpu_s=600"]
 
 
 def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:

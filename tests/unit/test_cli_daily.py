@@ -18,9 +18,11 @@ import yaml
 
 from fabricstudy import cli
 from fabricstudy.commands.list import TEMPLATES
+from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.core.store import Store, point_store
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import validate_machine
+from fabricstudy.table.files import write_table
 from fabricstudy.workflow.jobs import jobs_of, write_jobs
 from fabricstudy.workflow.pipeline import bundled_studies, load_pipelines
 
@@ -144,6 +146,7 @@ def test_a_table_is_written_as_csv_and_latex(data: Any) -> None:
     tables = Path("results/small/tables")
     tables.mkdir(parents=True)
     pd.DataFrame({"job_name": ["a_b"], "runtime_ns": [1.5]}).to_parquet(tables / "jobs.parquet")
+    write_table(pd.DataFrame(), tables / "points.parquet", identity=load_pipelines("small.yaml")["small"].identity)
     data("export", "small.yaml", "--table", "jobs", "--out", "jobs.csv")
     assert Path("jobs.csv").read_text() == "job_name,runtime_ns\na_b,1.5\n"
     data("export", "small.yaml", "--table", "jobs", "--columns", "job_name", "--out", "jobs.tex")
@@ -158,6 +161,64 @@ def test_a_table_is_written_as_csv_and_latex(data: Any) -> None:
     assert data("export", "small.yaml", "--table", "job", "--out", "a.csv", code=1) == "unknown-name"
     assert data("export", "small.yaml", "--table", "jobs", "--columns", "x", "--out", "a.csv", code=1) == "unknown-name"
     assert data("export", "small.yaml", "--out", "a.pdf", code=1) == "unsupported-format"
+
+
+@pytest.mark.parametrize(
+    "other", [STUDY.replace("16 kB", "32 kB"), STUDY.replace("minimal", "valiant"), STUDY + "title: later\n"]
+)
+def test_tables_of_another_study_of_the_name_are_neither_exported_nor_replaced(data: Any, other: str) -> None:
+    (pipeline,) = load_pipelines("small.yaml").values()
+    write_jobs(pipeline, jobs_of(pipeline), Path("results/small"))
+    tables = Path("results/small/tables")
+    for name in ("jobs", "points"):
+        write_table(pd.DataFrame({"job": [1]}), tables / f"{name}.parquet", identity=pipeline.identity)
+    Path("reports/small").mkdir(parents=True)
+    Path("reports/small/index.html").write_text("of the study that ran")
+    kept = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    Path("other").mkdir()
+    Path("other/small.yaml").write_text(other)
+    Path("small.yaml").write_text(other)
+    for study in ("other/small.yaml", "small.yaml"):
+        assert data("export", study, "--table", "jobs", "--out", "jobs.csv", code=1) == "study-changed"
+        assert data("report", study, code=1) == "study-changed"
+    assert all(path.read_bytes() == content for path, content in kept.items() if path.name != "small.yaml")
+    Path("small.yaml").write_text(STUDY)
+    data("export", "small.yaml", "--table", "jobs", "--out", "jobs.csv")
+
+
+def _missing(results: Path) -> None:
+    (results / "small/plan.parquet").unlink()
+
+
+def _rewritten(results: Path) -> None:
+    write_parquet(read_parquet(results / "small/plan.parquet").slice(1), results / "small/plan.parquet")
+
+
+def _damaged(results: Path) -> None:
+    (results / "small/plan.parquet").write_bytes(b"PAR1")
+
+
+def _without_jobs(results: Path) -> None:
+    (results / "small/workflow.json").write_text("{}")
+
+
+def _without_study(results: Path) -> None:
+    shutil.rmtree(results / "small")
+
+
+@pytest.mark.parametrize("loss", [_missing, _rewritten, _damaged, _without_jobs, _without_study])
+def test_clean_deletes_nothing_that_may_be_needed(data: Any, loss: Any) -> None:
+    (pipeline,) = load_pipelines("small.yaml").values()
+    results = Path("results")
+    write_jobs(pipeline, jobs_of(pipeline), results / "small")
+    store = point_store(results)
+    stored = [*pipeline.plan.points, "p000000000000"]
+    for identity in stored:
+        with store.lock(identity), store.workspace(identity) as folder:
+            store.keep(folder, {store.key: identity})
+    loss(results)
+    assert data("clean", "--delete", code=1) == "results-damaged"
+    assert sorted(store.inodes()) == sorted(stored)
 
 
 def test_clean_removes_only_what_no_study_needs(data: Any) -> None:

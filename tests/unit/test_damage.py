@@ -21,6 +21,7 @@ from fabricstudy.core.store import Record, checksummed_line, point_store
 from fabricstudy.table.__main__ import main as make_tables
 from fabricstudy.table.files import read_tables
 from fabricstudy.workflow.jobs import load_studies, write_jobs
+from fabricstudy.workflow.progress import Progress
 from fabricstudy.workflow.stages import main as stage
 
 STUDY = """\
@@ -327,3 +328,22 @@ def test_a_damaged_line_of_a_batch_is_a_row(place: Place) -> None:
     points = place.tables()["points"]
     assert sorted(points["status"]) == ["damaged", "done"]
     assert f"{file}, line 1" in points.query("status == 'damaged'")["reason"].item()
+    pipeline = load_studies(place.study, 60.0).planned["two"]
+    status = Progress(pipeline, place.results).poll()
+    assert (status["done"], status["failures"], status["left"]) == (1, {"damaged": 1}, 0)
+    # The cache may be damaged, too: what tables are made of counts.
+    file.write_text(first + "".join(others))
+    facts(status="failed")(place)
+    status = Progress(pipeline, place.results).poll()
+    assert (status["done"], status["failed"], status["left"]) == (2, 0, 0)
+
+
+def test_points_without_a_record_are_no_rows_of_tables(place: Place) -> None:
+    """Records of another study of the same name would make tables without numbers."""
+    file = place.made / "simulate/caminos-all.jsonl"
+    file.write_text(file.read_text().splitlines(keepends=True)[0])
+    before = {path: path.read_bytes() for path in (place.folder / "tables").iterdir()}
+    with pytest.raises(FabricstudyError) as caught:
+        place.tables()
+    assert before and caught.value.code == "study-changed"
+    assert {path: path.read_bytes() for path in before} == before

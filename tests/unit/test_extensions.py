@@ -135,9 +135,6 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
     "registers nothing": ({"half.py": "x = 1\n"}, ["half.py"], 0, "defines no kind"),
     "is empty": ({"half.py": ""}, ["half.py"], 0, "defines no kind"),
     "a neighbour not listed": ({"half.py": "from .line import Line\n", "line.py": LINE}, ["half.py"], 0, "line.py"),
-    "reads a file by itself": (
-        {"half.py": f"open(__file__[:-7] + 'n.json').read()\n{HALF}", "n.json": "3"}, ["half.py"], 0, "n.json",
-    ),
     "a helper that nobody uses": ({"half.py": HALF, "helper.py": "x = 1\n"}, ["half.py", "helper.py"], 1, "leave"),
     "the neighbour is broken": (
         {"half.py": f"from .line import Line\n{HALF}", "line.py": "x = (\n"}, ["half.py", "line.py"], 1, "line 1",
@@ -236,14 +233,25 @@ def test_a_helper_needs_no_kind_and_counts(tmp_path: Path) -> None:
     assert len(ids) == 2
 
 
-def test_a_file_that_a_kind_reads_by_itself_is_refused_when_it_does(tmp_path: Path) -> None:
-    read = "int(open(__file__.replace('half.py', 'n.json')).read())"
-    path = write(tmp_path, {"half.py": HALF.replace("ranks // 2", read), "n.json": "3"})
-    (point,) = points(path)
-    with pytest.raises(ConfigError) as caught:
-        point.jobs[0].pattern.sends(4, np.random.default_rng(1))
-    assert caught.value.code == "extension" and "n.json" in str(caught.value)
-    assert (tmp_path / "n.json").read_text() == "3"  # others may
+def test_only_files_that_keys_name_are_inputs(tmp_path: Path) -> None:
+    """Of two files that a kind reads, the change of the declared one makes another point; the other is not seen."""
+    half = HALF.replace("class Half(MessagePattern,", "class Half(FromFile, MessagePattern,")
+    half = half.replace("ranks // 2", "self.content() + int(open(__file__.replace('half.py', 'undeclared')).read())")
+    half = half.replace(HEAD, f"{HEAD}\nfrom fabricstudy.core.input_files import FromFile\n")
+    half = re.sub(r"(class Half.*\n)", r"\1    READER = staticmethod(lambda path, data: int(data))\n", half)
+    ids: list[str] = []
+    sent: list[Any] = []
+    for declared, undeclared in ((1, 1), (2, 1), (2, 2)):
+        files: dict[str, str | bytes] = {"half.py": half, "n.txt": str(declared), "undeclared": str(undeclared)}
+        path = write(
+            tmp_path, files, jobs=[{"share": 1.0, "pattern": {"kind": "half", "message": "1 kB", "file": "n.txt"}}]
+        )
+        (planned,) = plan(load_study(path)).points.values()
+        ids.append(planned.point_id)
+        sends: Any = planned.point.jobs[0].pattern.sends(4, np.random.default_rng(1))
+        sent.append((sends.destination - sends.source) % 4)
+    assert ids[0] != ids[1] == ids[2]
+    assert [set(steps.tolist()) for steps in sent] == [{2}, {3}, {0}]
 
 
 def test_two_kinds_of_one_name_have_points_of_their_own(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -18,20 +17,24 @@ from typing import Any
 import pytest
 from snakemake.cli import get_argument_parser
 from snakemake.scheduling.job_scheduler import JobRateLimiter
-from snakemake.settings.types import MaxJobsPerTimespan
+from snakemake.settings.types import MaxJobsPerTimespan, RerunTrigger
 
 from fabricstudy.core.errors import ConfigError, FabricstudyError
+from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.registry import engines
 from fabricstudy.workflow.jobs import Studies, load_studies
 from fabricstudy.workflow.snakefile import (
     WILDCARDS,
     Inputs,
     check_cores,
-    check_some_ran,
+    check_points,
     check_timestamps,
+    check_triggers,
     drop_default_rate,
+    lock_studies,
     settings,
     summary_lines,
+    unlock,
 )
 
 STUDY = """\
@@ -141,7 +144,7 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     now = time.time()
     records = [("done", now - 60), ("done", now), ("unsupported", now + 9), ("timeout", now - 1e6), ("skipped", now)]
     lines = [
-        json.dumps(
+        checksummed_line(
             {
                 "point_id": f"p{number}",
                 "started": datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds"),
@@ -156,33 +159,71 @@ def test_a_run_tells_how_many_points_are_new(study: Studies) -> None:
     shard.write_text("".join(f"{line}\n" for line in lines))
     # The study has two points: five records let one shard show every status.
     told = "small: 2 of 2 points done, 1 timeout, 1 unsupported, 1 skipped (2 new, 2 cached)"
+    allowed = {"small": study.jobs["small"].model_copy(update={"allow_failed_points": True})}
     skipped = 'small: 1 point skipped without sst: "status": "x"'
     assert summary_lines(study.jobs, now) == [told, skipped, "The report: reports/small/index.html"]
-    check_some_ran(study.jobs)
+    check_points(allowed)
     # Each simulation is counted once, by the first of the studies that share its point.
     shutil.copytree("results/small", "results/its-twin")
     again = told.replace("small", "its-twin").replace("(2 new, 2 cached)", "(0 new, 4 cached)")
     twins = {**study.jobs, "its-twin": study.jobs["small"]}
     assert summary_lines(twins, now)[:4:2] == [told, again]
     shard.unlink()
-    check_some_ran(study.jobs)
+    check_points(study.jobs)
     assert summary_lines(study.jobs, now)[0] == "small: 0 of 2 points done (0 new, 0 cached)"
 
 
 @pytest.mark.parametrize(("statuses", "ran"), [
-    (["skipped"], False), (["skipped", "unsupported"], False), (["skipped", "done"], True), (["failed"], True),
-    ([], True),
+    (["skipped"], False), (["skipped", "unsupported"], False), (["skipped", "done"], True),
+    (["unsupported", "done"], True), ([], True),
 ])  # fmt: skip
 def test_a_study_of_which_nothing_could_be_simulated_is_an_error(
     study: Studies, statuses: list[str], ran: bool
 ) -> None:
     shard = Path("results/small/simulate/analysis-all.jsonl")
-    shard.write_text("".join(json.dumps({"status": name, "engine": "sst", "reason": "x"}) + "\n" for name in statuses))
+    shard.write_text("".join(record_line(name) for name in statuses))
     if ran:
-        return check_some_ran(study.jobs)
+        return check_points(study.jobs)
     with pytest.raises(FabricstudyError) as refusal:
-        check_some_ran(study.jobs)
+        check_points(study.jobs)
     assert refusal.value.code == "engine-missing"
+
+
+def record_line(status: str) -> str:
+    record = {"point_id": "p0", "status": status, "engine": "sst", "reason": "x", "started": "2026-01-01T00:00:00"}
+    return checksummed_line(record) + "\n"
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout", "out-of-memory", "damaged"])
+def test_a_run_with_points_that_failed_is_an_error_unless_the_study_allows_it(study: Studies, status: str) -> None:
+    shard = Path("results/small/simulate/analysis-all.jsonl")
+    line = record_line("done").replace("done", "dome") if status == "damaged" else record_line(status)
+    shard.write_text(record_line("done") + line)
+    with pytest.raises(FabricstudyError) as refusal:
+        check_points(study.jobs)
+    assert refusal.value.code == "points-failed"
+    check_points({"small": study.jobs["small"].model_copy(update={"allow_failed_points": True})})
+    assert f", 1 {status} " in summary_lines(study.jobs, time.time() + 60)[0]
+
+
+def test_reasons_to_make_a_file_again_are_not_left_out() -> None:
+    check_triggers(RerunTrigger.all())
+    for left_out in (RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT):
+        with pytest.raises(ConfigError) as caught:
+            check_triggers(RerunTrigger.all() - {left_out})
+        assert (caught.value.code, caught.value.path) == ("usage", "--rerun-triggers")
+
+
+def test_two_runs_of_a_study_do_not_work_in_one_folder(study: Studies) -> None:
+    """Locks end with their process, so that a killed run leaves none."""
+    locked = lock_studies(study.jobs)
+    code = "from fabricstudy.workflow.snakefile import lock_studies; lock_studies(['{}'])"
+    ended = [subprocess.run([sys.executable, "-c", code.format(name)]).returncode for name in ("small", "other")]
+    assert ended == [1, 0]
+    with pytest.raises(FabricstudyError):
+        lock_studies(study.jobs)
+    unlock(locked)
+    unlock(lock_studies(study.jobs))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

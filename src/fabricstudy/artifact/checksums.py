@@ -25,17 +25,21 @@ def checksums(contents: Mapping[str, bytes]) -> bytes:
     return "".join(lines).encode()
 
 
-def check(folder: Path, below: str = "") -> int:
-    """Verify the files of an unpacked artifact whose path begins with `below`; return their number.
+_PACKED = ("results", "reports", "study")
+"""Folders to which nobody adds files."""
 
-    Raises ArtifactError if there are no checksums, or a file is missing or was changed.
+
+def check(folder: Path) -> int:
+    """Verify the files of an unpacked artifact; return their number.
+
+    Raises ArtifactError if there are no checksums, or a file is missing, was changed, or was added to the results.
     """
     listing = folder / CHECKSUMS
     if not listing.is_file():
         raise ArtifactError(f"{listing}: no such file; name the folder of an unpacked artifact")
-    expected = {path: digest for path, digest in _listed(listing) if path.startswith(below)}
-    if not expected:
-        raise ArtifactError(f"{listing}: names no file below {below or folder}; unpack the archive again")
+    expected = dict(_listed(listing))
+    if not any(path.startswith("results/") for path in expected):
+        raise ArtifactError(f"{listing}: names no file below results/; unpack the archive again")
     wrong = [
         path
         for path, digest in expected.items()
@@ -44,6 +48,10 @@ def check(folder: Path, below: str = "") -> int:
     if wrong:
         more = f" and {len(wrong) - 1} other files" if len(wrong) > 1 else ""
         raise ArtifactError(f"{folder / wrong[0]}{more}: not as packed (SHA-256 differs); unpack the archive again")
+    found = (str(path.relative_to(folder)) for name in _PACKED for path in sorted((folder / name).rglob("*")))
+    added = [path for path in found if path not in expected and (folder / path).is_file()]
+    if added:
+        raise ArtifactError(f"{folder / added[0]}: was not packed; unpack the archive again")
     return len(expected)
 
 
@@ -52,7 +60,7 @@ def _listed(listing: Path) -> Iterator[tuple[str, str]]:
     try:
         for number, line in numbered_lines(read_bytes(listing)):
             match = _LINE.fullmatch(line)
-            if match:
+            if match and ".." not in Path(match[2]).parts and not Path(match[2]).is_absolute():
                 yield match[2], match[1]
             elif line:
                 raise InputFileError("not a digest and a path", "unpack the archive again", position_text(number), line)

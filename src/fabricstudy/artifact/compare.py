@@ -24,6 +24,7 @@ from fabricstudy.table.select import label_text
 
 from .checksums import CHECKSUMS, check
 from .completed_study import ArtifactError
+from .crate import CRATE_METADATA
 
 _PARTS = ("experiment", "schedule")
 """First columns of tables with axes; names of rows contain their labels without the column."""
@@ -155,7 +156,7 @@ def _compare(old: Path, new: Path, tolerance: float) -> Comparison:
 
 
 def _tables_in(old: Path, new: Path) -> tuple[Path, Path]:
-    """Return the folders of the tables of the study of both runs; of artifacts, verify the results first."""
+    """Return the folders of the tables of the study of both runs; of artifacts, verify all files first."""
     sides = []
     for folder in (old, new):
         found = [path for path in (folder, folder / "tables") if (path / "points.parquet").is_file()][:1]
@@ -175,8 +176,8 @@ def _tables_in(old: Path, new: Path) -> tuple[Path, Path]:
         example = f"{first_old.parent} {first_new.parent}"
         raise ArtifactError(f"several studies: {names}; name one study, such as: {example}", "not-comparable")
     for folder in (old, new):
-        if (folder / CHECKSUMS).is_file():
-            check(folder, below="results/")
+        if (folder / CHECKSUMS).exists() or (folder / CRATE_METADATA).exists():
+            check(folder)
     return pairs[0]
 
 

@@ -14,7 +14,7 @@ from fabricstudy.machine.fabric.base import HOST
 from fabricstudy.machine.graph import LinkClass, Machine
 from fabricstudy.machine.named import NamedMachine
 
-from .common import add_results, check_output_path, load_named_machine, machine_files, results_folder
+from .common import add_results, check_output_path, load_named_machine, load_pipeline, machine_files, results_folder
 
 Edge = tuple[str, str, str, int, float, float]
 _COLUMNS = {"class": "string", "count": "int", "bandwidth_Bps": "double", "latency_ns": "double"}
@@ -50,14 +50,14 @@ def export_file(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _write_table(args: argparse.Namespace, out: Path) -> int:
-    from fabricstudy.study.file import load_study
-    from fabricstudy.table.files import read_table
-    from fabricstudy.workflow.pipeline import find_study
+    from fabricstudy.table.files import check_identity, read_table
 
-    folder = results_folder(args) / load_study(find_study(args.source)).study / "tables"
+    pipeline = load_pipeline(args.source)
+    folder = results_folder(args) / pipeline.name / "tables"
     if not (folder / f"{args.table}.parquet").is_file():
         known = ", ".join(sorted(path.stem for path in folder.glob("*.parquet"))) or "none, the study has not run"
         raise FabricstudyError(f"{args.table}: no such table in {folder}; known: {known}", "unknown-name")
+    check_identity(folder, pipeline.name, pipeline.identity)
     frame = read_table(folder / f"{args.table}.parquet")
     missing = [name for name in args.columns or () if name not in frame]
     if missing:

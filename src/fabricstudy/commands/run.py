@@ -52,7 +52,14 @@ def run_study(args: argparse.Namespace) -> None:
         words = "\n".join(summary_lines(known, time.time()))
         flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", words]
     flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
-    command = [sys.executable, "-P", "-m", "fabricstudy.workflow.launch", *snakemake_arguments(args.study, flags)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "fabricstudy.workflow.launch",
+        ",".join(studies),
+        *snakemake_arguments(args.study, flags),
+    ]
     os.execv(command[0], command)
 
 

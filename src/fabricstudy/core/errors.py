@@ -23,7 +23,7 @@ Code = Literal[
     # what has to agree
     "invalid-machine", "does-not-fit", "unsupported", "not-comparable", "point-count",
     # the run
-    "engine-missing", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
+    "engine-missing", "points-failed", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
 ]  # fmt: skip
 """The sort of a mistake. Codes are stable; messages are not."""
 
@@ -172,7 +172,7 @@ def exit_code_of(work: Callable[[], int | None], program: str = "", as_json: boo
         mistake = error
     except OSError as error:
         mistake = _of_the_system(error)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         location = extension_location(error)
         if location is None:
             raise
@@ -189,9 +189,11 @@ def extension_location(error: BaseException) -> tuple[str, int] | None:
     """Return file and line of a study's extension where an error was raised, or None if elsewhere."""
     from fabricstudy.core.source import EXTENSIONS
 
+    frames = list(walk_tb(error.__traceback__))
     locations = [
         (frame.f_code.co_filename, line)
-        for frame, line in walk_tb(error.__traceback__)
+        # A signal may end the program while an extension works.
+        for frame, line in frames[-1 if isinstance(error, SystemExit) else 0 :]
         if str(frame.f_globals.get("__name__")).startswith(EXTENSIONS)
     ]
     return locations[-1] if locations else None

@@ -3,11 +3,13 @@
 The files that a study lists below `extensions` are imported as one package, once a process. The name of the package is
 a digest of their content: it does not depend on their location, and studies with different files of the same name do
 not conflict. A file may import another one: ``from .mlfm import Mlfm``; an imported file need not define a kind.
+
+Ids and artifacts contain the code of extensions, and the files that keys of their kinds name (`input_files.FromFile`).
+Whatever else an extension reads is not seen.
 """
 
 import hashlib
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -16,13 +18,13 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path, PurePosixPath
 from traceback import walk_tb
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from fabricstudy.core.bundled_files import bundled_path
 from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.source import EXTENSIONS, OURS, direct_imports, extension_package
+from fabricstudy.core.source import EXTENSIONS, direct_imports, extension_package
 
 MAX_EXTENSION_BYTES = 1_000_000
 
@@ -134,9 +136,6 @@ class _Finder(MetaPathFinder):
 
 
 def _import(package: str, files: Sequence[_File]) -> None:
-    if not _EXTENSION_FILES:
-        sys.addaudithook(_refuse_undeclared_reads)
-    _EXTENSION_FILES.update(str(file.path) for file in files)
     module = ModuleType(package)
     module.__path__ = []
     module.__spec__ = ModuleSpec(package, None, is_package=True)
@@ -149,40 +148,6 @@ def _import(package: str, files: Sequence[_File]) -> None:
     except BaseException:
         unload_extensions(package)
         raise
-
-
-_EXTENSION_FILES: set[str] = set()
-_SYSTEM_FOLDERS = (
-    f"{sys.prefix}/", f"{sys.base_prefix}/", "/usr/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/", "/dev/",
-)  # fmt: skip
-"""Folders of Python and of the system, whose files libraries read."""
-
-
-def _refuse_undeclared_reads(event: str, values: tuple[Any, ...]) -> None:
-    """Refuse that an extension opens a file: no digest would cover its content, and no artifact would contain it."""
-    if event != "open" or not isinstance(values[0], str) or values[2] & (os.O_WRONLY | os.O_RDWR):
-        return
-    path = Path(values[0]).absolute()
-    of_system = str(path).startswith(_SYSTEM_FOLDERS) or any(part.startswith(".") for part in path.parts)
-    if str(path) in _EXTENSION_FILES or of_system or not path.is_file():
-        return
-    reader = _reader(sys._getframe(1))
-    if reader:
-        problem = f"{reader.split('.')[-1]}.py opens the file {path.name}, whose changes would go unnoticed"
-        remedy = f"make it a key of the kind with FromFile, as {bundled_path('docs/extending.md')} shows"
-        raise ConfigError(problem, remedy, ("extensions",), code="extension")
-
-
-def _reader(frame: FrameType | None) -> str:
-    """Return the extension that opens a file; "" if a module of the project or an import does."""
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if extension_package(module):
-            return module
-        if module.startswith((f"{OURS}.", "importlib.", "_frozen_importlib")):
-            return ""
-        frame = frame.f_back
-    return ""
 
 
 def unload_extensions(package: str) -> None:

@@ -58,12 +58,13 @@ def rows_writer(path: Path, columns: Mapping[str, str]) -> Iterator[Callable[[Ma
         yield write
 
 
-def write_parquet(table: pa.Table, path: Path) -> None:
+def write_parquet(table: pa.Table, path: Path, metadata: Mapping[bytes, bytes] = {}) -> None:
     """Write a table; a reader sees the complete new file or the old one."""
     import pyarrow.parquet as pq
 
     with atomic_path(path) as out:
-        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **METADATA}), out, **CHECKED)
+        known = {**(table.schema.metadata or {}), **METADATA, **metadata}
+        pq.write_table(table.replace_schema_metadata(known), out, **CHECKED)
 
 
 def read_parquet(

@@ -10,6 +10,7 @@ from pathlib import Path
 from fabricstudy.core.files import remove
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import RouteError
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import generate_messages
 
@@ -46,6 +47,9 @@ def attempt_point(point: Point, engine: Engine, analysed: AnalysedMachine, limit
         _run(point, engine, analysed, limits, folder, record)
     except WorkloadError as error:
         record |= {"status": "unsupported", "reason": str(error)}
+    except RouteError as error:
+        reason = f"{point.routing.kind} routing: {error}; correct its routes"
+        record |= {"status": "unsupported", "reason": reason}
     except NotDone as error:
         record |= {"status": error.status, "reason": str(error)}
     except EngineFailure as error:

@@ -7,10 +7,10 @@ import numpy as np
 from fabricstudy.core.errors import ConfigError
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
+from fabricstudy.routing.base import MemorylessRoutes, RouteError, Routing, cached_routes
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.listed import HopList, PathList, PathRoutes, RouteError, hop_list
+from fabricstudy.routing.listed import HopList, PathList, PathRoutes, hop_list
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.table import Table
 from fabricstudy.routing.ugal import Ugal

@@ -69,7 +69,7 @@ class Taper(Model):
 
 
 def _spine(value: Any) -> Any:
-    if isinstance(value, int | str) and value not in ("full", "none"):
+    if not isinstance(value, dict | Taper) and value not in ("full", "none"):
         remedy = f"write full, none, or {{taper: {value if isinstance(value, int) else 2}}}"
         raise ConfigError("not a spine", remedy, value=value, code="unknown-value")
     return {"taper": 1} if value == "full" else value

@@ -9,8 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from fabricstudy.core.columns import DIFFERS, DONE, IN_PART, NOT_RUN, REPRODUCED, UNDECIDED
+from fabricstudy.core.columns import ADDED_EXPERIMENTS, DIFFERS, DONE, IN_PART, NOT_RUN, REPRODUCED, UNDECIDED
 from fabricstudy.core.phrasing import count_noun, cpu_time, join_words
+from fabricstudy.engine.registry import engine_named
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
@@ -159,6 +160,7 @@ def _counts(alone: int, tied: int) -> list[str]:
 
 
 def _computing_sentence(jobs: pd.DataFrame) -> str:
+    jobs = jobs[~jobs["experiment"].isin(ADDED_EXPERIMENTS)].drop_duplicates(["point_id", "job"])
     share = (jobs["compute_ns"] / jobs["runtime_ns"])[jobs["compute_ns"] > 0].dropna()
     middle, text = _distribution(100 * share, 2, " %")
     several = "; streams of a rank compute at the same time and are added up" * bool((share > 1.005).any())
@@ -173,7 +175,9 @@ def _slowdown_sentence(rows: pd.DataFrame) -> str:
 
 def _engine_sentence(tables: Tables) -> str:
     pairs = []
-    for pair, part in tables.agreement.groupby("pair", sort=False):
+    # Pairs of a spot check are in the experiment of the points, too, if that has both engines.
+    distinct = tables.agreement.drop_duplicates(["point_a_id", "point_b_id", "job"])
+    for pair, part in distinct.groupby("pair", sort=False):
         middle, text = _distribution(part["ratio"], 3)
         rank = number(part["runtime_a_ns"].rank().corr(part["runtime_b_ns"].rank()), 3)
         pairs.append(f"Ratio of the runtimes by {pair}: {middle} in the median ({text}); rank correlation {rank}.")
@@ -190,6 +194,13 @@ def _basis(tables: Tables) -> str:
     """Count the simulations, runs of schedules and analyses behind the page."""
     points, runs = tables.points.drop_duplicates("point_id"), tables.schedules
     parts = []
+    if len(points):
+        simulates = points["engine"].map(lambda engine: engine_named(engine).simulates)
+        computed, points = points[~simulates], points[simulates]
+        if len(computed):
+            parts.append(
+                f"{_done_text(int((computed['status'] == DONE).sum()), len(computed), 'point')} without simulation"
+            )
     if len(points):
         done = points[points["status"] == DONE]
         engines = join_words(sorted(done["engine"].unique())) if len(done) else "no engine"

@@ -317,6 +317,7 @@ def _fingerprints(study: Study, tables: Tables, source: bytes) -> list[tuple[str
         *(of_points if study.simulates else ()),
         ("SHA-256 of the study file", [hashlib.sha256(source).hexdigest()]),
         *((f"SHA-256 of {name}", [LOADED[study.extension_package][Path(name).stem]]) for name in study.extensions),
+        *([("in no digest", ["what extensions read besides files that keys name"])] if study.extensions else ()),
     ]
 
 

@@ -6,13 +6,14 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Floats, Integers, Ints
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.kinds import Kind
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
@@ -34,6 +35,16 @@ the routes state the class of each hop; *dateline*: class 1 after the wrap-aroun
 
 MAX_FLOWS = 1 << 18
 """Limit of flows whose paths are stored: all pairs of 512 routers."""
+
+MAX_CHANNEL = 255
+"""Highest virtual channel that a routing may state."""
+
+
+class RouteError(FabricstudyError, ValueError):
+    """The routes of a routing are none, or do not fit the machine."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem, "extension")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +74,8 @@ class Flows:
 class NextHops(NamedTuple):
     """Next hops: the share `share[i]` of packet `packet[i]` takes `link[i]` on virtual channel `channel[i]`.
 
-    Shares of a packet sum to 1; a packet at its goal has no hop. Without `channel`, hop k uses channel k.
+    Shares of a packet are at least 0 and sum to 1; a packet at its goal has no hop. Without `channel`, hop k uses
+    channel k.
     """
 
     packet: Ints
@@ -114,19 +126,41 @@ class MemorylessRoutes(Routes):
     def next_hops(self, at: Ints, goal: Ints) -> NextHops:
         """Return the next hops of packets at routers `at` for `goal`, int64 [packets] each."""
 
+    def checked_hops(self, at: Ints, goal: Ints) -> NextHops:
+        """Return `next_hops`. Raises RouteError if they are none, lead nowhere, or their shares do not sum to 1."""
+        hops, arrived = self.next_hops(at, goal), at == self.last_routers[goal]
+        problem, packet = _hops_problem(self.machine, hops, at, arrived, self.oblivious)
+        if problem:
+            place = f" at router {at[packet]} for {self.goal_text(int(goal[packet]))}" if packet >= 0 else ""
+            raise RouteError(f"the next hops{place} {problem}")
+        return hops
+
+    @cached_property
+    def last_routers(self) -> Ints:
+        """The router of each goal."""
+        machine = self.machine
+        return machine.node_router.astype(np.int64) if self.by_destination_node else np.arange(machine.routers)
+
+    def goal_text(self, goal: int) -> str:
+        return f"{'node' if self.by_destination_node else 'router'} {goal}"
+
+    def check_steps(self, step: int, at: Ints, goal: Ints) -> None:
+        """Refuse a loop, in which packets have made as many hops as there are routers."""
+        if step >= self.machine.routers:
+            raise RouteError(f"packets may loop, such as those at router {at[0]} for {self.goal_text(int(goal[0]))}")
+
     def support(self, flows: Flows) -> Bools:
         # Spread from all sources at once; each pair of router and goal is visited once.
-        used = np.zeros(self.machine.links, dtype=np.bool_)
-        for at, goal in _by_goal(flows, self.machine.routers):
+        used, routers = np.zeros(self.machine.links, dtype=np.bool_), self.machine.routers
+        for at, goal in _by_goal(flows, routers):
             least = goal.min()
-            seen = np.zeros((goal.max() - least + 1) * self.machine.routers, dtype=np.bool_)
-            state = (goal - least) * self.machine.routers + at
+            seen = np.zeros((goal.max() - least + 1) * routers, dtype=np.bool_)
+            state = (goal - least) * routers + at
             while len(state):
                 seen[state] = True
-                hops = self.next_hops(state % self.machine.routers, state // self.machine.routers + least)
+                hops = self.checked_hops(state % routers, state // routers + least)
                 used[hops.link] = True
-                reached = state[hops.packet] // self.machine.routers * self.machine.routers
-                reached += self.machine.link_head[hops.link]
+                reached = state[hops.packet] // routers * routers + self.machine.link_head[hops.link]
                 state = np.unique(reached[~seen[reached]])
         return used
 
@@ -140,9 +174,9 @@ class MemorylessRoutes(Routes):
         links: list[Ints] = []
         indices: list[Ints] = []
         while len(state):
-            if len(count) > routers:
-                raise ValueError("the routes have a loop")
-            hops = self.next_hops(state % routers, state // routers)
+            hops = self.checked_hops(state % routers, state // routers)
+            if len(hops.link):
+                self.check_steps(len(count), state % routers, state // routers)
             order = np.argsort(hops.packet, kind="stable")
             packet, link = hops.packet[order], hops.link[order]
             count.append(np.bincount(packet, minlength=len(state)))
@@ -170,16 +204,47 @@ class ObliviousMemorylessRoutes(MemorylessRoutes):
         for start in range(0, len(flows.source), PACKETS_AT_ONCE):
             part = slice(start, start + PACKETS_AT_ONCE)
             at, goal, size = flows.source[part], flows.goal[part], flows.size_bytes[part]
-            step = 0
-            while len(at):
-                hops = self.next_hops(at, goal)
+            for step in itertools.count():
+                hops = self.checked_hops(at, goal)
+                if not len(hops.link):
+                    break
+                self.check_steps(step, at, goal)
                 size = size[hops.packet] * hops.share
                 load += sum_by_index(hops.link, size, machine.links)
                 at, goal = machine.link_head[hops.link].astype(np.int64), goal[hops.packet]
-                step += 1
-                if step > machine.routers:
-                    raise ValueError("the routes have a loop")
+                if len(at) > PACKETS_AT_ONCE:  # split into many paths, which are the same from here
+                    merged = Flows.merged(at, goal, size, len(self.last_routers))
+                    at, goal, size = merged.source, merged.goal, merged.size_bytes
         return load
+
+
+def _hops_problem(machine: Machine, hops: object, at: Ints, arrived: Bools, oblivious: bool) -> tuple[str, int]:
+    """Return what is wrong with next hops, and the packet, or -1 if that of all; "" if nothing is wrong."""
+    if not isinstance(hops, NextHops):
+        return f"are {type(hops).__name__} instead of NextHops", -1
+    channel = () if hops.channel is None else (hops.channel,)
+    for name, column, kinds in zip(hops._fields, (*hops[:3], *channel), ("iu", "iu", "fiu", "iu"), strict=False):
+        if not isinstance(column, np.ndarray) or column.ndim != 1 or len(column) != len(hops.packet):
+            return f"have a {name} that is not one array with a value for each hop", -1
+        if column.dtype.kind not in kinds:
+            return f"have a {name} of the type {column.dtype}", -1
+    limits = len(at) - 1, machine.links - 1, np.inf, MAX_CHANNEL
+    for name, column, most in zip(hops._fields, (*hops[:3], *channel), limits, strict=False):
+        if len(column) and not (column.min() >= 0 and column.max() <= most):  # also where it is not a number
+            row = int(np.argmin((column >= 0) & (column <= most)))
+            packet = -1 if name == "packet" else int(hops.packet[row])
+            return f"have the {name} {column[row]}; it must be from 0 to {most}", packet
+    strays = machine.link_tail[hops.link] != at[hops.packet]
+    if strays.any():
+        return "leave another router", int(hops.packet[np.argmax(strays)])
+    moving = np.bincount(hops.packet, minlength=len(at)) > 0
+    if np.any(moving == arrived):
+        packet = int(np.argmax(moving == arrived))
+        return ("leave its destination" if arrived[packet] else "end"), packet
+    short = np.abs(sum_by_index(hops.packet, hops.share, len(at)) - 1) > 1e-9
+    if oblivious and np.any(short & ~arrived):
+        return "have shares that do not sum to 1", int(np.argmax(short & ~arrived))
+    return "", -1
 
 
 def sum_by_index(index: Integers, size_bytes: Floats, length: int) -> Floats:
@@ -210,7 +275,7 @@ class Routing(Kind, family="routing"):
 
     def routes(self, machine: Machine) -> Routes:
         """Return the routes on a machine; raises ValueError if the machine lacks the trait."""
-        raise NotImplementedError
+        raise RouteError(f"{self.kind} routing has no method routes")
 
     def channel_scheme(self, machine: Machine) -> ChannelScheme:
         """Return how packets use virtual channels on a machine."""
@@ -240,4 +305,7 @@ class NonMinimalRouting(Routing):
 @lru_cache(maxsize=8)
 def cached_routes(machine: Machine, routing: Routing) -> Routes:
     """Return the routes of a routing on a machine, cached; raises ValueError if the machine lacks the trait."""
-    return routing.routes(machine)
+    routes: object = routing.routes(machine)
+    if not isinstance(routes, Routes):
+        raise RouteError(f"the method routes returns {type(routes).__name__} instead of Routes")
+    return routes

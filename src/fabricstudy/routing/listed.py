@@ -5,22 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from itertools import islice
+from operator import index
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Floats, Ints
 
-from .base import Flows, MemorylessRoutes, NextHops, Routes, sum_by_index
+from .base import Flows, MemorylessRoutes, RouteError, Routes, sum_by_index
 
 MAX_PATH_HOPS = 3_000_000
 """Limit of the hops of all paths together; SST reads them as text, once per node."""
 MAX_HOP_STATES = 1 << 24
 """Limit of pairs of router and goal."""
-
-
-class RouteError(ValueError):
-    """The routes do not fit the machine."""
 
 
 class HopList(NamedTuple):
@@ -50,21 +48,17 @@ def hop_list(routes: MemorylessRoutes) -> HopList:
     machine = routes.machine
     routers, head = machine.routers, machine.link_head.astype(np.int64)
     goals = np.arange(machine.nodes) if routes.by_destination_node else np.flatnonzero(machine.nodes_of_router)
-    end = machine.node_router.astype(np.int64) if routes.by_destination_node else np.arange(routers)
     if len(goals) * routers > MAX_HOP_STATES:
         raise RouteError(f"more than {MAX_HOP_STATES:,} pairs of router and destination")
     states = [goal * routers + np.flatnonzero(machine.nodes_of_router) for goal in goals]
     state = np.concatenate([*states, np.empty(0, dtype=np.int64)])
     known, longest = np.empty(0, dtype=np.int64), 0
-    while len(state := state[state % routers != end[state // routers]]):
-        if longest >= routers:
-            goal_number, at = divmod(int(state[0]), routers)
-            raise RouteError(f"packets may loop, such as those at router {at} for {_goal(routes, goal_number)}")
-        known, longest = np.union1d(known, state), longest + 1
-        hops = checked_hops(routes, state % routers, state // routers)
+    while len((hops := routes.checked_hops(state % routers, state // routers)).link):
+        routes.check_steps(longest, state % routers, state // routers)
+        known, longest = np.union1d(known, state[hops.packet]), longest + 1
         state = np.unique(state[hops.packet] // routers * routers + head[hops.link])
     router, goal = known % routers, known // routers
-    hops = routes.next_hops(router, goal)
+    hops = routes.checked_hops(router, goal)
     order = np.lexsort((hops.link, head[hops.link], hops.packet))
     packet, link = hops.packet[order], hops.link[order]
     share = hops.share[order] if routes.oblivious else np.zeros(len(order))
@@ -73,26 +67,6 @@ def hop_list(routes: MemorylessRoutes) -> HopList:
     uneven = sum_by_index(packet, (np.abs(share - even) > 1e-9).astype(np.float64), len(known)) > 0
     channel = None if hops.channel is None else hops.channel[order].astype(np.int64)
     return HopList(router[packet], goal[packet], link, np.where(uneven[packet], share, 0.0), channel, longest)
-
-
-def checked_hops(routes: MemorylessRoutes, at: Ints, goal: Ints) -> NextHops:
-    """Return the next hops of packets that are not at their goals. Raises RouteError if they are no way on."""
-    hops = routes.next_hops(at, goal)
-    ways = np.bincount(hops.packet, minlength=len(at))
-    strays = np.flatnonzero(routes.machine.link_tail[hops.link] != at[hops.packet])
-    wrong = hops.packet[strays] if len(strays) else np.flatnonzero(ways == 0)
-    problem = "leave another router" if len(strays) else "end"
-    if not len(wrong) and routes.oblivious:
-        wrong = np.flatnonzero(np.abs(sum_by_index(hops.packet, hops.share, len(at)) - 1) > 1e-9)
-        problem = "have shares that do not sum to 1"
-    if len(wrong):
-        packet = wrong[0]
-        raise RouteError(f"the next hops at router {at[packet]} for {_goal(routes, int(goal[packet]))} {problem}")
-    return hops
-
-
-def _goal(routes: Routes, goal: int) -> str:
-    return f"{'node' if routes.by_destination_node else 'router'} {goal}"
 
 
 class PathList(NamedTuple):
@@ -129,7 +103,7 @@ class PathRoutes(Routes):
         found: list[tuple[int, int, float, int]] = []
         routers: list[int] = []
         for source, goal in pairs:
-            paths = [(weight, list(path)) for weight, path in self.paths(source, goal)]
+            paths = self._paths(source, goal)
             total = sum(weight for weight, _ in paths)
             if not (0 < total < np.inf) or min(weight for weight, _ in paths) < 0:
                 raise RouteError(f"the paths from router {source} to {goal} have no weights above 0")
@@ -143,6 +117,19 @@ class PathRoutes(Routes):
         columns = np.array(found, dtype=np.float64).reshape(-1, 4).T
         source, goal, hops = (column.astype(np.int64) for column in columns[[0, 1, 3]])
         return PathList(source, goal, columns[2], hops, np.array(routers, dtype=np.int64))
+
+    def _paths(self, source: int, goal: int) -> list[tuple[float, list[int]]]:
+        """Return the paths between two routers. Raises RouteError if they are not weights with routers."""
+        found: object = self.paths(source, goal)
+        first: list[Any] = list(islice(found, MAX_PATH_HOPS)) if isinstance(found, Iterable) else [found]
+        try:
+            paths = [(float(weight), list(map(index, islice(path, MAX_PATH_HOPS)))) for weight, path in first]
+        except (TypeError, ValueError, OverflowError):
+            problem = f"the paths from router {source} to {goal} are not pairs of a weight and a list of routers"
+            raise RouteError(problem) from None
+        if any(not 0 <= router < self.machine.routers for _, path in paths for router in path):
+            raise RouteError(f"a path from router {source} to {goal} leads to a router that the machine does not have")
+        return paths
 
     def loads(self, flows: Flows) -> Floats:
         size_bytes = np.zeros((self.machine.routers, self.machine.routers))

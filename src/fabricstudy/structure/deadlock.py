@@ -11,7 +11,7 @@ import numpy as np
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import MemorylessRoutes, Routing, cached_routes
+from fabricstudy.routing.base import MAX_CHANNEL, MemorylessRoutes, Routing, cached_routes
 
 
 def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: bool = False) -> Ints:
@@ -32,9 +32,12 @@ def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: boo
     # A packet represents all that have the same goal and hold the same channel; packets of step 0 hold none.
     occupied = known = np.empty(0, dtype=np.int64)
     pairs = [np.empty((2, 0), dtype=np.int64)]
-    channels, step = machine.routers, 0  # no route has as many hops as there are routers
+    # No route has as many hops as there are routers.
+    channels, step = max(machine.routers, MAX_CHANNEL + 1), 0
     while len(at):
-        hops = routes.next_hops(at, goal)
+        hops = routes.checked_hops(at, goal)
+        if len(hops.link):
+            routes.check_steps(step, at, goal)
         channel = 0 if one_channel else step if hops.channel is None else hops.channel
         requested = hops.link * channels + channel
         if step:

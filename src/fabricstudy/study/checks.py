@@ -58,7 +58,8 @@ _TRAITS = {
 def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, path: tuple[str, ...]) -> None:
     if asking.needs is not None and asking.needs not in machine.traits:
         faults = "" if machine.faults is None else " with faults"
-        problem = f"this {noun} needs {_TRAITS[asking.needs]}, and a machine of kind {machine.kind}{faults} has none"
+        needed = _TRAITS.get(asking.needs, asking.needs)
+        problem = f"this {noun} needs {needed}, and a machine of kind {machine.kind}{faults} has none"
         others = "minimal, valiant, ugal, adaptive or table" if noun == "routing" else "cluster or random"
         remedy = f"use another {noun}, such as {others}"
         raise ConfigError(problem, remedy, path, asking.kind, code="unsupported")

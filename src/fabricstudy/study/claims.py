@@ -55,9 +55,12 @@ class PairMeasure(Measure):
 
     @model_check
     def _same_axes(self) -> None:
-        if set(self.of) != set(self.against):
-            problem = "`of` and `against` name different axes"
-            raise ConfigError(problem, "name the same axes in both", ("against",), code="conflicting-keys")
+        along = {self.along} if isinstance(self, Crossing) else set[str]()
+        if set(self.against) not in (set(self.of), set(self.of) - along):
+            problem, remedy = "`of` and `against` name different axes", "name the same axes in both"
+            if isinstance(self, Crossing):
+                remedy = f"name the same axes in both; {self.along} may be left out, for pairs at the same label of it"
+            raise ConfigError(problem, remedy, ("against",), code="conflicting-keys")
         _refuse_duplicates("where", self.where, self.of)
 
 
@@ -92,7 +95,8 @@ class Crossing(PairMeasure):
     """The label of the axis `along` at which the ratio of a pair rises to `level`, by linear interpolation.
 
     It is the first label if the ratio is never below `level`. If the ratio stays below, the level is not reached, and
-    the claim reports the last label. `of` contains the axis, too, with the labels to include.
+    the claim reports the last label. `of` contains the axis, too, with the labels to include; `against` contains one
+    label of it, or leaves it out, and then each point is compared with that of the same label.
     """
 
     kind: Literal["crossing"]

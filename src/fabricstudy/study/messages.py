@@ -82,12 +82,11 @@ def _as_written(detail: ErrorDetails, raw: Any) -> tuple[str, ...]:
     location, path, tagged = detail["loc"], list[str](), False
     for number, key in enumerate(location):
         if isinstance(raw, dict):
-            # A key may have the name of a kind.
-            is_key = number == len(location) - 1 and key in raw
-            if not tagged and not is_key and raw.get("kind") == key:
+            is_last = number == len(location) - 1
+            if not tagged and raw.get("kind") == key and not (is_last and key in raw):
                 tagged = True
                 continue
-            absent = detail["type"] == "missing" and number == len(location) - 1
+            absent = detail["type"] == "missing" and is_last
             if key not in raw and not absent:
                 continue
             raw = raw.get(key)
@@ -169,7 +168,10 @@ def _explain(details: list[ErrorDetails], path: tuple[str, ...], raw: Any, annot
         names = list(dict.fromkeys(_NOT_A[detail["type"]] for detail in details if detail["type"] in _NOT_A))
         if value is None:
             return ConfigError("no value", _EXAMPLES[names[0]], code="missing-key")
-        return ConfigError(f"not {' or '.join(names)}", _EXAMPLES[names[0]], value=value, code="wrong-type")
+        remedy = (
+            "write one label, such as 4 or fast" if {"text", "true or false"} <= set(names) else _EXAMPLES[names[0]]
+        )
+        return ConfigError(f"not {' or '.join(names)}", remedy, value=value, code="wrong-type")
     if kind in _LENGTHS:
         name, problem, remedy = _LENGTHS[kind]
         return ConfigError(problem, remedy.format(context[name]), value=shown, code="out-of-range")

@@ -9,7 +9,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.errors import Code, suggestion
-from fabricstudy.core.model import ConfigError, Name, check_all, model_check
+from fabricstudy.core.model import ConfigError, Flag, Name, check_all, model_check
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
@@ -63,6 +63,9 @@ class Study(Sweep):
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="limits of one simulation; not part of the point")
+    allow_failed_points: Flag = Field(
+        False, description="whether a run may end with exit code 0 if a simulation failed or exceeded a limit"
+    )
     experiments: dict[StudyName, Experiment] = Field(
         default_factory=dict, description="named parts that share the base, each with its own sweep"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -121,6 +122,13 @@ def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
         check_all([partial(add, name, schedule) for name, schedule in study.schedules.items()])
     _unify(planner.rows, axes_of_schedules(study.schedules))
     return planner
+
+
+def study_identity(source: bytes, plan: Plan) -> str:
+    """Return a digest of a study file, and of the points, runs and analyses that it is about."""
+    analyses = (analysis.model_dump_json() for analysis in plan.study.analyses.values())
+    parts = [hashlib.sha256(source).hexdigest(), *sorted(plan.points), *sorted(plan.runs), *analyses]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
 R = TypeVar("R", PointRow, RunRow)

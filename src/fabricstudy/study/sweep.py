@@ -42,10 +42,16 @@ def label_key(label: Label) -> float | str:
     return float(label) if _is_number(label) else str(label)
 
 
+MAX_LABEL = 2**53
+"""Largest whole number that is exact in a column of numbers."""
+
+
 def _check_label(label: object, path: tuple[str, ...]) -> None:
     if not isinstance(label, str | int | float) or (isinstance(label, float) and not math.isfinite(label)):
         remedy = "write values as {label: value}, with text or a number as label"
         raise ConfigError("not a label", remedy, path, label, "invalid-value")
+    if not isinstance(label, str) and abs(label) > MAX_LABEL:
+        raise ConfigError("a label too large for a table", "write it as text", path, label, "out-of-range")
     if isinstance(label, str) and not 0 < len(label) <= 100:
         raise ConfigError("a label is empty or too long", "use 1 to 100 characters", path, label, "invalid-value")
 
@@ -86,10 +92,12 @@ def _check_values(values: Any) -> Any:
     for number, label in enumerate(values):
         path = () if isinstance(values, dict) else (str(number),)
         _check_label(label, path)
-        if label_key(label) in seen:
+        # Labels of several types become text in tables, and a condition does not distinguish 1 from "1".
+        keys = {label_key(label), str(label)}
+        if not seen.isdisjoint(keys):
             problem = "two values have the same label"
             raise ConfigError(problem, "write distinct labels: {label: value}", path, label, "duplicate")
-        seen.add(label_key(label))
+        seen |= keys
     return values
 
 

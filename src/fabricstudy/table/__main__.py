@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabricstudy.core.errors import exit_code_of
+from fabricstudy.core.phrasing import count_noun
 from fabricstudy.core.store import Record, read_checksummed
 from fabricstudy.engine.validity import is_current
 from fabricstudy.structure.stage import read_structures
 from fabricstudy.study.file import load_study
-from fabricstudy.study.plan import Plan
+from fabricstudy.study.plan import Plan, study_identity
 from fabricstudy.study.plan_file import read_plan
 
 from .collect import collect
@@ -40,7 +41,8 @@ def main(arguments: list[str] | None = None) -> None:
     records = _records(args.shards, planned)
     structures = (structure for path in args.structures for structure in read_structures(path))
     tables = collect(planned, records, structures, analyses, schedules, args.links)
-    write_tables(replace(tables, analyses={}), args.out)  # tables of analyses are inputs
+    identity = study_identity(args.study.read_bytes(), planned)
+    write_tables(replace(tables, analyses={}), args.out, identity)  # tables of analyses are inputs
 
 
 def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
@@ -59,10 +61,13 @@ def _records(shards: list[Path], planned: Plan) -> Iterator[Record]:
                 remedy = "run Snakemake again with --forcerun simulate, which repeats outdated simulations"
                 raise TableError(f"{path}: {problem}; {remedy}")
             yield record
+    lost = [point_id for point_id in planned.points if point_id not in read]
+    if lost and not damaged:
+        problem = f"{planned.study.study}: {count_noun(len(lost), 'point')} without a record, such as {lost[0]}"
+        raise TableError(f"{problem}; run the study first", "study-changed")
     if damaged:
         # The point of a damaged line is unknown.
         reason = f"damaged: {'; '.join(damaged)}; remove the file and run the same command again"
-        lost = [point_id for point_id in planned.points if point_id not in read]
         yield from ({"point_id": point_id, "status": "damaged", "reason": reason} for point_id in lost)
 
 

@@ -263,7 +263,7 @@ def _gather(query: SimpleMeasure, tables: Tables) -> tuple[pd.DataFrame, list[st
 
 def _ratios(query: PairMeasure, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     points = medians(frame, keys)
-    others = [name for name in keys if name not in query.of]
+    others = [name for name in keys if name not in query.against]
     right = points.loc[mask(points, query.against), [*others, VALUE]]
     return _divided(join(_compared_points(query, points), right, others))
 

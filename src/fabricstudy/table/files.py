@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from fabricstudy.core.columns import PARQUET_ONLY, TABLES
 from fabricstudy.core.errors import FabricstudyError
@@ -67,15 +68,28 @@ def read_shard(path: Path) -> Iterator[dict[str, Any]]:
         yield value
 
 
-def write_tables(tables: Tables, folder: Path) -> None:
-    """Write all tables."""
+_STUDY = b"fabricstudy.study"
+"""Key of the metadata of tables with the identity of their study."""
+
+
+def write_tables(tables: Tables, folder: Path, identity: str = "") -> None:
+    """Write all tables of the study with this identity."""
     for name, frame in tables.frames().items():
-        write_table(frame, folder / f"{name}.parquet", name not in PARQUET_ONLY)
+        write_table(frame, folder / f"{name}.parquet", name not in PARQUET_ONLY, identity)
 
 
-def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True) -> None:
+def check_identity(folder: Path, study: str, identity: str) -> None:
+    """Refuse tables of another study of the same name, or of the study before it was changed."""
+    file = folder / "points.parquet"
+    metadata = pq.read_schema(file).metadata if file.is_file() else {}
+    if (metadata or {}).get(_STUDY) != identity.encode():
+        problem = f"{folder}: the tables are those of another study '{study}', or of this one before a change"
+        raise FabricstudyError(f"{problem}; run this study first", "study-changed")
+
+
+def write_table(frame: pd.DataFrame, path: Path, as_text: bool = True, identity: str = "") -> None:
     """Write a table as Parquet, and as CSV next to it; a reader never sees part of a file."""
-    write_parquet(pa.Table.from_pandas(frame, preserve_index=False), path)
+    write_parquet(pa.Table.from_pandas(frame, preserve_index=False), path, {_STUDY: identity.encode()})
     if as_text:
         with atomic_path(path.with_suffix(".csv")) as text:
             write_csv(frame, text)

@@ -69,13 +69,13 @@ def label_text(label: Any) -> str:
 
     Examples
     --------
-    >>> label_text(4.0), label_text(2.0**20), label_text(0.5), label_text("two jobs"), label_text(None)
-    ('4', '1048576', '0.5', 'two jobs', 'none')
+    >>> label_text(4.0), label_text(0.1234567), label_text(0.1 + 0.2), label_text("two jobs"), label_text(None)
+    ('4', '0.1234567', '0.3', 'two jobs', 'none')
     """
     if pd.isna(label):
         return "none"
     if isinstance(label, float):
-        return f"{label:.0f}" if label.is_integer() else f"{label:g}"
+        return f"{label:.0f}" if label.is_integer() else f"{label:.15g}"
     return str(label)
 
 

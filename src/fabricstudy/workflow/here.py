@@ -26,9 +26,9 @@ from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
 
 from .display import RunDisplay
-from .jobs import FILE, StudyJobs, load_studies, read_jobs, write_jobs
+from .jobs import FILE, Studies, StudyJobs, load_studies, read_jobs, write_jobs
 from .pipeline import BATCH_CPU_S
-from .snakefile import RESULTS, Inputs, check_some_ran, check_timestamps, summary_lines
+from .snakefile import RESULTS, Inputs, check_points, check_timestamps, lock_studies, summary_lines, unlock
 
 SNAKEMAKE = Path(".snakemake")
 RECORD_FORMAT_VERSION = 6
@@ -159,6 +159,21 @@ def run_here(name: str, rules: Collection[str] = ()) -> None:
         raise FabricstudyError(f"{problem}; wait for it, or run: fabricstudy run {name} --unlock", "usage")
     studies = load_studies(name, BATCH_CPU_S)
     check_timestamps(studies.jobs)
+    for study, jobs in studies.jobs.items() if rules else ():
+        known = read_jobs(RESULTS / study)
+        if known is None:
+            raise FabricstudyError(f"{RESULTS / study}: the study is not done; run it first", "file-not-found")
+        if known.identity != jobs.identity:
+            problem = f"{RESULTS / study}: the results are those of another study '{study}', or before a change of it"
+            raise FabricstudyError(f"{problem}; run this study first", "study-changed")
+    locked = lock_studies(studies.jobs)
+    try:
+        _run_studies(name, studies, rules, start_s)
+    finally:
+        unlock(locked)
+
+
+def _run_studies(name: str, studies: Studies, rules: Collection[str], start_s: float) -> None:
     studies.renew_plans(RESULTS)
     for study, jobs in studies.jobs.items():
         if read_jobs(RESULTS / study) is None and not rules:
@@ -179,7 +194,7 @@ def run_here(name: str, rules: Collection[str] = ()) -> None:
         raise FabricstudyError(f"{name}: a job failed, see above; the same command continues with the rest")
     if not rules:
         print("\n".join(["Nothing to be done."] * (not due) + summary_lines(studies.jobs, start_s)))
-        check_some_ran(studies.jobs)
+        check_points(studies.jobs)
 
 
 def _due(every: list[Task]) -> Iterator[Task]:

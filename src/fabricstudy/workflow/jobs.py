@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,6 +84,9 @@ class StudyJobs(BaseModel):
     table: str
     report: ReportJob
     points: int
+    point_ids: str
+    identity: str
+    allow_failed_points: bool
     extensions: str
 
     @property
@@ -139,8 +142,15 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
             schedules=[name for name, chunk in pipeline.run_chunks.items() if chunk.drawn],
         ),
         points=len(pipeline.plan.points),
+        point_ids=digest_of_ids(pipeline.plan.points),
+        identity=pipeline.identity,
+        allow_failed_points=pipeline.plan.study.allow_failed_points,
         extensions=pipeline.plan.study.extension_package,
     )
+
+
+def digest_of_ids(ids: Iterable[str]) -> str:
+    return hashlib.sha256(" ".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
 def read_jobs(folder: Path) -> StudyJobs | None:

@@ -11,32 +11,50 @@ from types import FrameType
 from fabricstudy.core.errors import INTERRUPTED_CODE, FabricstudyError, exit_code_of
 
 from .display import INTERRUPTED
+from .jobs import read_jobs
+from .snakefile import RESULTS, check_points, check_triggers
+
+_OTHER_WORK = (
+    "dryrun", "touch", "unlock", "lint", "summary", "detailed_summary", "dag", "rulegraph", "filegraph", "d3dag",
+    "list_rules", "list_target_rules", "list_changes", "archive", "cleanup_metadata", "cleanup_shadow",
+    "delete_all_output", "delete_temp_output", "generate_unit_tests", "containerize", "report",
+)  # fmt: skip
+"""Options of Snakemake with which it makes no results."""
 
 
-def main(arguments: list[str]) -> int:
-    """Run Snakemake with these arguments; return the exit code."""
+def main(studies: str, arguments: list[str]) -> int:
+    """Run Snakemake with these arguments; return the exit code.
+
+    `studies` are names, separated by commas. Raises FabricstudyError if some of their points failed.
+    """
     from snakemake import cli  # slow to import; Ctrl-C meanwhile must not become an error of Snakemake
     from snakemake.exceptions import print_exception
 
     signal.signal(signal.SIGINT, _interrupt)
-    said, done = io.StringIO(), False
+    said, done, makes_results = io.StringIO(), False, False
     try:
         with redirect_stderr(said):
             parser, args = cli.parse_args(arguments)
+        check_triggers(args.rerun_triggers)
         if "fabricstudy" not in arguments:  # with our display, the name of the profile is noise
             sys.stderr.write(said.getvalue())
         done = cli.args_to_api(args, parser)
+        makes_results = not any(getattr(args, option, None) for option in _OTHER_WORK)
     except SystemExit as end:
         if end.code != 2:
             raise
         raise _wrong_call(said.getvalue(), cli.get_argument_parser().format_usage()) from None
     except KeyboardInterrupt:
         pass  # INTERRUPTED is set
+    except FabricstudyError:
+        raise
     except Exception as error:
         print_exception(error)
     if INTERRUPTED.is_set():
         print("Interrupted.", file=sys.stderr)  # the Snakefile prints how to continue
         return INTERRUPTED_CODE
+    if done and makes_results:  # Snakemake calls nothing of the Snakefile if nothing is to be done
+        check_points({name: jobs for name in studies.split(",") if (jobs := read_jobs(RESULTS / name))})
     return 0 if done else 1
 
 
@@ -55,4 +73,4 @@ def _wrong_call(said: str, usage: str) -> FabricstudyError:
 
 
 if __name__ == "__main__":
-    sys.exit(exit_code_of(lambda: main(sys.argv[1:]), "fabricstudy"))
+    sys.exit(exit_code_of(lambda: main(sys.argv[1], sys.argv[2:]), "fabricstudy"))

@@ -23,7 +23,7 @@ from fabricstudy.engine.validity import fingerprint
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.study.file import load_study, similar_file
-from fabricstudy.study.plan import Plan, plan
+from fabricstudy.study.plan import Plan, plan, study_identity
 from fabricstudy.workload.definitions import WorkloadIds
 from fabricstudy.workload.mapping.base import max_partners_estimate
 
@@ -211,6 +211,10 @@ class Pipeline:
         names = [*self.batches, *self.machine_chunks, *self.workload_chunks, *self.run_chunks]
         source = hashlib.sha256(self.file.read_bytes()).hexdigest()
         return _digest([source, *self.plan.points, *self.plan.runs, *names, code_digest("fabricstudy.study.plan_file")])
+
+    @property
+    def identity(self) -> str:
+        return study_identity(self.file.read_bytes(), self.plan)
 
     def columns_of(self, planned: PlannedPoint) -> dict[str, Any]:
         """Return further columns of a point in the table of the plan."""

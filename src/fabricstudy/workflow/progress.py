@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fabricstudy.core.columns import DONE, FAILURES
-from fabricstudy.core.store import Record, point_store
+from fabricstudy.core.input_files import changed_ns
+from fabricstudy.core.store import Record, point_store, read_checksummed
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, is_current, validity
@@ -39,12 +40,13 @@ class Progress:
     def __init__(self, pipeline: Pipeline, results: Path) -> None:
         self._pipeline = pipeline
         self._store = point_store(results)
-        self._folder = results / pipeline.name / "schedule"
+        self._results = results / pipeline.name
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
         engines = {_engine(point) for point in pipeline.plan.points.values()}
         self._missing = sorted(name for name in engines if not engine_named(name).probe().found)
         self._ended: dict[str, _Ended] = {}
         self._unchecked: set[str] = set()
+        self._in_tables: dict[str, tuple[int, dict[str, _Ended], set[str]]] = {}
 
     def poll(self) -> dict[str, Any]:
         """Return the counts of done, failed and remaining points, and estimates for the remaining ones.
@@ -52,6 +54,7 @@ class Progress:
         Returns
         -------
         dict
+            Points whose line in the file of a batch is damaged, and so in the tables, are failures.
             `runs_done` are the runs of schedules whose job has ended with the current digest. `left` are all points
             that have not ended, `unavailable` those without their engine; the times are those of the others.
             `unchecked` ended under other code: they are simulated again if the simulator's input changed. `left_cpu_s`
@@ -59,16 +62,19 @@ class Progress:
             or None if nothing ended recently.
         """
         self._read_new()
-        done = {key: ended for key, ended in self._ended.items() if ended.status == DONE}
+        of_batches, damaged = self._read_batches()
+        all_ended = {key: ended for key, ended in (of_batches | self._ended).items() if key not in damaged}
+        done = {key: ended for key, ended in all_ended.items() if ended.status == DONE}
         predicted_s = sum(self._cost_s[key] for key in done)
         used_s = sum(ended.used_cpu_s for ended in done.values())
-        recorded = self._ended.keys() | self._unchecked
+        recorded = all_ended.keys() | self._unchecked | damaged
         left = {key: point for key, point in self._pipeline.plan.points.items() if key not in recorded}
         possible = [key for key, point in left.items() if _engine(point) not in self._missing]
         left_s = sum(self._cost_s[key] for key in possible)
         pace = self._pace(time.time())
-        counts = Counter(ended.status for ended in self._ended.values())
-        failures = {status: counts[status] for status in FAILURES if counts[status]}
+        counts = Counter(ended.status for ended in all_ended.values())
+        counts["damaged"] = len(damaged)
+        failures = {status: counts[status] for status in (*FAILURES, "damaged") if counts[status]}
         return {
             "study": self._pipeline.name,
             "points": len(self._cost_s),
@@ -76,7 +82,7 @@ class Progress:
             "failed": sum(failures.values()),
             "failures": failures,
             "left": len(left),
-            "unchecked": len(self._unchecked),
+            "unchecked": len(self._unchecked - damaged),
             "unavailable": len(left) - len(possible),
             "missing_engines": self._missing,
             "left_cpu_s": round(left_s * (used_s / predicted_s if predicted_s else 1.0), 1),
@@ -89,7 +95,7 @@ class Progress:
     def _is_done(self, chunk: RunChunk) -> bool:
         """Return whether the file of a chunk has its current digest."""
         try:
-            with (self._folder / f"{chunk.name}.jsonl").open(encoding="utf-8") as lines:
+            with (self._results / "schedule" / f"{chunk.name}.jsonl").open(encoding="utf-8") as lines:
                 return bool(json.loads(lines.readline()).get("digest") == chunk.digest)
         except (OSError, ValueError):
             return False
@@ -109,6 +115,26 @@ class Progress:
                 self._ended[key] = _ended(record, inode)
             elif validity(record, planned.point) is Validity.UNCHECKED:
                 self._unchecked.add(key)
+
+    def _read_batches(self) -> tuple[dict[str, _Ended], set[str]]:
+        """Return the points that ended by the files of batches, from which tables are made, and the damaged ones."""
+        for name, batch in self._pipeline.batches.items():
+            path = self._results / "simulate" / f"{name}.jsonl"
+            changed = changed_ns(path)
+            if changed == self._in_tables.get(name, (-1,))[0]:
+                continue
+            records = [record for _, record in read_checksummed(path)] if changed >= 0 else []
+            known = {record["point_id"]: record for record in records if record is not None}
+            current = {
+                point.point_id: _ended(known[point.point_id], -1)
+                for point in batch.points
+                if point.point_id in known and is_current(known[point.point_id], point.point)
+            }
+            ended = {key: point for key, point in current.items() if point.status in (DONE, *FAILURES)}
+            lost = {point.point_id for point in batch.points} - known.keys() if None in records else set()
+            self._in_tables[name] = changed, ended, lost
+        parts = self._in_tables.values()
+        return {k: v for _, ended, _ in parts for k, v in ended.items()}, set[str]().union(*(p[2] for p in parts))
 
     def _pace(self, now: float) -> float:
         """Return the predicted seconds that were simulated a second, recently."""

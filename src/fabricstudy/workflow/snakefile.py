@@ -1,6 +1,7 @@
 """Functions of the Snakefile: settings, files of each study, inputs of rules, and the final summary."""
 
-import json
+import fcntl
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,7 +15,8 @@ from pydantic import BeforeValidator, Field
 from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Model, at_path
-from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.phrasing import count_noun, join_words
+from fabricstudy.core.store import read_checksummed
 from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.file import validated
 from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
@@ -222,6 +224,37 @@ def drop_default_rate(scheduler: Any) -> None:
         scheduler.job_rate_limiter = None
 
 
+_TRIGGERS = {"mtime", "params", "input"}
+
+
+def check_triggers(triggers: Iterable[object]) -> None:
+    """Refuse to leave out reasons for which Snakemake makes a file again, since its results would be out of date."""
+    if missing := _TRIGGERS - {str(trigger) for trigger in triggers}:
+        problem = f"without {join_words(sorted(missing))}, results of a changed study or program would be kept"
+        raise ConfigError(problem, "leave the option out", ("--rerun-triggers",), code="usage")
+
+
+def lock_studies(studies: Iterable[str]) -> list[int]:
+    """Lock the results of studies until this process ends. Raises FabricstudyError if another run has one of them."""
+    locked = []
+    RESULTS.mkdir(exist_ok=True)
+    for name in studies:
+        path = RESULTS / f".{name}.lock"
+        locked.append(os.open(path, os.O_CREAT | os.O_RDWR, 0o666))
+        try:
+            fcntl.flock(locked[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            unlock(locked)
+            problem = f"{name}: another run of this study is working in this folder"
+            raise FabricstudyError(f"{problem}; wait until it ends, then run the same command", "usage") from None
+    return locked
+
+
+def unlock(locked: Iterable[int]) -> None:
+    for descriptor in locked:
+        os.close(descriptor)
+
+
 def check_timestamps(studies: Mapping[str, StudyJobs]) -> None:
     """Refuse study files and results that are dated in the future, which Snakemake would make again for ever."""
     latest_s = time.time() + MAX_CLOCK_SKEW_S
@@ -245,19 +278,43 @@ def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]
     return [*counted, *report_lines(studies)]
 
 
-def check_some_ran(studies: Mapping[str, StudyJobs]) -> None:
-    """Raise FabricstudyError if engines were missing for all points of a study that have records, or refused them."""
+def check_points(studies: Mapping[str, StudyJobs]) -> None:
+    """Raise FabricstudyError if no point of a study was simulated, or some failed and the study does not allow it.
+
+    No point was simulated if engines were missing for all points that have records, or refused them.
+    """
     for study, jobs in studies.items():
-        records = [record for name in jobs.batches for record in _records(study, name)]
+        records = list(_records(study, jobs))
         if records and all(record["status"] in ("skipped", "unsupported") for record in records):
             problem = f"{study}: no point was simulated: {records[0]['engine']}: {records[0]['reason']}"
             raise FabricstudyError(f"{problem}; see: fabricstudy engines", "engine-missing")
+        failed = [record for record in records if record["status"] in NOT_FINAL]
+        if failed and not jobs.allow_failed_points:
+            counts = Counter(record["status"] for record in failed)
+            statuses = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+            remedy = "see Failures in the report, or write allow_failed_points: true in the study"
+            problem = f"{study}: not all points are done ({statuses}): {failed[0]['reason']}"
+            raise FabricstudyError(f"{problem}; {remedy}", "points-failed")
 
 
-def _records(study: str, batch: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a batch, as far as its file can be read: the rule `table` tells what is wrong with it."""
-    with suppress(FileNotFoundError, ValueError), (RESULTS / study / "simulate" / f"{batch}.jsonl").open("rb") as lines:
-        yield from map(json.loads, lines)
+NOT_FINAL = ("failed", "timeout", "out-of-memory", "damaged")
+"""Statuses of points that another run, or another limit, may complete."""
+
+
+def _records(study: str, jobs: StudyJobs) -> Iterator[dict[str, Any]]:
+    """Yield the records of the points of a study that have one, and one for each point whose record is damaged."""
+    read: set[str] = set()
+    damaged = ""
+    for batch in jobs.batches:
+        path = RESULTS / study / "simulate" / f"{batch}.jsonl"
+        for number, record in read_checksummed(path) if path.is_file() else ():
+            if record is None:
+                damaged = f"{path}, line {number}, is damaged; remove the file and run the same command again"
+            else:
+                read.add(record["point_id"])
+                yield record
+    if damaged:
+        yield from ({"status": "damaged", "reason": damaged} for _ in range(jobs.points - len(read)))
 
 
 def report_lines(studies: Iterable[str]) -> list[str]:
@@ -277,16 +334,15 @@ def count_points(study: str, jobs: StudyJobs, since_s: float, seen: set[str]) ->
     if not jobs.batches:
         return []
     before, missing = len(seen), Counter[str]()
-    for name in jobs.batches:
-        for record in _records(study, name):
-            statuses[record["status"]] += 1
-            if record["status"] == "skipped":
-                missing[f"{record['engine']}: {record['reason']}"] += 1
-            elif record["started"] >= start:
-                seen.add(record["point_id"])
+    for record in _records(study, jobs):
+        statuses[record["status"]] += 1
+        if record["status"] == "skipped":
+            missing[f"{record['engine']}: {record['reason']}"] += 1
+        elif record["status"] != "damaged" and record["started"] >= start:
+            seen.add(record["point_id"])
     others = "".join(f", {statuses[status]:,} {status}" for status in STATUSES if status != DONE and statuses[status])
     new = len(seen) - before
-    cached = statuses.total() - statuses["skipped"] - new
+    cached = statuses.total() - statuses["skipped"] - statuses["damaged"] - new
     counted = f"{study}: {statuses[DONE]:,} of {jobs.points:,} points done{others} ({new:,} new, {cached:,} cached)"
     return [
         counted,

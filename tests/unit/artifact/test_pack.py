@@ -6,12 +6,14 @@ import hashlib
 import json
 import subprocess
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fabricstudy.artifact.checksums import check
+from fabricstudy.artifact.compare import compare
 from fabricstudy.artifact.completed_study import ArtifactError
 from fabricstudy.artifact.documents import JOB_START_S, effort
 from fabricstudy.artifact.pack import pack
@@ -69,7 +71,6 @@ def test_a_changed_or_missing_file_is_named(unpacked: Path) -> None:
         ArtifactError, match=r"code/deep/x.py: not as packed \(SHA-256 differs\); unpack the archive again"
     ):
         check(unpacked)
-    assert check(unpacked, below="results/") > 10
     (unpacked / "results/made-up/tables/jobs.csv").unlink()
     with pytest.raises(ArtifactError, match=r"x.py and 1 other files: not as packed"):
         check(unpacked)
@@ -173,3 +174,36 @@ def test_a_folder_that_cannot_be_set_up_is_refused(ran: Ran, code: Checkout, tmp
     with pytest.raises(ArtifactError, match="clone: there is no Makefile"):
         pack(ran.finished(), code, tmp_path / "out.tar.gz")
     assert not (tmp_path / "out.tar.gz").exists()
+
+
+def _append(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b" ")
+
+
+def _without_line(artifact: Path, path: str) -> None:
+    """Change a file, and leave its line out of the checksums."""
+    _append(artifact / path)
+    listing = artifact / "SHA256SUMS"
+    listing.write_text("".join(line for line in listing.read_text().splitlines(True) if not line.endswith(f"{path}\n")))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a table": lambda artifact: _append(artifact / "results/made-up/tables/jobs.csv"),
+    "the page": lambda artifact: _append(artifact / "reports/made-up/index.html"),
+    "the study": lambda artifact: _append(next(artifact.glob("study/*.yaml"))),
+    "the code": lambda artifact: _append(artifact / "code/deep/x.py"),
+    "the readme": lambda artifact: _append(artifact / "README.md"),
+    "a table and its line": lambda artifact: _without_line(artifact, "results/made-up/tables/jobs.csv"),
+    "a further table": lambda artifact: (artifact / "results/made-up/tables/more.parquet").touch(),
+    "no figure": lambda artifact: next(artifact.glob("reports/made-up/figures/*")).unlink(),
+    "no checksums": lambda artifact: (artifact / "SHA256SUMS").unlink(),
+    "a file elsewhere": lambda artifact: (artifact / "SHA256SUMS").write_text(f"{'0' * 64}  ../results/x\n"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_artifact_that_was_changed_is_not_compared(ran: Ran, unpacked: Path, change: str) -> None:
+    assert compare(unpacked, ran.base).agrees
+    CHANGES[change](unpacked)
+    with pytest.raises(ArtifactError):
+        compare(unpacked, ran.base)

@@ -1,5 +1,6 @@
 """Statistics of offered traffic, against queueing theory and hand counts."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -77,6 +78,25 @@ def test_states() -> None:
     assert state_of(run_of(calm, growth=1000)) == "saturated"
     assert state_of(run_of(calm + np.linspace(0, 5, len(calm)))) == "unsteady"
     assert state_of(run_of(np.concatenate([calm[:5000] + 1, calm[5000:]]))) == "unsteady"
+
+
+@pytest.mark.parametrize(
+    ("backlog", "state"),
+    [
+        # Of 20,000 messages, 10,000 were created in the second half.
+        ((0, 0, 150), "saturated"),
+        ((0, 0, 90), "steady"),
+        ((0, 0, 110), "saturated"),
+        ((0, 2000, 2000), "steady"),
+        ((0, 2000, 2090), "steady"),
+        ((2000, 0, 110), "saturated"),
+    ],
+)
+def test_a_load_is_sustained_if_the_backlog_grows_by_one_percent_of_the_second_half(
+    backlog: tuple[int, int, int], state: str
+) -> None:
+    run = run_of(np.random.default_rng(1).uniform(1, 2, 20_000))
+    assert state_of(replace(run, backlog=backlog)) == state
 
 
 def test_correlated_batches_are_joined() -> None:

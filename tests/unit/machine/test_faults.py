@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.engine.point import machine_id, point_from_json, point_id
 from fabricstudy.machine.base import Topology
+from fabricstudy.machine.faults import Faults, _parts
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.named import NamedMachine
 from fabricstudy.routing.minimal import Minimal
@@ -83,6 +85,17 @@ def test_draws_are_nested_and_depend_on_the_seed(seed: int) -> None:
     assert [whole.total() - one.total() for one in left] == [2, 5, 9]  # of 90, rounded half up
     assert left[2] <= left[1] <= left[0] <= whole
     assert left[1] != cables_of(built(DRAGONFLY, cables="5 %", seed=seed + 100))
+
+
+@pytest.mark.parametrize("noun", ["routers", "nodes"])
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_draws_of_routers_and_nodes_are_nested(noun: str, seed: int) -> None:
+    """Whoever fails among 1, 2, ... also fails among more; a fixed order would make all seeds equal."""
+    machine = Topology.model_validate(DRAGONFLY).build()
+    drawn = [set(_parts(machine, Faults(**{noun: number, "seed": seed}), noun).tolist()) for number in range(1, 9)]
+    assert [len(failed) for failed in drawn] == list(range(1, 9))
+    assert all(few < more for few, more in itertools.pairwise(drawn))
+    assert drawn[7] != set(_parts(machine, Faults(**{noun: 8, "seed": seed + 100}), noun).tolist())
 
 
 def test_only_chosen_classes_fail() -> None:

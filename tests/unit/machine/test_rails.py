@@ -81,6 +81,17 @@ def test_switches_and_cables_by_hand(
         assert ports.max() <= keys["radix"]
 
 
+@pytest.mark.parametrize(("domains", "taper", "uplinks"), [(8, 3, 3), (8, 2, 4), (7, 3, 3), (10, 4, 3), (9, 5, 2)])
+def test_a_tapered_rail_has_an_uplink_for_each_begun_group_of_members(domains: int, taper: int, uplinks: int) -> None:
+    """16 rails are too many for a spine of 8 ports without switches above their leaves."""
+    config = rails(domains, 16, radix=8, spine={"taper": taper})
+    assert config.members == domains
+    machine = config.build()
+    spine = machine.routers - config.sizes.spines
+    to_spine = (machine.cable_tail >= spine) != (machine.cable_head >= spine)
+    assert machine.cable_count[to_spine].sum() == 16 * uplinks
+
+
 SHAPES = st.builds(
     lambda domains, per_rail, rail_count, radix, spine: (domains, per_rail * rail_count, rail_count, radix, spine),
     st.integers(2, 9), st.integers(1, 2), st.integers(1, 5), st.none() | st.integers(2, 12),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from fabricstudy.report.findings import sentences
 from fabricstudy.report.summaries import judged_unchecked, spot_check_summary
 from fabricstudy.table.collect import collect
 from fabricstudy.table.files import Tables
@@ -63,3 +64,15 @@ def test_a_check_of_packet_is_told_and_its_claims_need_none(tmp_path: Path) -> N
     study, tables = tables_of(tmp_path, engine="packet", check="engines")
     (says,) = spot_check_summary(tables)
     assert "on packet" in says and "those of caminos" in says and judged_unchecked(study, tables) == {}
+
+
+def test_key_findings_count_each_pair_and_each_simulation_once(tmp_path: Path) -> None:
+    """Of 3 engines one simulates nothing; the pairs that are checked are pairs of the study already."""
+    engines = {**STUDY["sweep"], "engine": {"of": "engine", "values": ["caminos", "flow", "analysis"]}}
+    _, tables = tables_of(tmp_path, sweep=engines)
+    assert (tables.points["experiment"] == "(spot check)").any()
+    by_engine = tables.points.drop_duplicates("point_id")["engine"].value_counts()
+    words = " ".join(sentences(tables, None))
+    assert f"0.9 in the median (0.9 to 0.9, {by_engine['flow']} jobs)" in words
+    assert f"{by_engine['flow'] + by_engine['caminos']} simulations of" in words
+    assert f"{by_engine['analysis']} points without simulation" in words

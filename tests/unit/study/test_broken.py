@@ -176,6 +176,16 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "values are no list": ({"sweep/alpha/values": "1 GB/s"}, "sweep.alpha.values", "wrong-type"),
     "no values": ({"sweep/alpha/values": []}, "sweep.alpha.values", "invalid-value"),
+    "a key of the name of its kind": (
+        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "rails": 0, "bandwidth": "1 GB/s"},
+         "sweep": ...},
+        "machine.rails", "out-of-range",
+    ),
+    "a spine of a number": (
+        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "spine": 5, "bandwidth": "1 GB/s"},
+         "sweep": ...},
+        "machine.spine", "unknown-value",
+    ),
     "label twice": ({"sweep/alpha/values": ["1 GB/s", "1 GB/s"]}, "sweep.alpha.values.1", "duplicate"),
     "mapping as label": (
         {"sweep/alpha/values": [{"kind": "x"}]}, "sweep.alpha.values.0", "invalid-value",
@@ -408,7 +418,24 @@ def test_a_key_of_rails(key: str, value: int, code: str, tmp_path: Path) -> None
 
 # YAML 1.1 makes of these 9, 90, 5430, a date, true or false, 10, and 1000.
 @pytest.mark.parametrize(
-    "text", ["011", "1:30", "1:30:30", "2024-01-01", "on", "off", "yes", "No", "0o11", "1_0", "1_000"]
+    "text",
+    [
+        "011",
+        "1:30",
+        "1:30:30",
+        "2024-01-01",
+        "on",
+        "off",
+        "yes",
+        "No",
+        "0o11",
+        "1_0",
+        "1_000",
+        "1_0:0",
+        "1__000",
+        "1_000_",
+        "10_00.5",
+    ],
 )
 def test_what_yaml_would_change_stays_text(text: str, tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricstudy.core.errors import ConfigError
+from fabricstudy.study.figures import fulfils
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.plan import plan
 
@@ -199,3 +200,35 @@ def test_labels_of_different_kinds_become_text() -> None:
     assert [row.labels["x"] for row in plan(validate_study(data)).rows] == ["many"]
     data["exclude"] = [{"x": "many"}]
     assert [row.labels["x"] for row in plan(validate_study(data)).rows] == ["3"]
+
+
+LABELS = st.one_of(
+    st.integers(-3, 3),
+    st.sampled_from([0.5, 1.0, 2.0]),
+    st.sampled_from(["1", "1.0", "0.5", "a", "True"]),
+    st.booleans(),
+)
+
+
+@given(st.lists(LABELS, min_size=1, max_size=4))
+def test_a_condition_on_a_label_selects_one_value(labels: list[Any]) -> None:
+    """Labels that a condition cannot distinguish are refused: "1" and 1 became one label over two points."""
+    values = {label: number + 3 for number, label in enumerate(dict.fromkeys(labels))}
+    data = study_data({}) | {"sweep": {"x": {"of": "machine.groups", "values": values}}}
+    try:
+        rows = plan(validate_study(data)).rows
+    except ConfigError as error:
+        assert (error.code, error.path) == ("duplicate", "sweep.x.values")
+        text = [str(label) for label in values]
+        assert len(set(text)) < len(text)
+        return
+    for position, label in enumerate(values):
+        assert [number for number, row in enumerate(rows) if fulfils(row.labels["x"], label)] == [position]
+
+
+@pytest.mark.parametrize("label", [10**400, -(10**20), 2**53 + 1])
+def test_a_number_that_no_column_holds_exactly_is_no_label(label: int) -> None:
+    data = study_data({}) | {"sweep": {"x": {"of": "machine.groups", "values": {label: 3}}}}
+    with pytest.raises(ConfigError) as caught:
+        validate_study(data)
+    assert (caught.value.code, caught.value.path) == ("out-of-range", "sweep.x.values")

@@ -165,6 +165,18 @@ def test_crossing_is_where_the_ratio_rises_to_a_level(times: tuple[float, ...], 
     assert (found.pairs, found.pairs_planned) == (4, 4)
 
 
+def test_crossing_of_two_curves_is_where_their_ratio_rises() -> None:
+    """Both vary along the axis; the ratios are 0.8, 0.9, 1.1 and 1.2."""
+    mesh, torus = (8.0, 18.0, 33.0, 12.0), (10.0, 20.0, 30.0, 10.0)
+    rows = [
+        {"network": net, "loss": loss, "runtime_ns": time}
+        for net, times in (("mesh", mesh), ("torus", torus))
+        for loss, time in zip((0.1, 0.2, 0.3, 0.4), times, strict=True)
+    ]
+    found = measured(make_tables(rows), **EVEN | {"against": {"network": "torus"}})
+    assert found.value == pytest.approx(0.25) and (found.pairs, found.pairs_planned) == (4, 4)
+
+
 def test_crossing_of_each_seed_is_its_interval() -> None:
     found = measured(lossy((80, 90, 110, 120), (90, 110, 120, 130), (70, 80, 90, 110)), **EVEN)
     # Medians: 80, 90, 110, 120.

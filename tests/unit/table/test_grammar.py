@@ -119,6 +119,8 @@ def test_scatter_plots_and_heat_maps_that_cannot_be(
         ({**PAIR, "of": {}}, "out-of-range", ".of"),
         ({**PAIR, "against": {"a": [1, 2]}}, "wrong-type", ".against.a"),
         ({**PAIR, "where": {"a": 1}}, "duplicate", ".where"),
+        ({**PAIR, "kind": "crossing", "along": "b", "of": {"a": 1, "b": [1, 2]}, "against": {"b": 1}},
+         "conflicting-keys", ".against"),
         ({**PAIR, "kind": "trend", "along": {"a": [1, 2]}}, "duplicate", ".along"),
         ({**PAIR, "kind": "trend", "along": {"b": [1, 2], "c": [1, 2]}}, "out-of-range", ".along"),
         ({**VALUE, "kind": "spread", "over": []}, "out-of-range", ".over"),

@@ -203,3 +203,16 @@ def test_jobs_of_a_point_share_what_a_scheduler_left(
         placed(point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "lublin", "jobs": 2}}}))
     with pytest.raises(ValidationError):
         point(job | {"allocation": {"kind": "fragmented", "trace": {"kind": "swf", "file": "a.swf"}}})
+
+
+@pytest.mark.parametrize(("wanted", "reserved"), [(1, 1), (7, 1), (8, 1), (9, 2), (16, 2), (17, 3), (72, 9)])
+def test_whole_groups_reserves_no_group_too_many(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], wanted: int, reserved: int
+) -> None:
+    """Groups have 8 nodes: what is left of the machine still holds a job that fills it."""
+    rest = 72 - 8 * reserved
+    jobs = [{"nodes": wanted, "allocation": {"kind": "whole-groups"}}]
+    jobs += [{"nodes": rest, "allocation": {"kind": "whole-groups"}}] if rest else []
+    first, *others = (nodes_of(job) for job in placed(point(*jobs)))
+    assert first == list(range(wanted))
+    assert others == ([list(range(8 * reserved, 72))] if rest else [])

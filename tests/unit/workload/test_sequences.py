@@ -13,7 +13,7 @@ from fabricstudy.workload.critical_path import circle
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
-from fabricstudy.workload.rendezvous import CONTROL_BYTES, with_rendezvous
+from fabricstudy.workload.rendezvous import with_rendezvous
 from fabricstudy.workload.sequences import exact_sequences, merged
 from fabricstudy.workload.traces.mpi import Calls, Program
 
@@ -164,7 +164,7 @@ def rendezvous_of_pair(own: str) -> Operations:
 def test_a_long_message_waits_for_an_answer(wait: str, expected_ns: float) -> None:
     """The question leaves at 10 ns and arrives at 110, the answer at 210; sends end when they start here."""
     program = rendezvous_of_pair(wait)
-    assert sorted(program.size_bytes[program.sends].tolist()) == [CONTROL_BYTES, CONTROL_BYTES, 900]
+    assert sorted(program.size_bytes[program.sends].tolist()) == [64, 64, 900]
     assert np.all(np.diff(program.rank) >= 0)
     starts = start_times(program, [100.0] * 3)
     (message,) = (i for i in program.sends if program.size_bytes[i] == 900)
