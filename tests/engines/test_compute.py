@@ -174,7 +174,7 @@ def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:
     assert [call.time_ns for call in read_trace(idle)] == [0, 1000 + 5000 + 200 + 300 + 150]
 
 
-INPUTS = {"caminos": "370fcfd54d03", "sst": "0aaf90327945", "codes": "52728532d348"}
+INPUTS = {"caminos": "08471d9743b3", "sst": "0aaf90327945", "codes": "52728532d348"}
 """Digests of what is prepared for this point; others make all records stale."""
 
 
