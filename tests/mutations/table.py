@@ -368,10 +368,10 @@ ENGINES = (
     ),
     known(
         "arbitration of CAMINOS",
-        "engine/caminos/channels.py",
-        'return "RandomWithPriority" if',
+        "engine/caminos/files.py",
+        "allocator: Random,",
         ("simulate", *TABLE),
-        new='return "Random" if',
+        new="allocator: RandomWithPriority,",
     ),
     known(
         "buffers of CAMINOS",
