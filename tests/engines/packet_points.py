@@ -49,14 +49,19 @@ def random_graph(random: Random) -> Shape:
         pairs.add((tail, head))
     cables = [(tail, head, random.randrange(2), random.choice((1, 1, 1, 2, 3))) for tail, head in sorted(pairs)]
     if random.random() < 0.1:
-        tail, head, of, _ = random.choice(cables)
+        tail, head, _, _ = random.choice(cables)
         cables.append((head, tail, random.randrange(2), 1))
     random.shuffle(cables)
-    leaves = random.sample(range(routers), random.randint(1, routers)) if random.random() < 0.3 else list(range(routers))
+    leaves = (
+        random.sample(range(routers), random.randint(1, routers)) if random.random() < 0.3 else list(range(routers))
+    )
     shape = Shape(routers, cables, leaves)
     if random.random() < 0.6:
         groups = random.randint(2, max(2, routers // 2))
-        shape.group = [min(router, random.randrange(groups)) if router < groups else random.randrange(groups) for router in range(routers)]
+        shape.group = [
+            min(router, random.randrange(groups)) if router < groups else random.randrange(groups)
+            for router in range(routers)
+        ]
         shape.group[:groups] = range(groups)
         shape.more = lines(f"groups {routers}", *shape.group)
     return shape
@@ -196,7 +201,9 @@ def random_job(random: Random, nodes: list[int], background: bool, packet: int) 
         receiver = hot if hot is not None and random.random() < 0.7 else random.randrange(ranks)
         if sender == receiver:
             receiver = (sender + 1) % ranks
-        size = random.choice((1, packet, packet + 1, 2 * packet, random.randint(1, 4 * packet), random.randint(1, 12 * packet)))
+        size = random.choice(
+            (1, packet, packet + 1, 2 * packet, random.randint(1, 4 * packet), random.randint(1, 12 * packet))
+        )
         for rank, kind in ((sender, random.choice((1, 1, 3))), (receiver, 2)):
             events[rank].append([kind, 0, size if kind != 2 else 0, len(pairs)])
         pairs.append((sender, receiver))
@@ -206,7 +213,7 @@ def random_job(random: Random, nodes: list[int], background: bool, packet: int) 
         streams += ranks
     number_of: dict[tuple[int, bool], int] = {}
     number, rows, dependencies = 0, [], []
-    for rank, of_rank in enumerate(events):
+    for of_rank in events:
         first = number
         for kind, _, _, pair in of_rank:
             if kind:
@@ -246,7 +253,7 @@ def random_point(number: int) -> PointFiles:
     needed = 2 * longest if kind in ("valiant", "ugal") else longest
     scheme, channel_classes = "hops", max(1, needed + random.choice((-1, 0, 0, 0, 0, 1)))
     if kind == "dimension-order":
-        scheme, channel_classes = ("dateline", 2) if shape.rings else random.choice((("one", 1), ("hops", longest)))
+        scheme, channel_classes = ("dateline", 2) if shape.rings else ("one", 1)
     elif kind == "adaptive" and shape.kind == "grid" and not shape.rings and random.random() < 0.8:
         scheme, channel_classes = "escape", 2
     elif shape.kind == "tree" and kind in ("minimal", "adaptive", "d-mod-k") and random.random() < 0.8:
@@ -256,7 +263,9 @@ def random_point(number: int) -> PointFiles:
     shares = random.choice(([1], [1], [1], [1, 3], [2, 1, 1.5]))
     most = 64 // len(shares)
     channel_classes = min(channel_classes, most)
-    channels = random.choice((channel_classes, channel_classes, channel_classes + random.randint(0, 3), 2 * channel_classes))
+    channels = random.choice(
+        (channel_classes, channel_classes, channel_classes + random.randint(0, 3), 2 * channel_classes)
+    )
     channels = max(channels, 2 if scheme == "escape" else 1)
     channels = min(channels, most)
     more = shape.more
@@ -272,11 +281,12 @@ def random_point(number: int) -> PointFiles:
     speed = random.choice(speeds)
     bandwidth = [speed if equal else random.choice(speeds) for _ in range(classes + 1)]
     delays = random.choice(((0.0,), (0.0, 10.0), (10.0,), (0.0, 1.0, 40.5, 0.3, 500.0)))
+    threshold = random.choice((0, 0, packet, -packet))
     settings = lines(
         "packet 1",
         f"seed {random.randrange(2**32)}",
         f"routing {kind} {random.choice(('split', 'positive', 'alternate'))} {via}",
-        f"ugal {random.randint(1, 3)} {random.choice((1, 1, 0.5, 2))} {random.choice((0, 0, packet, -packet))} {random.randint(0, 1)}",
+        f"ugal {random.randint(1, 3)} {random.choice((1, 1, 0.5, 2))} {threshold} {random.randint(0, 1)}",
         "class_weight " + " ".join(map(str, weight)),
         "bandwidth_Bps " + " ".join(map(str, bandwidth)),
         "latency_ns " + " ".join(str(random.choice(delays)) for _ in bandwidth),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import math
+import os
 import tempfile
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -21,7 +22,9 @@ from typing import Any
 
 from .packet_points import PointFiles, random_point, simulate
 
-PROGRAM = Path(__file__).parents[2] / "engines/target/release/fabricstudy-packet"
+PROGRAM = Path(
+    os.environ.get("FABRICSTUDY_PACKET", Path(__file__).parents[2] / "engines/target/release/fabricstudy-packet")
+)
 
 EVER = 2**64
 LOOK, TASK = 0, 1
@@ -449,7 +452,9 @@ class Routes:
         self.settings, self.machine, self.ports_of_link = settings, machine, ports_of_link
         self.routers_with_nodes = sorted(set(machine.node_router))
         by_group = settings.via == "group"
-        self.places = sorted({self.place(router) for router in self.routers_with_nodes}) if by_group else self.routers_with_nodes
+        self.places = (
+            sorted({self.place(router) for router in self.routers_with_nodes}) if by_group else self.routers_with_nodes
+        )
         self.to_place, self.most_hops = cache(self._to_place), cache(self._most_hops)
 
     def place(self, router: int) -> int:
@@ -622,7 +627,9 @@ class Simulation:
         """Make the ports: of each router those to its neighbours, then those to its nodes; at last those of nodes."""
         s, machine = self.settings, self.machine
         self.lanes = s.channels * len(s.shares)
-        starts = [0, 1, s.channels] if s.scheme == "escape" else [c * s.channels // s.classes for c in range(s.classes + 1)]
+        starts = (
+            [0, 1, s.channels] if s.scheme == "escape" else [c * s.channels // s.classes for c in range(s.classes + 1)]
+        )
         self.class_of_channel = [c for c in range(s.classes) for _ in range(starts[c], starts[c + 1])]
         units = s.channels if s.per_channel else s.classes
         self.unit = [
@@ -651,7 +658,11 @@ class Simulation:
         self.router_ports = list(self.ports)
         self.interfaces = [add(None, host, s.router_ns / 2, None) for _ in machine.node_router]
         self.inputs: list[InLane] = []
-        opposite = {port: back for link, ports in self.ports_of_link.items() for port, back in zip(ports, self.ports_of_link[link ^ 1], strict=True)}
+        opposite = {
+            port: back
+            for link, ports in self.ports_of_link.items()
+            for port, back in zip(ports, self.ports_of_link[link ^ 1], strict=True)
+        }
         for node, port in self.node_port.items():
             opposite[port] = self.interfaces[node]
         for port in self.router_ports:
@@ -680,7 +691,6 @@ class Simulation:
             self.now = self.heap[0][0]
             self.opened = {port for port in self.router_ports if self.opens(port)}
             self.settle()
-            self.opened = set()
             while not self.operations.finished() and self.heap and self.heap[0][0] == self.now:
                 _, kind, number, what = heapq.heappop(self.heap)
                 if kind == TASK:
@@ -707,6 +717,7 @@ class Simulation:
             waited_for = {way.port for lane in self.inputs if lane.packets for way in lane.packets[0].ways or []}
             for port in sorted(waited_for, key=lambda port: (self.draw(port.number | 1 << 40), port.number)):
                 self.allocate(port)
+            self.opened = set()
             asking = [lane for lane in self.inputs if self.asks(lane)]
             if not asking:
                 return
@@ -931,7 +942,9 @@ class Simulation:
         if not ready:
             return
         classes = {self.unit[lane][0] for lane in ready}
-        traffic_class = min(classes, key=lambda of: (max(port.served[of], port.virtual_time), self.next_in_turn(port, ready, of)))
+        traffic_class = min(
+            classes, key=lambda of: (max(port.served[of], port.virtual_time), self.next_in_turn(port, ready, of))
+        )
         lane = self.next_in_turn(port, ready, traffic_class)
         port.turn = (lane + 1) % self.lanes
         packet = port.lanes[lane].popleft()
