@@ -23,17 +23,14 @@ pub struct Node {
 }
 
 impl Node {
-    /// Return a node without ranks.
-    pub fn new(slots: usize, striped: bool, ports: usize) -> Node {
+    /// Return a node of so many ranks.
+    pub fn new(ranks: usize, slots: usize, striped: bool, ports: usize) -> Node {
         let interfaces = vec![VecDeque::new(); if striped { 1 } else { ports }];
-        Node { interfaces, slots, ..Node::default() }
+        Node { queues: vec![VecDeque::new(); ranks], interfaces, slots, ..Node::default() }
     }
 
     /// Let a message of a rank wait for a slot.
     pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
-        if rank >= self.queues.len() {
-            self.queues.resize_with(rank + 1, VecDeque::new);
-        }
         self.queues[rank].push_back((message, bytes));
         self.waiting += 1;
     }
@@ -109,7 +106,7 @@ mod tests {
 
     /// A node whose first rank has messages 0, 1, ... of these bytes, and whose second has 10, 11, ...
     fn node(slots: usize, striped: bool, ports: usize, bytes: [&[u32]; 2]) -> Node {
-        let mut node = Node::new(slots, striped, ports);
+        let mut node = Node::new(2, slots, striped, ports);
         for (rank, messages) in bytes.iter().enumerate() {
             for (number, &bytes) in messages.iter().enumerate() {
                 node.post(rank, (10 * rank + number) as u32, bytes);

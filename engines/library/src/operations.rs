@@ -87,6 +87,8 @@ pub struct Operations {
     jobs: Vec<Job>,
     /// Jobs that are not in the background and have not finished.
     jobs_left: usize,
+    /// Computations of these jobs that have not ended, and messages that have not arrived.
+    under_way: usize,
     /// Operations that start now.
     starting: VecDeque<u32>,
     /// Computations that end at a time, and messages that were posted; whoever runs the operations takes them.
@@ -134,6 +136,7 @@ impl Operations {
             streams: vec![Stream::default(); file.streams],
             jobs_left: jobs.iter().filter(|job| !job.background).count(),
             jobs,
+            under_way: 0,
             starting: VecDeque::new(),
             timers: Vec::new(),
             posted: Vec::new(),
@@ -145,6 +148,18 @@ impl Operations {
 
     pub fn are_finished(&self) -> bool {
         self.jobs_left == 0
+    }
+
+    /// Return whether jobs that are not in the background have not finished and never will: none of their operations is under way.
+    pub fn are_stuck(&self) -> bool {
+        self.jobs_left > 0 && self.under_way == 0
+    }
+
+    /// Count operations of a rank that begin or cease to be under way.
+    fn count_under_way(&mut self, rank: u32, more: bool) {
+        if !self.jobs[self.ranks[rank as usize].job].background {
+            self.under_way = if more { self.under_way + 1 } else { self.under_way - 1 };
+        }
     }
 
     /// Return the job and the node of the rank of an operation.
@@ -188,6 +203,10 @@ impl Operations {
 
     /// End a computation, or an eager send whose last byte has left its node.
     pub fn end_active(&mut self, number: u32, now: u64) {
+        let Operation { kind, rank, .. } = self.operations[number as usize];
+        if kind == Kind::Calc {
+            self.count_under_way(rank, false);
+        }
         let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
         rank.active -= 1;
         rank.inactive_since = now;
@@ -197,6 +216,7 @@ impl Operations {
 
     /// Let the last byte of a message between nodes arrive.
     pub fn arrive(&mut self, send: u32, now: u64) {
+        self.count_under_way(self.operations[send as usize].rank, false);
         if !self.is_eager(send) {
             let rank = &mut self.ranks[self.operations[send as usize].rank as usize];
             rank.active -= 1;
@@ -361,6 +381,7 @@ impl Operations {
             Kind::Calc if length == 0 => self.end(number, now),
             Kind::Calc => {
                 self.activate(rank as usize, now);
+                self.count_under_way(rank, true);
                 self.timers.push((now + length, number as u32));
             }
             Kind::Send { .. } if self.node_of(partner) == node => {
@@ -369,6 +390,7 @@ impl Operations {
             }
             Kind::Send { .. } => {
                 self.activate(rank as usize, now);
+                self.count_under_way(rank, true);
                 self.operations[number].started_at = now;
                 let rank = self.ranks[rank as usize].number;
                 self.posted.push(Posted { node, rank, send: number as u32, bytes: length as u32 });

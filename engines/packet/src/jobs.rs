@@ -32,11 +32,14 @@ impl Jobs {
         if let Some(job_of_node) = jobs_of_nodes(&file, all_ports) {
             network.count_jobs(jobs, job_of_node);
         }
-        let nodes = (0..all_ports / ports).map(|_| Node::new(settings.injection, file.striped, ports)).collect();
+        let mut ranks = vec![0; all_ports / ports];
+        file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
+        let nodes = ranks.iter().map(|&ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
         let operations = Operations::new(file, settings.times);
         network.to_come = vec![0; operations.len()];
+        network.arrived_at = vec![0; operations.len()];
         Jobs {
             left_at: vec![0; operations.len()],
             to_leave: vec![0; operations.len()],
@@ -63,7 +66,8 @@ impl Jobs {
         self.take_actions();
         while !self.operations.are_finished() {
             look(&mut self.network);
-            match self.network.next() {
+            // Ranks in the background would go on for ever.
+            match self.network.next().filter(|_| !self.operations.are_stuck()) {
                 Some(Happening::Ready(interface) | Happening::Acknowledged(interface)) => self.send(interface),
                 Some(Happening::Timer(operation)) => {
                     self.operations.end_active(operation, self.network.now);
@@ -96,11 +100,7 @@ impl Jobs {
             let index = one.send as usize;
             (self.to_leave[index], self.network.to_come[index], self.left_at[index]) = (one.bytes, one.bytes, 0);
             self.nodes[one.node].post(one.rank, one.send, one.bytes);
-            for port in 0..self.ports {
-                // Where the interface sends, it looks again when it has.
-                let interface = (one.node * self.ports + port) as u32;
-                self.network.wake_interface(interface, self.network.interface_free_at(interface).max(self.network.now));
-            }
+            self.wake_node(one.node);
         }
         self.operations.posted = posted;
     }
@@ -131,8 +131,15 @@ impl Jobs {
         if self.to_leave[index] == 0 && self.operations.is_eager(send) {
             self.network.set_timer(self.left_at[index], send);
         }
-        if self.nodes[node].can_send(port) {
-            self.network.wake_interface(interface, end);
+        // Another port may go on, too: a slot is free, or the next packet has room there where this one had none.
+        self.wake_node(node);
+    }
+
+    /// Let all ports of a node look for something to send, as soon as their links are free.
+    fn wake_node(&mut self, node: usize) {
+        for port in (0..self.ports).filter(|&port| self.nodes[node].can_send(port)) {
+            let interface = (node * self.ports + port) as u32;
+            self.network.wake_interface(interface, self.network.interface_free_at(interface).max(self.network.now));
         }
     }
 

@@ -1,13 +1,17 @@
 //! Routers, links and packets in continuous time.
 //!
-//! A router has ports; each has an input side and an output side, with *lanes* (virtual channels) of the same numbers, which
-//! are queues of packets. A network interface is a port with an output side alone. Times are picoseconds.
+//! A router has ports; each has an input side and an output side. A network interface is a port with an output side alone. An
+//! output has a *lane*, a queue of packets, for each virtual channel. An input whose channels share the buffer has a queue
+//! for each set of outputs to which its packets may go (virtual output queues: Tamir and Frazier, IEEE Trans. Computers
+//! 41(6), 1992), so that no packet waits behind one that goes elsewhere. An input whose channels have buffers of their own has
+//! a lane for each. Times are picoseconds.
 //!
-//! 1. The head of a packet reaches an input lane a latency after its link began to send it, its tail a latency after the
-//!    link ended. The first packet of a lane asks for an output lane when its head is there and its predecessor has crossed.
+//! 1. The head of a packet reaches an input a latency after its link began to send it, its tail a latency after the link
+//!    ended. The first packet of a queue asks for an output lane when its head is there; in a lane also not before its
+//!    predecessor has crossed.
 //! 2. An output lane is open to a packet if no other one crosses to it, and the output queue has room for the packet. Of
 //!    several open lanes a packet gets one at random, under adaptive routing one of a port with the least queue. Without any,
-//!    it waits for all of them; when one opens, a random waiting packet gets it. So an output never idles beside a packet
+//!    it waits for all of them; when one opens, the first packet of a random waiting queue gets it. So an output never idles beside a packet
 //!    that may go there (a maximal matching, to which parallel iterative matching converges: Anderson, Owicki, Saxe and
 //!    Thacker, ACM Trans. Computer Systems 11(4), 1993).
 //! 3. Crossing takes the time of the packet at the speed of the crossbar, and no less than until its tail is there. Its room
@@ -74,18 +78,25 @@ pub struct Packet {
     pub stage: Stage,
     pub traffic_class: u8,
     pub is_marked: bool,
+    /// The unit of the buffer that holds it, and the input where it is.
+    unit: u8,
+    input: u32,
     /// The interface that sent it, and the latencies of its way, as far as acknowledgements need them.
     pub interface: u32,
     pub latency: u32,
 }
 
+/// Packets at an input, of which the first one asks.
 #[derive(Debug, Clone, Copy)]
-struct InLane {
+struct InputQueue {
     /// When the last packet has crossed.
     busy_until: u64,
+    /// Of a virtual output queue, its outputs.
+    outputs: u64,
     head: u32,
     tail: u32,
-    /// Counts the packets that have crossed; older entries in lists of waiting lanes are outdated.
+    port: u32,
+    /// Counts the packets that have crossed; older entries in lists of waiting queues are outdated.
     ticket: u32,
     waiting: bool,
 }
@@ -186,7 +197,11 @@ pub struct Network {
     queue: Queue,
     pub packets: Vec<Packet>,
     free: u32,
-    inputs: Vec<InLane>,
+    /// Lanes port by port; or virtual output queues, of which the free ones and those of each port are listed.
+    inputs: Vec<InputQueue>,
+    free_inputs: Vec<u32>,
+    queues_of: Vec<Vec<(u64, u32)>>,
+    has_lanes: bool,
     outputs: Vec<OutLane>,
     pub ports: Vec<Port>,
     /// Router of each of its ports, and the port that sends to its input side.
@@ -203,7 +218,6 @@ pub struct Network {
     waiters: Vec<Vec<Waiter>>,
     lanes: u32,
     lanes_per_traffic_class: u32,
-    channel_first: bool,
     unit_of_lane: Vec<u32>,
     /// Lanes of each traffic class and class of channels.
     lanes_of_class: Vec<u64>,
@@ -231,6 +245,8 @@ pub struct Network {
     ranked: Vec<(u64, u32)>,
     /// Bytes of each message that have not reached its node.
     pub to_come: Vec<u32>,
+    /// When the last byte of those that have, does: ports of a node may end in another order than they begin.
+    pub arrived_at: Vec<u64>,
     /// Packets that each node has sent.
     sent_packets: Vec<u32>,
     pub counts: Counts,
@@ -267,14 +283,18 @@ impl Network {
         let fastest_packet_ps = f64::from(settings.packet_bytes) * 1e12 / fastest;
         let queue = Queue::new((fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64, 10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6));
         let empty_out = OutLane { busy_until: 0, head: NONE, tail: NONE };
-        let empty_in = InLane { busy_until: 0, head: NONE, tail: NONE, ticket: 0, waiting: false };
+        let has_lanes = settings.buffer_per_channel;
+        let input_lanes = if has_lanes { first_interface * lanes as u32 } else { 0 };
         let mut network = Network {
             now: 0,
             seed: mix(settings.seed.wrapping_add(0x5851_f42d_4c95_7f2d)),
             queue,
             packets: Vec::new(),
             free: NONE,
-            inputs: vec![empty_in; first_interface as usize * lanes],
+            inputs: (0..input_lanes).map(|lane| InputQueue::new(lane / lanes as u32, 0)).collect(),
+            free_inputs: Vec::new(),
+            queues_of: vec![Vec::new(); if has_lanes { 0 } else { first_interface as usize }],
+            has_lanes,
             outputs: vec![empty_out; first_interface as usize * lanes],
             ports: Vec::with_capacity(all_ports),
             router_of: Vec::with_capacity(first_interface as usize),
@@ -288,7 +308,6 @@ impl Network {
             waiters: vec![Vec::new(); first_interface as usize],
             lanes: lanes as u32,
             lanes_per_traffic_class: settings.channels as u32,
-            channel_first: settings.buffer_per_channel,
             unit_of_lane,
             lanes_of_class,
             class_of_channel,
@@ -313,6 +332,7 @@ impl Network {
             asking: Vec::new(),
             ranked: Vec::new(),
             to_come: Vec::new(),
+            arrived_at: Vec::new(),
             sent_packets: vec![0; nodes],
             counts: Counts::default(),
             job_packets: Vec::new(),
@@ -488,28 +508,40 @@ impl Network {
 
     // Crossing a router.
 
-    /// Let all lanes ask that do so now, in random order.
+    /// Let all packets ask whose heads are there now, in random order.
     fn ask_all(&mut self, first: u32) {
         let mut asking = std::mem::take(&mut self.asking);
         asking.push(first);
         while let Some(event) = self.queue.pop_below(self.now << 2 | TASK) {
             asking.push(event.a);
         }
-        self.shuffle(&mut asking, 0);
-        for &lane in &asking {
-            self.ask(lane);
+        if asking.len() > 1 {
+            let packets = std::mem::take(&mut self.packets);
+            let has_lanes = self.has_lanes;
+            self.shuffle(&mut asking, |number| match has_lanes {
+                true => u64::from(number),
+                false => u64::from(packets[number as usize].key) << 32 | u64::from(packets[number as usize].input),
+            });
+            self.packets = packets;
+        }
+        for &number in &asking {
+            if self.has_lanes {
+                self.advance(number);
+            } else {
+                self.enter_queue(number);
+            }
         }
         asking.clear();
         self.asking = asking;
     }
 
     /// Put numbers into a random order that does not depend on their present one.
-    fn shuffle(&mut self, numbers: &mut [u32], of: u64) {
+    fn shuffle(&mut self, numbers: &mut [u32], name: impl Fn(u32) -> u64) {
         if numbers.len() < 2 {
             return;
         }
         let mut ranked = std::mem::take(&mut self.ranked);
-        ranked.extend(numbers.iter().map(|&number| (self.draw(u64::from(number) | of << 40), number)));
+        ranked.extend(numbers.iter().map(|&number| (self.draw(name(number)), number)));
         ranked.sort_unstable();
         for (place, (_, number)) in numbers.iter_mut().zip(ranked.drain(..)) {
             *place = number;
@@ -517,26 +549,86 @@ impl Network {
         self.ranked = ranked;
     }
 
-    /// Let the first packet of an input lane have an output lane, or wait for some.
-    fn ask(&mut self, input: u32) {
-        let packet = self.inputs[input as usize].head;
-        if self.packets[packet as usize].stage == Stage::Undecided {
-            return self.ask_undecided(input);
+    /// Put a packet into the queue of its outputs, and let it ask if it is the first one.
+    fn enter_queue(&mut self, packet: u32) {
+        let Packet { input: port, stage, .. } = self.packets[packet as usize];
+        let here = self.router_of[port as usize];
+        let outputs = match stage {
+            // It may still choose among several sets.
+            Stage::Undecided => 1 << 63 | u64::from(packet),
+            _ => {
+                let ways = self.find_ways(packet, here);
+                let outputs = outputs_of(&ways);
+                self.ways = ways;
+                outputs
+            }
+        };
+        let found = self.queues_of[port as usize].iter().find(|(known, _)| *known == outputs);
+        if let Some(&(_, queue)) = found {
+            let queue = &mut self.inputs[queue as usize];
+            self.packets[queue.tail as usize].next = packet;
+            queue.tail = packet;
+            return;
         }
-        let mut ways = self.find_ways(input);
-        match self.choose(&ways, packet) {
-            Some(output) => self.grant(input, output),
-            None => self.wait(input, &ways),
-        }
-        ways.clear();
-        self.ways = ways;
+        let mut queue = InputQueue::new(port, outputs);
+        (queue.head, queue.tail) = (packet, packet);
+        let number = match self.free_inputs.pop() {
+            Some(number) => {
+                queue.ticket = self.inputs[number as usize].ticket;
+                self.inputs[number as usize] = queue;
+                number
+            }
+            None => {
+                self.inputs.push(queue);
+                self.inputs.len() as u32 - 1
+            }
+        };
+        self.queues_of[port as usize].push((outputs, number));
+        self.advance(number);
     }
 
-    /// Return the ways of the first packet of an input lane, in the vector `ways`.
-    fn find_ways(&mut self, input: u32) -> Vec<Way> {
+    /// Let the first packets of a queue have output lanes, until one waits for some.
+    fn advance(&mut self, input: u32) {
+        loop {
+            let InputQueue { head, port, outputs, .. } = self.inputs[input as usize];
+            if head == NONE {
+                if !self.has_lanes {
+                    self.queues_of[port as usize].retain(|(known, _)| *known != outputs);
+                    self.free_inputs.push(input);
+                }
+                return;
+            }
+            if self.packets[head as usize].stage == Stage::Undecided {
+                if !self.decide(input) {
+                    let ways = self.all_ways(input);
+                    self.wait(input, &ways);
+                    return;
+                }
+            } else {
+                let mut ways = self.find_ways(head, self.router_of[port as usize]);
+                let chosen = self.choose(&ways, head);
+                match chosen {
+                    Some(output) => self.grant(input, output),
+                    None => self.wait(input, &ways),
+                }
+                ways.clear();
+                self.ways = ways;
+                if chosen.is_none() {
+                    return;
+                }
+            }
+            if self.has_lanes {
+                // The next packet asks when this one has crossed.
+                return;
+            }
+        }
+    }
+
+    /// Return the ways of a packet at a router, in the vector `ways`.
+    fn find_ways(&mut self, packet: u32, here: u32) -> Vec<Way> {
         let mut ways = std::mem::take(&mut self.ways);
-        let packet = &self.packets[self.inputs[input as usize].head as usize];
-        let here = self.router_of_lane(input);
+        ways.clear();
+        let packet = &self.packets[packet as usize];
         if packet.goal == here {
             let last_class = self.routes.classes as u8 - 1;
             ways.push(Way { port: self.node_port[packet.node as usize], first_class: 0, last_class, escape: false });
@@ -549,8 +641,8 @@ impl Network {
     }
 
     #[inline]
-    pub(crate) fn router_of_lane(&self, input: u32) -> u32 {
-        self.router_of[(input / self.lanes) as usize]
+    pub(crate) fn router_of_queue(&self, input: u32) -> u32 {
+        self.router_of[self.inputs[input as usize].port as usize]
     }
 
     #[inline]
@@ -672,7 +764,7 @@ impl Network {
     /// Let ports that have looked take waiting packets, in random order.
     fn allocate_opened(&mut self) {
         let mut opened = std::mem::take(&mut self.opened);
-        self.shuffle(&mut opened, 1);
+        self.shuffle(&mut opened, |port| u64::from(port) | 1 << 40);
         for &port in &opened {
             self.allocate(port);
             self.plan(port);
@@ -701,9 +793,14 @@ impl Network {
             } else if !self.decide(input) {
                 // It prefers to wait for another port.
                 declined.push(input);
+                continue;
+            }
+            if !self.has_lanes {
+                self.advance(input);
             }
         }
-        // Nobody else adds to the list meanwhile.
+        // The next packets of queues may have come to wait.
+        waiters.append(&mut self.waiters[port as usize]);
         self.waiters[port as usize] = waiters;
     }
 
@@ -716,7 +813,9 @@ impl Network {
             if declined.contains(&waiter.input) || self.open_lanes(port, waiter.lanes, size) == 0 {
                 continue;
             }
-            let rank = (priority, self.draw(u64::from(port) << 32 | u64::from(waiter.input)), waiter.input);
+            let InputQueue { port: from, outputs, .. } = self.inputs[waiter.input as usize];
+            let name = if self.has_lanes { u64::from(waiter.input) } else { outputs ^ u64::from(from) << 32 };
+            let rank = (priority, self.draw(mix(name) ^ u64::from(port)), waiter.input);
             if first.map_or(true, |(best, _)| rank < best) {
                 first = Some((rank, *waiter));
             }
@@ -731,13 +830,14 @@ impl Network {
         let packet = in_lane.head;
         let state = &mut self.packets[packet as usize];
         let (size, next) = (state.size, std::mem::replace(&mut state.next, NONE));
+        let (from, unit) = (in_lane.port, u32::from(state.unit));
         let end = (now + rounded(f64::from(size) * self.ps_per_byte_crossbar)).max(state.tail);
         state.tail = end;
         in_lane.head = next;
         in_lane.busy_until = end;
         in_lane.waiting = false;
         in_lane.ticket = in_lane.ticket.wrapping_add(1);
-        if next != NONE {
+        if next != NONE && self.has_lanes {
             let time = self.packets[next as usize].head.max(end);
             self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
         }
@@ -760,15 +860,14 @@ impl Network {
         port_state.filled |= 1 << lane;
         port_state.crossing |= 1 << lane;
         port_state.queued += size;
-        self.give_credit(input, end, size);
+        self.give_credit(from, unit, end, size);
         self.send(port);
         self.plan(port);
     }
 
-    /// Tell the sender to an input lane that so many bytes of it are free from a time on.
-    fn give_credit(&mut self, input: u32, time: u64, bytes: u32) {
-        let sender = self.sender_of[(input / self.lanes) as usize];
-        let unit = self.unit_of_lane[(input % self.lanes) as usize];
+    /// Tell the sender to an input that so many bytes of a unit are free from a time on.
+    fn give_credit(&mut self, input_port: u32, unit: u32, time: u64, bytes: u32) {
+        let sender = self.sender_of[input_port as usize];
         let port = &self.ports[sender as usize];
         let credit = Credit { time: time + port.latency, unit, bytes };
         let waits = port.waits_for_credit;
@@ -831,11 +930,8 @@ impl Network {
         if state.free_at > self.now || state.filled == 0 {
             return;
         }
-        let mut lane = self.lane_to_send(port);
-        if lane.is_none() && !self.credits[port as usize].is_empty() {
-            self.collect_credits(port);
-            lane = self.lane_to_send(port);
-        }
+        self.collect_credits(port);
+        let lane = self.lane_to_send(port);
         self.ports[port as usize].waits_for_credit = lane.is_none();
         if let Some(lane) = lane {
             self.start(port, lane);
@@ -913,8 +1009,10 @@ impl Network {
                 self.free = packet;
                 let left = &mut self.to_come[message as usize];
                 *left -= size;
+                let last = &mut self.arrived_at[message as usize];
+                *last = (*last).max(end + latency);
                 if *left == 0 {
-                    self.queue.push(Event { key: (end + latency) << 2 | TASK, a: message, b: ARRIVAL });
+                    self.queue.push(Event { key: std::mem::take(last) << 2 | TASK, a: message, b: ARRIVAL });
                 }
             }
             End::Router(to) => {
@@ -928,7 +1026,7 @@ impl Network {
                 }
                 let next_router = self.router_of[to as usize];
                 self.enter_router(packet, next_router, next_router == goal);
-                self.queue_at(port, packet, to * self.lanes + lane, unit);
+                self.queue_at(port, packet, to, lane);
             }
         }
     }
@@ -954,16 +1052,24 @@ impl Network {
         }
     }
 
-    /// Put a packet that a port sends into the input lane at the other end.
-    fn queue_at(&mut self, port: u32, packet: u32, input: u32, unit: u32) {
-        let Packet { size, head, .. } = self.packets[packet as usize];
+    /// Put a packet that a port sends on a lane into the input at the other end.
+    fn queue_at(&mut self, port: u32, packet: u32, input_port: u32, lane: u32) {
+        let unit = self.unit_of_lane[lane as usize];
+        let state = &mut self.packets[packet as usize];
+        (state.unit, state.input) = (unit as u8, input_port);
+        let Packet { size, head, .. } = *state;
         self.in_pools.take(port, unit, size);
         self.ports[port as usize].outstanding += size;
-        let lane = &mut self.inputs[input as usize];
-        let last = std::mem::replace(&mut lane.tail, packet);
-        if lane.head == NONE {
-            lane.head = packet;
-            let time = head.max(lane.busy_until);
+        if !self.has_lanes {
+            self.queue.push(Event { key: head << 2 | ASK, a: packet, b: 0 });
+            return;
+        }
+        let input = input_port * self.lanes + lane;
+        let queue = &mut self.inputs[input as usize];
+        let last = std::mem::replace(&mut queue.tail, packet);
+        if queue.head == NONE {
+            queue.head = packet;
+            let time = head.max(queue.busy_until);
             self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
         } else {
             self.packets[last as usize].next = packet;
@@ -986,11 +1092,8 @@ impl Network {
     /// the interface is ready again when there may be.
     pub fn inject(&mut self, interface: u32, piece: Piece, traffic_class: usize) -> Option<u64> {
         let port = self.first_interface + interface;
-        let mut lane = self.lane_to_inject(port, traffic_class, piece.size);
-        if lane.is_none() {
-            self.collect_credits(port);
-            lane = self.lane_to_inject(port, traffic_class, piece.size);
-        }
+        self.collect_credits(port);
+        let lane = self.lane_to_inject(port, traffic_class, piece.size);
         self.ports[port as usize].waits_for_credit = lane.is_none();
         if lane.is_none() {
             if let Some(credit) = self.credits[port as usize].front() {
@@ -1012,7 +1115,7 @@ impl Network {
         let slot = &mut self.packets[packet as usize];
         (slot.head, slot.tail, slot.latency) = (self.now + latency, end + latency, latency as u32);
         if let End::Router(to) = destination {
-            self.queue_at(port, packet, to * self.lanes + lane, self.unit_of_lane[lane as usize]);
+            self.queue_at(port, packet, to, lane);
         }
         Some(end)
     }
@@ -1020,7 +1123,7 @@ impl Network {
     /// Return the lane on which a network interface sends: the next one with room, or the lowest if each has a buffer.
     fn lane_to_inject(&self, port: u32, traffic_class: usize, bytes: u32) -> Option<u32> {
         let (first, channels) = (traffic_class as u32 * self.lanes_per_traffic_class, self.lanes_per_traffic_class);
-        let turn = if self.channel_first { 0 } else { u32::from(self.ports[port as usize].turn) };
+        let turn = if self.has_lanes { 0 } else { u32::from(self.ports[port as usize].turn) };
         let mut lanes = (0..channels).map(|step| first + (turn + step) % channels);
         lanes.find(|&lane| self.in_pools.has_room(port, self.unit_of_lane[lane as usize], bytes))
     }
@@ -1049,6 +1152,8 @@ impl Network {
             stage: Stage::Direct,
             traffic_class: traffic_class as u8,
             is_marked: false,
+            unit: 0,
+            input: NONE,
             interface,
             latency: 0,
         };
@@ -1085,11 +1190,11 @@ impl Network {
             return;
         }
         for input in 0..self.inputs.len() as u32 {
-            let InLane { waiting, head, .. } = self.inputs[input as usize];
-            if !waiting || self.packets[head as usize].stage == Stage::Undecided {
+            let InputQueue { waiting, head, port, .. } = self.inputs[input as usize];
+            if !waiting || head == NONE || self.packets[head as usize].stage == Stage::Undecided {
                 continue;
             }
-            let mut ways = self.find_ways(input);
+            let mut ways = self.find_ways(head, self.router_of[port as usize]);
             let open = self.choose(&ways, head);
             assert!(open.is_none(), "lane {input} waits beside an open one at {}", self.now);
             ways.clear();
@@ -1105,6 +1210,23 @@ impl Network {
                 assert!(next.map_or(true, |time| state.wake_at <= time), "port {port} overlooks a credit");
             }
         }
+    }
+}
+
+impl InputQueue {
+    fn new(port: u32, outputs: u64) -> InputQueue {
+        InputQueue { busy_until: 0, outputs, head: NONE, tail: NONE, port, ticket: 0, waiting: false }
+    }
+}
+
+/// Return a number for a set of ways; different sets have different ones.
+fn outputs_of(ways: &[Way]) -> u64 {
+    let number = |way: &Way| {
+        u64::from(way.port) << 17 | u64::from(way.first_class) << 9 | u64::from(way.last_class) << 1 | u64::from(way.escape)
+    };
+    match ways {
+        [way] => number(way),
+        _ => ways.iter().fold(1, |all, way| mix(all ^ number(way))) >> 1 | 1 << 62,
     }
 }
 

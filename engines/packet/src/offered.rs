@@ -176,6 +176,7 @@ impl OfferedTraffic {
             None => {
                 self.messages.push(message);
                 self.network.to_come.push(0);
+                self.network.arrived_at.push(0);
                 self.messages.len() as u32 - 1
             }
         };

@@ -102,6 +102,9 @@ impl Routes {
             (Kind::Paths, _) => graph.paths.is_none(),
             _ => settings.via == Via::Group && graph.group.is_none(),
         };
+        if settings.kind == Kind::DimensionOrder && !matches!(settings.scheme, Scheme::Dateline | Scheme::One) {
+            return Err(BadFile("dimension order has channels by the dateline, or one class".into()));
+        }
         if missing {
             return Err(BadFile("the machine's file lacks what the routing needs: a grid, groups, or listed routes".into()));
         }

@@ -92,14 +92,10 @@ impl Network {
         }
     }
 
-    /// Let an undecided packet take a way, or wait.
-    pub(crate) fn ask_undecided(&mut self, input: u32) {
-        if self.decide(input) {
-            return;
-        }
+    /// Return all ways of an undecided packet.
+    pub(crate) fn all_ways(&mut self, input: u32) -> Vec<Way> {
         let (minimal, detours, _) = self.alternatives(input);
-        let ways: Vec<Way> = minimal.into_iter().chain(detours.into_iter().flat_map(|detour| detour.ways)).collect();
-        self.wait(input, &ways);
+        minimal.into_iter().chain(detours.into_iter().flat_map(|detour| detour.ways)).collect()
     }
 
     /// Let an undecided packet take an open way of the kind that it prefers; return whether there was one.
@@ -121,7 +117,7 @@ impl Network {
             None => return false,
         };
         let (port, class) = (self.port_of_lane(output), self.class_of_lane(output));
-        let again = chosen.is_none() && self.chooses_again(self.router_of_lane(input), port, packet);
+        let again = chosen.is_none() && self.chooses_again(self.router_of_queue(input), port, packet);
         let state = &mut self.packets[packet as usize];
         if !again {
             self.free_places.push(state.via);
@@ -153,7 +149,7 @@ impl Network {
 
     /// Return the minimal ways of an undecided packet, its detours, and the hops of the minimal path.
     fn alternatives(&mut self, input: u32) -> (Vec<Way>, Vec<Detour>, u32) {
-        let here = self.router_of_lane(input);
+        let here = self.router_of_queue(input);
         let packet = self.first_packet(input);
         let Packet { goal, via, hop, .. } = self.packets[packet as usize];
         let (at, goal) = (here as usize, goal as usize);

@@ -44,8 +44,8 @@ class Network(Model):
     )
     buffer_per: Literal["port", "channel"] = Field(
         "port",
-        description="port: the virtual channels of an input share `port_buffer`, so that routings with more channels "
-        "have no larger buffers; channel: each has `buffer`, as always on CAMINOS, SST and CODES",
+        description="port: the virtual channels of a router input share `port_buffer`, with virtual output queues; "
+        "channel: each is one queue and has `buffer`, as always on CAMINOS, SST and CODES",
     )
     router_latency_ns: Latency = Field(
         "100 ns",

@@ -53,14 +53,19 @@ def classes_of_hops(routing: Routing, machine: Machine) -> int:
 
 
 def virtual_channels(point: Point, machine: Machine) -> int:
-    """Return the number of channels of a port: that of the study, or the least multiple of the classes from 8 on.
+    """Return the number of channels of a port: that of the study, or a default.
+
+    The default is one a class where an input has virtual output queues, and the least multiple of the classes from 8 on
+    where each channel is a queue with a buffer of its own.
 
     Raises `Unsupported` if packets may wait in a circle.
     """
     check_listed_channels(point.routing, machine)
     classes, stated = channel_classes(point.routing, machine), point.network.virtual_channels
     check_stated_channels(point, classes)
-    return classes * ceil(DEFAULT_CHANNELS / classes) if stated is None else int(stated)
+    if stated is not None:
+        return int(stated)
+    return classes if point.network.buffer_per == "port" else classes * ceil(DEFAULT_CHANNELS / classes)
 
 
 def check_listed_channels(routing: Routing, machine: Machine) -> None:

@@ -8,10 +8,12 @@ What a point becomes:
 * **Router**: buffers at the inputs, queues at the outputs, and between them a crossbar, which is `crossbar_speedup`
   times as fast as the links. Credits count bytes of each virtual channel. Arbitration is random among the packets that
   wait, and an output is never idle while a packet in the router may go there.
-* **Buffers**: the virtual channels of a router input share `network.port_buffer`. Each class of channels has a part of
-  its own, the rest is common to all (a dynamically allocated multi-queue buffer), so that routings with more classes
-  have no larger buffers. The queue of an output has half as much.
-  With `network.buffer_per: channel` each virtual channel has `network.buffer`.
+* **Buffers**: the virtual channels of a router input share `network.port_buffer` (a dynamically allocated multi-queue
+  buffer). Each class of channels has a part of its own, the rest is common to all, so that routings with more classes
+  have no larger buffers. An input has virtual output queues: a packet never waits behind one that goes to another
+  output. The queue of an output has half as much.
+  With `network.buffer_per: channel` each virtual channel is one queue, with a buffer of `network.buffer`, as on
+  CAMINOS, SST and CODES.
 * **Virtual channels** are in classes against deadlock; see `fabricstudy.engine.virtual_channels`.
 * **Routing**: minimal uses the paths of least `Machine.hop_weight`; among several outputs with room a packet draws one.
   Adaptive routing takes the output with most room. Valiant leads through a random router with nodes, or a random group.
