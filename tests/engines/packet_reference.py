@@ -1,0 +1,771 @@
+"""A slow reference of the packet engine: its documented model, with nothing but clarity in mind.
+
+After each time of a heap everything is examined again until nothing changes: each link, each interface, each waiting
+packet, each queue. From the engine's code come only its random hashes, its rounding, and its order at one time.
+
+``python -m tests.engines.packet_reference 1000 --first 0`` compares random points with the engine's program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import math
+import tempfile
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, reduce
+from pathlib import Path
+from typing import Any
+
+from .packet_points import CALC, PROGRAM, RECEIVE, SEND, Message, Point, random_point
+
+EVER = 2**64
+LOOK = -1
+DIRECT, DETOUR, UNDECIDED = "direct", "detour", "undecided"
+
+
+def mix(bits: int) -> int:
+    """Return SplitMix64's hash."""
+    z = (bits + 0x9E3779B97F4A7C15) % EVER
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % EVER
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % EVER
+    return z ^ z >> 31
+
+
+def below(bits: int, end: int) -> int:
+    """Return a number below `end` from the upper 32 bits."""
+    return (bits >> 32) * end >> 32
+
+
+def rounded(number: float) -> int:
+    """Return the nearest whole number, halves up."""
+    whole = math.floor(number)
+    return whole + (number - whole >= 0.5)
+
+
+class Transfer:
+    """A message that is under way, or will be."""
+
+    def __init__(self, point: Point, message: Message) -> None:
+        self.rank, self.nodes = message.sender, (point.ranks[message.sender], point.ranks[message.receiver])
+        self.missing, self.delay_ps, self.size = len(message.needs), message.delay_ps, message.size
+        self.to_leave = self.to_arrive = message.size
+        self.posted_at = self.left_at = self.arrived_at = 0
+        self.is_awaited = self.has_arrived = False
+
+
+class Node:
+    """Messages of a node: those of each rank that wait for a slot, and those in flight at each interface."""
+
+    def __init__(self, point: Point, node: int) -> None:
+        self.waiting = {rank: deque[Transfer]() for rank, at in enumerate(point.ranks) if at == node}
+        self.in_flight: list[deque[Transfer]] = [deque() for _ in range(1 if point.striped else point.ports)]
+        self.slots, self.turns, self.interface = point.injection, deque(self.waiting), 0
+
+    def fill_slots(self) -> None:
+        while any(self.waiting.values()) and len(self.in_flight[self.interface]) < self.slots:
+            if self.waiting[self.turns[0]]:
+                self.in_flight[self.interface].append(self.waiting[self.turns[0]].popleft())
+                self.interface = (self.interface + 1) % len(self.in_flight)
+            self.turns.rotate(-1)
+
+    def sent(self, interface: int, size: int) -> None:
+        """Take a packet off the first message; the next one has its turn if there are several slots."""
+        messages = self.in_flight[interface]
+        messages[0].to_leave -= size
+        if messages[0].to_leave == 0:
+            messages.popleft()
+        elif self.slots > 1:
+            messages.rotate(-1)
+
+
+@dataclass(eq=False)
+class Packet:
+    transfer: Transfer
+    node: int
+    goal: int
+    size: int
+    key: int
+    slot: int
+    """The number that was given back last, of those that no packet has."""
+    priority: int = 0
+    hop: int = 0
+    skipped: int = 0
+    stage: str = DIRECT
+    via: int = 0
+    places: list[int] = field(default_factory=list)
+    head: int = 0
+    tail: int = 0
+    unit: int = 0
+    ways: list[Way] | None = None
+    """What it waits for."""
+
+
+@dataclass(frozen=True)
+class Way:
+    port: Port
+    first_class: int
+    last_class: int
+    escape: bool = False
+
+
+class Buffer:
+    """Bytes in units; beyond its own room a unit uses what all have in common."""
+
+    def __init__(self, capacity: int, least: int, units: int, separate: bool) -> None:
+        self.own = capacity if separate or units == 1 else max(least, capacity // (2 * units))
+        self.common = 0 if separate else max(0, capacity - self.own * units)
+        self.held = [0] * units
+
+    def has_room(self, unit: int, size: int) -> bool:
+        more = self.held[unit] + size - max(self.held[unit], self.own)
+        return more <= 0 or sum(max(0, one - self.own) for one in self.held) + more <= self.common
+
+    def bytes(self) -> int:
+        return sum(self.held)
+
+
+class Queue:
+    """Packets at an input that go one after the other: those of a lane, or those with the same outputs."""
+
+    def __init__(self, name: int, input_: Input) -> None:
+        self.name, self.input = name, input_
+        self.packets: deque[Packet] = deque()
+        self.crossed_at = 0
+
+
+class Input:
+    def __init__(self, number: int, router: int, sender: Port) -> None:
+        self.number, self.router, self.sender = number, router, sender
+        self.coming: deque[Packet] = deque()
+        self.queues: dict[int, Queue] = {}
+
+    def queue(self, name: int) -> Queue:
+        return self.queues.setdefault(name, Queue(name, self))
+
+
+@dataclass(eq=False)
+class Port:
+    """A link and the output before it; `to` is None towards a node."""
+
+    number: int
+    bandwidth_Bps: float
+    latency_ns: float
+    link: int | None
+    output: Buffer
+    there: Buffer
+    """The input at the other end, as this end knows it."""
+    lanes: list[deque[Packet]]
+    to: Input | None = None
+    credits: list[tuple[int, int, int]] = field(default_factory=list)
+    sending: tuple[int, int] | None = None
+    free_at: int = 0
+    left_over: float = 0.0
+    turn: int = 0
+    bytes: int = 0
+    packets: int = 0
+
+    def __post_init__(self) -> None:
+        self.latency = rounded(self.latency_ns * 1e3)
+        self.ps_per_byte = 1e12 / self.bandwidth_Bps
+        self.crossed_at = [0] * len(self.lanes)
+
+    def occupy(self, now: int, packet: Packet) -> int:
+        """Return when a packet has left; what rounding leaves over goes to a packet that follows without a gap."""
+        exact = packet.size * self.ps_per_byte + (self.left_over if self.free_at == now else 0.0)
+        self.left_over = exact - rounded(exact)
+        self.bytes += packet.size
+        self.packets += 1
+        return now + rounded(exact)
+
+
+class Routes:
+    """Next hops and channel classes."""
+
+    def __init__(self, point: Point, exits: list[list[tuple[int, int, int, int]]]) -> None:
+        self.point, self.machine, self.exits = point, point.machine, exits
+        self.ports_of_link: dict[int, list[Port]] = defaultdict(list)
+        self.places = sorted({self.place(router) for router in point.nodes})
+        self.to_place, self.most_hops = cache(self._to_place), cache(self._most_hops)
+
+    def place(self, router: int) -> int:
+        return self.machine.group[router] if self.point.via == "group" else router
+
+    def members(self, place: int) -> tuple[int, ...]:
+        return tuple(router for router in range(self.machine.routers) if self.place(router) == place)
+
+    def _to_place(self, goals: tuple[int, ...]) -> list[float]:
+        """Return the weight of the lightest path from each router to the nearest of some (Bellman and Ford)."""
+        weights = [0 if router in goals else math.inf for router in range(self.machine.routers)]
+        for _ in range(self.machine.routers):
+            for router, exits in enumerate(self.exits):
+                weights[router] = min(weights[router], *(weights[to] + self.point.weight[of] for to, _, of, _ in exits))
+        return weights
+
+    def lightest(self, here: int, goals: tuple[int, ...]) -> list[tuple[int, int]]:
+        """Return neighbour and link with which the lightest paths begin."""
+        to, weight = self.to_place(goals), self.point.weight
+        return [(next_, link) for next_, link, of, _ in self.exits[here] if to[next_] + weight[of] == to[here]]
+
+    def _most_hops(self, here: int, goal: int) -> int:
+        return 0 if here == goal else 1 + max(self.most_hops(next_, goal) for next_, _ in self.lightest(here, (goal,)))
+
+    def hops_through(self, here: int, place: int, goal: int) -> int:
+        weight = {router: self.to_place((router,))[here] for router in self.members(place)}
+        nearest = [router for router in weight if weight[router] == min(weight.values())]
+        return max(self.most_hops(here, router) + self.most_hops(router, goal) for router in nearest)
+
+    def leads_away(self, first: int, goal: int, place: int) -> bool:
+        group = self.machine.group
+        if self.point.kind == "ugal" and self.point.via == "router" and group and group[first] != group[goal]:
+            return group[place] not in (group[first], group[goal])
+        return place not in (self.place(first), self.place(goal))
+
+    def draw_place(self, bits: int, here: int, goal: int, tries: int) -> int | None:
+        for _ in range(tries):
+            bits = mix(bits)
+            place = self.places[below(bits, len(self.places))]
+            if self.leads_away(here, goal, place):
+                return place
+        rest = [place for place in self.places if self.leads_away(here, goal, place)]
+        return rest[below(mix(bits), len(rest))] if tries > 1 and rest else None
+
+    def class_of_hop(self, hop: int) -> int:
+        return min(hop, self.point.classes - 1) if self.point.scheme == "hops" else 0
+
+    def through(self, links: list[tuple[int, int]], first: int, last: int | None = None) -> list[Way]:
+        return [Way(port, first, last or first) for _, link in links for port in self.ports_of_link[link]]
+
+    def between(self, here: int, neighbour: int, of: int, escape: bool = False) -> list[Way]:
+        links = [link for next_, link, _, _ in self.exits[here] if next_ == neighbour]
+        return [Way(port, of, of, escape) for link in links for port in self.ports_of_link[link]]
+
+    def ways(self, here: int, packet: Packet) -> list[Way]:
+        """Return the ways of a packet that is neither undecided nor at its goal."""
+        kind, goal, escapes = self.point.kind, packet.goal, self.point.scheme == "escape"
+        hop_class = self.class_of_hop(packet.hop + packet.skipped)
+        if kind == "dimension-order":
+            next_, behind = self.in_order(here, goal, packet.via, self.point.tie)
+            return self.between(here, next_, int(behind and self.point.scheme == "dateline"))
+        if kind == "adaptive" and self.machine.dimensions:
+            of = 1 if escapes else hop_class
+            ways = [way for next_ in self.adaptively(here, goal) for way in self.between(here, next_, of)]
+            return ways + (self.between(here, self.in_order(here, goal, 0, "positive")[0], 0, True) if escapes else [])
+        goals = self.members(packet.via) if packet.stage == DETOUR else (goal,)
+        return self.through(self.lightest(here, goals), hop_class)
+
+    def unequal(self, here: int, goal: int) -> Iterator[tuple[int, int, int, int]]:
+        """Return dimension, its unit, and both coordinates wherever they are not the same."""
+        unit = 1
+        for d, (length, _) in enumerate(self.machine.dimensions):
+            at, to = here // unit % length, goal // unit % length
+            if at != to:
+                yield d, unit, at, to
+            unit *= length
+
+    def shortest(self, d: int, at: int, to: int) -> list[int]:
+        """Return the directions, +1 before -1, that lead to a coordinate in the fewest steps."""
+        length, wraps = self.machine.dimensions[d]
+        up, down = ((to - at) % length, (at - to) % length) if wraps else (to < at, at < to)
+        return [sign for sign, steps in ((1, up), (-1, down)) if steps == min(up, down)]
+
+    def step(self, here: int, d: int, unit: int, sign: int) -> int:
+        length, _ = self.machine.dimensions[d]
+        at = here // unit % length
+        return here + ((at + sign) % length - at) * unit
+
+    def in_order(self, here: int, goal: int, drawn: int, tie: str) -> tuple[int, bool]:
+        """Return the next router, and whether the dateline of its ring is not ahead."""
+        d, unit, at, to = next(self.unequal(here, goal))
+        sign, *other = self.shortest(d, at, to)
+        if other and tie != "positive":
+            sign = 1 if (drawn >> d & 1 if tie == "split" else at % 2 == 0) else -1
+        return self.step(here, d, unit, sign), not (at > to if sign > 0 else at < to)
+
+    def adaptively(self, here: int, goal: int) -> list[int]:
+        ahead = self.unequal(here, goal)
+        return [self.step(here, d, unit, sign) for d, unit, at, to in ahead for sign in self.shortest(d, at, to)]
+
+
+class Simulation:
+    def __init__(self, point: Point) -> None:
+        self.point, self.now = point, 0
+        self.seed = mix(point.seed + 0x5851F42D4C957F2D)
+        self.heap: list[tuple[int, int]] = []
+        """Times at which to look, and at which an operation ends."""
+        self.transfers = [Transfer(point, message) for message in point.messages]
+        self.operations = point.operations()
+        self.number = {operation: number for number, operation in enumerate(self.operations)}
+        self.under_way = len(self.transfers)
+        self.lay_out()
+        self.nodes = [Node(point, node) for node in range(len(point.nodes) // point.ports)]
+        self.packets_of_interface: Counter[int] = Counter()
+        self.sent_by_router: Counter[int] = Counter()
+        self.free_slots: list[int] = []
+        self.slots = 0
+        self.by_hops: Counter[int] = Counter()
+
+    def lay_out(self) -> None:
+        """Make the ports: of each router those to its neighbours, then those to its nodes; at last those of nodes."""
+        point, classes = self.point, self.point.classes
+        exits: list[list[tuple[int, int, int, int]]] = [[] for _ in range(point.machine.routers)]
+        for row, (tail, head, of, cables) in enumerate(point.machine.cables):
+            exits[tail].append((head, 2 * row, of, cables))
+            exits[head].append((tail, 2 * row + 1, of, cables))
+        starts = [c * point.channels // classes for c in range(classes + 1)]
+        if point.scheme == "escape":
+            starts = [0, 1, point.channels]
+        self.class_of_lane = [c for c in range(classes) for _ in range(starts[c], starts[c + 1])]
+        self.unit = list(range(point.channels)) if point.per_channel else self.class_of_lane
+        units = point.channels if point.per_channel else classes
+        output = max(point.buffer // 2, point.packet * (1 if point.per_channel else units))
+        ports: list[Port] = []
+
+        def add(of: int, router_ns: float, link: int | None = None) -> Port:
+            buffers = [Buffer(b, point.packet, units, point.per_channel) for b in (output, point.buffer)]
+            queues: list[deque[Packet]] = [deque() for _ in self.unit]
+            bandwidth_Bps, latency_ns = point.bandwidth_Bps[of], point.latency_ns[of] + router_ns
+            ports.append(Port(len(ports), bandwidth_Bps, latency_ns, link, *buffers, queues))
+            return ports[-1]
+
+        self.routes = Routes(point, [sorted(of) for of in exits])
+        self.node_port: dict[int, Port] = {}
+        routers: list[int] = []
+        for router, of_router in enumerate(self.routes.exits):
+            for _, link, of, cables in of_router:
+                self.routes.ports_of_link[link] += [add(of, point.router_ns, link) for _ in range(cables)]
+            for node in (node for node, at in enumerate(point.nodes) if at == router):
+                self.node_port[node] = add(2, point.router_ns / 2)
+            routers += [router] * (len(ports) - len(routers))
+        self.router_ports = list(ports)
+        self.interfaces = [add(2, point.router_ns / 2) for _ in point.nodes]
+        self.ports, of_link = ports, self.routes.ports_of_link
+        opposite = {port: back for link in of_link for port, back in zip(of_link[link], of_link[link ^ 1], strict=True)}
+        opposite |= {port: self.interfaces[node] for node, port in self.node_port.items()}
+        self.inputs = [Input(port.number, routers[port.number], opposite[port]) for port in self.router_ports]
+        for one in self.inputs:
+            one.sender.to = one
+
+    def at(self, time: int, number: int = LOOK) -> None:
+        heapq.heappush(self.heap, (time, number))
+
+    def draw(self, what: int) -> int:
+        return mix(self.seed ^ self.now * 0x9E3779B97F4A7C15 % EVER ^ what * 0xD1342543DE82EF95 % EVER)
+
+    def run(self) -> dict[str, Any] | None:
+        """Return the result; none if packets or messages wait for each other forever."""
+        self.start([number for number, (kind, k) in enumerate(self.operations) if self.starts_at_once(kind, k)])
+        self.at(0)
+        while self.under_way:
+            if not self.heap:
+                return None
+            self.now = self.heap[0][0]
+            self.opened = {port for port in self.router_ports if self.opens(port)}
+            self.settle()
+            while self.under_way and self.heap and self.heap[0][0] == self.now:
+                _, number = heapq.heappop(self.heap)
+                if number != LOOK:
+                    kind, k = self.operations[number]
+                    self.start([self.number[SEND, k]] if kind == CALC else self.arrive(k))
+                    self.settle()
+        return self.result()
+
+    # Messages.
+
+    def starts_at_once(self, kind: int, k: int) -> bool:
+        waits = self.transfers[k].missing > 0 or (kind == SEND and self.transfers[k].delay_ps > 0)
+        return kind == RECEIVE or not waits
+
+    def start(self, numbers: list[int]) -> None:
+        """Start operations, and those that start at once since these end."""
+        starting = deque(numbers)
+        while starting:
+            number = starting.popleft()
+            kind, k = self.operations[number]
+            one = self.transfers[k]
+            if kind == CALC:
+                self.at(self.now + one.delay_ps, number)
+            elif kind == RECEIVE:
+                one.is_awaited = True
+                starting += self.receive(k)
+            else:
+                one.posted_at = one.left_at = self.now
+                if one.nodes[0] == one.nodes[1]:
+                    starting += self.arrive(k)
+                else:
+                    self.nodes[one.nodes[0]].waiting[one.rank].append(one)
+
+    def arrive(self, k: int) -> list[int]:
+        one = self.transfers[k]
+        one.has_arrived, one.arrived_at = True, self.now
+        self.under_way -= 1
+        return self.receive(k)
+
+    def receive(self, k: int) -> list[int]:
+        """Return the operations that start if a message has arrived and is awaited."""
+        starting = []
+        if self.transfers[k].has_arrived and self.transfers[k].is_awaited:
+            for other in (other for other, message in enumerate(self.point.messages) if k in message.needs):
+                self.transfers[other].missing -= 1
+                if self.transfers[other].missing == 0:
+                    starting.append(self.number[CALC if self.transfers[other].delay_ps else SEND, other])
+        return sorted(starting)
+
+    # What happens.
+
+    def opens(self, port: Port) -> bool:
+        """Whether a port opens now to packets that have not decided: whenever it may send, or take, a packet anew."""
+        credit = port.free_at < self.now and any(port.lanes) and any(time == self.now for time, _, _ in port.credits)
+        return port.free_at == self.now or self.now in port.crossed_at or credit
+
+    def settle(self) -> None:
+        """Let everything happen that can happen now."""
+        while self.under_way:
+            for port in self.ports:
+                self.give_back(port)
+            for port in self.router_ports:
+                self.send(port)
+            for node in range(len(self.nodes)):
+                while any(self.inject(node, port) for port in range(self.point.ports)):
+                    pass
+            self.allocate_all()
+            self.opened = set()
+            if not self.ask_all():
+                return
+
+    def give_back(self, port: Port) -> None:
+        if port.sending and port.free_at <= self.now:
+            port.output.held[port.sending[0]] -= port.sending[1]
+            port.sending = None
+        for _, unit, size in (credit for credit in port.credits if credit[0] <= self.now):
+            port.there.held[unit] -= size
+        port.credits = [credit for credit in port.credits if credit[0] > self.now]
+
+    # Nodes.
+
+    def inject(self, node: int, index: int) -> bool:
+        """Let an interface of a node send a packet, if it can."""
+        point, number = self.point, node * self.point.ports + index
+        port, interface = self.interfaces[number], 0 if point.striped else index
+        if port.free_at > self.now:
+            return False
+        self.nodes[node].fill_slots()
+        if not self.nodes[node].in_flight[interface]:
+            return False
+        one = self.nodes[node].in_flight[interface][0]
+        size, turn = min(one.to_leave, point.packet), 0 if point.per_channel else port.turn
+        order = [(turn + k) % point.channels for k in range(point.channels)]
+        lane = next((lane for lane in order if port.there.has_room(self.unit[lane], size)), None)
+        if lane is None:
+            return False
+        packet = self.new_packet(one, number, one.nodes[1] * point.ports + index, size)
+        port.turn = (lane + 1) % point.channels
+        end = port.occupy(self.now, packet)
+        self.enter(port, lane, packet, end)
+        self.nodes[node].sent(interface, size)
+        one.left_at = max(one.left_at, end)
+        return True
+
+    def new_packet(self, transfer: Transfer, interface: int, node: int, size: int) -> Packet:
+        point, here, goal = self.point, self.point.nodes[interface], self.point.nodes[node]
+        key = mix(self.seed ^ (interface << 32 | self.packets_of_interface[interface])) % 2**32
+        self.packets_of_interface[interface] += 1
+        if not self.free_slots:
+            self.free_slots, self.slots = [self.slots], self.slots + 1
+        packet = Packet(transfer, node, goal, size, key, self.free_slots.pop())
+        if point.kind == "dimension-order":
+            packet.priority, packet.via = self.fair_priority(here), mix(key) % 2**32
+        elif point.kind == "valiant" and here != goal:
+            drawn = self.routes.draw_place(key << 8, here, goal, tries=1)
+            packet.via, packet.stage = drawn or 0, DIRECT if drawn is None else DETOUR
+        elif point.kind == "ugal" and here != goal:
+            places = [self.routes.draw_place(key << 8 | k, here, goal, tries=64) for k in range(point.detours)]
+            packet.stage, packet.places = UNDECIDED, [place for place in places if place is not None]
+        return packet
+
+    def fair_priority(self, router: int) -> int:
+        """Return when the routers, on average, had sent as many packets as this one has."""
+        sent = self.sent_by_router
+        sent[router] += 1
+        return min(self.now // 1000 * sent[router] * len(sent) // sum(sent.values()), 2**32 - 1)
+
+    # Routers.
+
+    def ask_all(self) -> bool:
+        """Let packets ask whose heads are there; return whether there were any."""
+        asking: list[tuple[int, int, Queue | Input]] = []
+        for one in self.inputs:
+            for queue in one.queues.values():
+                first = queue.packets[0] if queue.packets else None
+                if first and first.ways is None and max(first.head, queue.crossed_at) <= self.now:
+                    asking.append((self.draw(queue.name), queue.name, queue))
+            if one.coming and one.coming[0].head <= self.now:
+                asking.append((self.draw(one.coming[0].key << 32 | one.number), one.number, one))
+        for _, _, place in sorted(asking, key=lambda one: one[:2]):
+            if isinstance(place, Queue):
+                self.ask(place)
+            else:
+                self.join(place, place.coming.popleft())
+        return bool(asking)
+
+    def join(self, at: Input, packet: Packet) -> None:
+        """Put a packet into the virtual output queue of its outputs."""
+        numbers = [w.port.number << 17 | w.first_class << 9 | w.last_class << 1 | w.escape for w in self.ways(at, packet)]
+        outputs = reduce(lambda bits, number: mix(bits ^ number), numbers, 1) >> 1 | 1 << 62
+        if packet.stage == UNDECIDED:
+            outputs = 1 << 63 | packet.slot
+        elif len(numbers) == 1:
+            outputs = numbers[0]
+        queue = at.queue(outputs ^ at.number << 32)
+        queue.packets.append(packet)
+        if len(queue.packets) == 1:
+            self.ask(queue)
+
+    def ways(self, at: Input, packet: Packet) -> list[Way]:
+        """Return all ways of a packet; those of one that is undecided are those of all it may decide for."""
+        if packet.stage == UNDECIDED:
+            minimal, detours = self.alternatives(at, packet)
+            return minimal + [way for _, _, ways in detours for way in ways]
+        if packet.goal == at.router:
+            return [Way(self.node_port[packet.node], 0, self.point.classes - 1)]
+        return self.routes.ways(at.router, packet)
+
+    def ask(self, queue: Queue) -> None:
+        """Let the first packets of a queue cross, in a lane one of them, until one waits."""
+        while queue.packets:
+            packet = queue.packets[0]
+            ways = self.ways(queue.input, packet)
+            if packet.stage == UNDECIDED:
+                crosses = self.decide(queue)
+            elif crosses := (chosen := self.choose(ways, packet)) is not None:
+                self.grant(queue, *chosen)
+            if not crosses:
+                packet.ways = ways
+            if not crosses or self.point.per_channel:
+                return
+
+    def open_lanes(self, way: Way, packet: Packet) -> list[int]:
+        return [
+            lane
+            for lane, unit in enumerate(self.unit)
+            if way.first_class <= self.class_of_lane[lane] <= way.last_class
+            and way.port.crossed_at[lane] <= self.now
+            and way.port.output.has_room(unit, packet.size)
+        ]
+
+    def choose(self, ways: list[Way], packet: Packet) -> tuple[Port, int] | None:
+        """Return port and lane for a packet: a random one of those that are as good."""
+        least_queue = self.point.kind == "adaptive"
+        open_ways = [way for way in ways if self.open_lanes(way, packet)]
+        ranks = [(way.escape, least_queue * self.waiting(way.port)) for way in open_ways]
+        best = [way for way, rank in zip(open_ways, ranks, strict=True) if rank == min(ranks)]
+        chosen = None
+        for count, way in enumerate(best, 1):
+            if count == 1 or below(self.draw(packet.key << 32 | way.port.number), count) == 0:
+                chosen = way
+        return self.drawn_lane(chosen, packet) if chosen else None
+
+    def waiting(self, port: Port) -> int:
+        return port.output.bytes() + port.there.bytes()
+
+    def drawn_lane(self, way: Way, packet: Packet) -> tuple[Port, int]:
+        lanes = self.open_lanes(way, packet)
+        return way.port, lanes[below(self.draw(packet.key ^ 0x1234567800000000), len(lanes))]
+
+    def allocate_all(self) -> None:
+        firsts = [queue.packets[0] for one in self.inputs for queue in one.queues.values() if queue.packets]
+        waited_for = {way.port for packet in firsts for way in packet.ways or []}
+        for port in sorted(waited_for, key=lambda port: (self.draw(port.number | 1 << 40), port.number)):
+            self.allocate(port)
+
+    def allocate(self, port: Port) -> None:
+        """Let packets that wait for a port have its open lanes."""
+        declined: list[Queue] = []
+        while True:
+            waiting = []
+            for queue in (queue for one in self.inputs for queue in one.queues.values() if queue.packets):
+                packet = queue.packets[0]
+                ways = [way for way in packet.ways or [] if way.port is port and self.open_lanes(way, packet)]
+                may_go = packet.stage != UNDECIDED or (port in self.opened and queue not in declined)
+                if ways and may_go:
+                    rank = packet.priority, self.draw(mix(queue.name) ^ port.number), queue.name
+                    waiting.append((rank, queue, ways[0]))
+            if not waiting:
+                return
+            _, queue, way = min(waiting, key=lambda one: one[0])
+            if queue.packets[0].stage != UNDECIDED:
+                self.grant(queue, *self.drawn_lane(way, queue.packets[0]))
+            elif not self.decide(queue):
+                declined.append(queue)
+                continue
+            if not self.point.per_channel:
+                self.ask(queue)
+
+    def grant(self, queue: Queue, port: Port, to: int) -> None:
+        """Let the first packet of a queue cross."""
+        packet, sender = queue.packets.popleft(), queue.input.sender
+        crossing_ps = packet.size * (1e12 / (max(self.point.bandwidth_Bps) * self.point.speedup))
+        end = packet.tail = max(self.now + rounded(crossing_ps), packet.tail)
+        queue.crossed_at = port.crossed_at[to] = end
+        sender.credits.append((end + sender.latency, packet.unit, packet.size))
+        packet.ways, packet.unit = None, self.unit[to]
+        port.lanes[to].append(packet)
+        port.output.held[packet.unit] += packet.size
+        self.at(end)
+        self.at(end + sender.latency)
+        self.send(port)
+
+    # Links.
+
+    def send(self, port: Port) -> None:
+        if port.free_at > self.now:
+            return
+        ready = [
+            lane
+            for lane, packets in enumerate(port.lanes)
+            if packets and (port.to is None or port.there.has_room(self.unit[lane], packets[0].size))
+        ]
+        if not ready:
+            return
+        lane = min(ready, key=lambda lane: (lane - port.turn) % len(self.unit))
+        port.turn = (lane + 1) % len(self.unit)
+        packet = port.lanes[lane].popleft()
+        end = max(port.occupy(self.now, packet), packet.tail)
+        port.sending = packet.unit, packet.size
+        if port.to is None:
+            return self.leave(port, packet, end)
+        packet.hop += 1
+        if packet.stage == DETOUR and self.routes.place(port.to.router) == packet.via:
+            packet.stage = DIRECT
+        self.enter(port, lane, packet, end)
+
+    def enter(self, port: Port, lane: int, packet: Packet, end: int) -> None:
+        """Put a packet that a link sends until `end` into the input at its other end."""
+        assert port.to is not None
+        port.free_at, packet.unit = end, self.unit[lane]
+        packet.head, packet.tail = self.now + port.latency, end + port.latency
+        port.there.held[packet.unit] += packet.size
+        if self.point.per_channel:
+            port.to.queue(port.to.number * len(self.unit) + lane).packets.append(packet)
+        else:
+            port.to.coming.append(packet)
+        self.at(packet.head)
+        self.at(end)
+
+    def leave(self, port: Port, packet: Packet, end: int) -> None:
+        """Let a packet reach its node."""
+        port.free_at, one = end, packet.transfer
+        self.free_slots.append(packet.slot)
+        self.at(end)
+        self.by_hops[packet.hop] += 1
+        one.to_arrive -= packet.size
+        one.arrived_at = max(one.arrived_at, end + port.latency)
+        if one.to_arrive == 0:
+            self.at(one.arrived_at, self.number[SEND, self.transfers.index(one)])
+
+    # UGAL.
+
+    def chooses_again(self, here: int, port: Port, goal: int) -> bool:
+        group = self.point.machine.group
+        if not (self.point.progressive and group and port.to):
+            return False
+        return group[port.to.router] == group[here] != group[goal]
+
+    def alternatives(self, at: Input, packet: Packet) -> tuple[list[Way], list[tuple[int, int, list[Way]]]]:
+        """Return the minimal ways of an undecided packet, and of each detour place, hops and ways."""
+        here, goal, routes = at.router, packet.goal, self.routes
+        first, next_ = (routes.class_of_hop(packet.hop + more) for more in (0, 1))
+        minimal = routes.through(routes.lightest(here, (goal,)), first)
+        if len(minimal) > 1:
+            again = [self.chooses_again(here, way.port, goal) for way in minimal]
+            minimal = [Way(way.port, first, first if a else next_) for way, a in zip(minimal, again, strict=True)]
+        detours = []
+        for place in packet.places:
+            hops = routes.hops_through(here, place, goal)
+            if self.point.classes == 1 or packet.hop + hops <= self.point.classes:
+                ways = routes.through(routes.lightest(here, routes.members(place)), first)
+                detours.append((place, hops, ways))
+        return minimal, detours
+
+    def product(self, hops: int, ways: list[Way]) -> float:
+        """Return hops by the least queue, without what a link in full use has under way."""
+        queues = []
+        for port in (way.port for way in ways):
+            under_way = int(2e3 * port.latency_ns / port.ps_per_byte) + self.point.packet
+            queues.append(port.output.bytes() + max(0, port.there.bytes() - under_way))
+        return hops * float(min(queues) + self.point.packet)
+
+    def decide(self, queue: Queue) -> bool:
+        """Let an undecided packet take an open way of the kind that it prefers; return whether there is one."""
+        packet, here = queue.packets[0], queue.input.router
+        minimal, detours = self.alternatives(queue.input, packet)
+        direct = self.product(self.routes.most_hops(here, packet.goal), minimal)
+        detour = min(detours, key=lambda one: self.product(one[1], one[2]), default=None)
+        if detour and not direct > self.point.bias * self.product(*detour[1:]) + self.point.threshold:
+            detour = None
+        chosen = self.choose(detour[2] if detour else minimal, packet)
+        if chosen is None:
+            return False
+        if detour:
+            packet.stage, packet.via = DETOUR, detour[0]
+        elif not self.chooses_again(here, chosen[0], packet.goal):
+            took = self.class_of_lane[chosen[1]]
+            packet.stage, packet.skipped = DIRECT, max(0, took - min(packet.hop, self.point.classes - 1))
+        self.grant(queue, *chosen)
+        return True
+
+    # Results.
+
+    def result(self) -> dict[str, Any]:
+        links = [self.routes.ports_of_link[link] for link in range(2 * len(self.point.machine.cables))]
+        times: list[int] = []
+        for kind, k in self.operations:
+            one = self.transfers[k]
+            times += {
+                CALC: (one.posted_at - one.delay_ps, one.posted_at),
+                SEND: (one.posted_at, one.left_at),
+                RECEIVE: (0, one.arrived_at),
+            }[kind]
+        between = [one for one in self.transfers if one.nodes[0] != one.nodes[1]]
+        return {
+            "end_ps": self.now,
+            "link_bytes": [sum(port.bytes for port in ports) for ports in links],
+            "link_packets": [sum(port.packets for port in ports) for ports in links],
+            "injected_bytes": sum(one.size for one in between),
+            "ejected_bytes": sum(one.size for one in between),
+            "packets_by_hops": [self.by_hops[hops] for hops in range(max(self.by_hops, default=-1) + 1)],
+            "job_message_sum_ps": [sum(one.arrived_at - one.posted_at for one in between)],
+            "operation_ps": times,
+        }
+
+
+def differences(point: Point, folder: Path, program: Path | str = PROGRAM) -> list[str]:
+    """Return in what the program's result differs from the reference's."""
+    code, found = point.simulate(folder, program)
+    expected = Simulation(point).run()
+    if expected is None or code:
+        deadlock = code == 3 and expected is None
+        return [] if deadlock else [f"program: exit code {code}, {found}"[:200] + f"; reference: {expected}"[:100]]
+    return [f"{key}: {found.get(key)} is not {value}" for key, value in expected.items() if found.get(key) != value]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("points", type=int)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--program", default=str(PROGRAM))
+    arguments = parser.parse_args()
+    different = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(arguments.first, arguments.first + arguments.points):
+            point = random_point(number)
+            if found := differences(point, Path(folder), arguments.program):
+                different += 1
+                print(f"{number}: {point.kind} {point.scheme}: " + "; ".join(found)[:400], flush=True)
+    print(f"{different} of {arguments.points} points differ")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""The packet engine through its adapter: closed forms, bounds, deadlock, traffic classes and congestion management."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from fabricstudy.engine.attempt import attempt_point
+from fabricstudy.engine.bundled import RESULT
+from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.definitions import built
+from fabricstudy.engine.offered_traffic import OfferedRuns
+from fabricstudy.engine.outcome import EngineResult
+from fabricstudy.engine.packet.adapter import Packet
+from fabricstudy.engine.packet.files import SETTINGS
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.settings import Limits
+from fabricstudy.engine.steady_state import SteadyRun, state_of
+from fabricstudy.engine.virtual_channels import channel_classes
+from fabricstudy.machine.base import Topology
+from fabricstudy.machine.graph import LinkClass, Machine
+from fabricstudy.routing.base import Routing
+from fabricstudy.workload.messages import PlacedJob
+
+from ..machines import job_of, line, point_on
+from .run_caminos import run
+from .test_bounds import FAMILIES, ROUTINGS, bounded, cabled, record_of
+from .test_congestion import victim_ns
+
+pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
+
+TEN = (
+    "dragonfly", "express-mesh", "fat-tree", "hypercube", "hyperx", "jellyfish", "megafly", "slim-fly", "torus", "xgft",
+)  # fmt: skip
+ROUTER_NS = 100.0
+
+
+def topology(kind: str, **more: Any) -> Topology:
+    return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s"} | FAMILIES[kind] | more, by_alias=True, by_name=False)
+
+
+def fitting(machine: Topology) -> list[str]:
+    """Return the routings that a machine has all that they need for."""
+    return [kind for kind in ROUTINGS if Routing.model_validate({"kind": kind}).needs in (None, *machine.traits)]
+
+
+def simulate(
+    folder: Path, machine: Machine, jobs: list[PlacedJob], routing: str = "minimal", **network: Any
+) -> tuple[EngineResult, dict[str, Any]]:
+    """Return the result as read, and as written, of jobs on a machine."""
+    one = {"nodes": 2, "pattern": {"kind": "idle"}}
+    classes: dict[str | None, float] = network.get("classes", {None: 1.0})
+    written = [one | ({"class": name} if name else {}) for name in classes]
+    any_machine = {"kind": "mesh", "shape": [3, 3], "bandwidth": "1 GB/s"}
+    point = point_on(any_machine, routing, engine="packet", jobs=written[: len(jobs)], network=network)
+    folder.mkdir(exist_ok=True)
+    exit_code = run(Packet().prepare(folder, point, machine, jobs), folder)
+    return Packet().read(folder, exit_code, point, machine, jobs), json.loads((folder / RESULT).read_text())
+
+
+def unequal(machine: Machine) -> Machine:
+    """Return the machine with links that differ in bandwidth and latency by their class."""
+    speeds, latencies = itertools.cycle((2e9, 1e9, 5e9)), itertools.cycle((13.0, 700.0, 31.5))
+    classes = (LinkClass(of.name, next(speeds), next(latencies)) for of in machine.classes)
+    return replace(machine, classes=tuple(classes), host=LinkClass("host", 4e9, 7.25))
+
+
+def times_ps(machine: Machine, source: int, goal: int, size: int) -> set[int]:
+    """Return the times of a packet on all lightest paths between two nodes."""
+    graph = nx.Graph()
+    for tail, head, of in zip(machine.cable_tail, machine.cable_head, machine.cable_class, strict=True):
+        assert not graph.has_edge(tail, head)
+        graph.add_edge(tail, head, weight=machine.hop_weight[of], of=machine.classes[of])
+    times = set()
+    ends = machine.node_router[source], machine.node_router[goal]
+    for path in nx.all_shortest_paths(graph, *ends, weight="weight"):
+        links = [machine.host, *(graph.edges[hop]["of"] for hop in itertools.pairwise(path)), machine.host]
+        latency_ns = sum(link.latency_ns for link in links) + ROUTER_NS * len(path)
+        times.add(round(1e3 * latency_ns + size * 1e12 / min(link.bandwidth_Bps for link in links)))
+    return times
+
+
+@pytest.mark.parametrize("kind", TEN)
+def test_a_packet_alone_takes_latencies_and_the_bottleneck(kind: str, tmp_path: Path) -> None:
+    machine, rng = unequal(topology(kind).build()), np.random.default_rng(1)
+    for _ in range(6):
+        source, goal = rng.choice(machine.nodes, 2, replace=False).tolist()
+        size = int(rng.integers(1, 2001))
+        _, result = simulate(tmp_path, machine, [job_of([source, goal], [(0, 0, 1, size)])])
+        assert result["end_ps"] in times_ps(machine, source, goal, size)
+
+
+@pytest.mark.parametrize("speeds", [(), (1e9,), (1e9, 4e9), (4e9, 2e9), (4e9, 1e9, 2e9), (2e9, 2e9, 2e9)])
+def test_a_stream_has_the_rate_of_its_slowest_link(speeds: tuple[float, ...], tmp_path: Path) -> None:
+    """10 MB between two nodes that are some hops apart, of unequal or equal links."""
+    machine = unequal(line(list(speeds) or [1e9], host_Bps=4e9, nodes=2))
+    classes = tuple(replace(of, bandwidth_Bps=speed) for of, speed in zip(machine.classes, speeds, strict=False))
+    machine = replace(machine, classes=classes or machine.classes)
+    goal = 2 * len(speeds) + 1
+    _, result = simulate(tmp_path, machine, [job_of([0, goal], [(0, 0, 1, 10_000_000)])])
+    assert {result["end_ps"]} == times_ps(machine, 0, goal, 10_000_000)
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_no_runtime_is_below_its_bound(kind: str, tmp_path: Path) -> None:
+    machine = topology(kind, bandwidth="1 GB/s", cores_per_node=1)
+    records = [record_of(machine, routing, "packet", tmp_path / routing) for routing in fitting(machine)]
+    assert len([bounded(record) for record in records if record["status"] != "unsupported"]) >= 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_runtime_on_unequal_cables_is_below_its_bound(seed: int, tmp_path: Path) -> None:
+    machine = cabled(tmp_path / "machine", seed)
+    for routing in ("minimal", "adaptive", "valiant", "ugal"):
+        pattern = {"kind": ("stencil", "all-to-all")[seed % 2], "message": "25 kB"}
+        bounded(record_of(machine, routing, "packet", tmp_path / routing, seed, pattern=pattern))
+
+
+@pytest.mark.parametrize("kind", TEN)
+def test_links_carry_each_byte_once_for_each_hop(kind: str, tmp_path: Path) -> None:
+    machine, rng = topology(kind).build(), np.random.default_rng(2)
+    sizes = rng.integers(1, 9000, (machine.nodes, 3))
+    goals = np.array([rng.choice(np.delete(np.arange(machine.nodes), node), 3) for node in range(machine.nodes)])
+    messages = [(0, node, int(g), int(s)) for node in range(machine.nodes) for g, s in zip(goals[node], sizes[node])]
+    _, result = simulate(tmp_path, machine, [job_of(list(range(machine.nodes)), messages)])
+    graph = nx.Graph()
+    for tail, head, of in zip(machine.cable_tail, machine.cable_head, machine.cable_class, strict=True):
+        graph.add_edge(tail, head, weight=machine.hop_weight[of])
+    far = dict(nx.all_pairs_dijkstra_path_length(graph))
+    router, weight = machine.node_router, np.repeat(np.array(machine.hop_weight)[machine.cable_class], 2)
+    expected = sum(size * far[router[source]][router[goal]] for _, source, goal, size in messages)
+    assert np.dot(result["link_bytes"], weight) == expected
+    assert result["injected_bytes"] == result["ejected_bytes"] == sizes.sum()
+
+
+def neighbours(offsets: list[tuple[int, ...]]) -> Callable[[int], list[tuple[int, int, int, int]]]:
+    """Return the messages, of a size, from each node of a 3 x 3 x 3 torus to those at some offsets."""
+    cells = list(itertools.product(range(3), repeat=3))
+    number = {cell: sum(c * 3**d for d, c in enumerate(cell)) for cell in cells}
+    pairs = [
+        (number[cell], number[tuple((c + o) % 3 for c, o in zip(cell, offset, strict=True))])  # type: ignore[index]
+        for cell in cells
+        for offset in offsets
+    ]
+    return lambda size: [(0, source, goal, size) for source, goal in pairs]
+
+
+UNITS = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
+OPPOSITE = [(-1, 0, 0), (0, -1, 0), (0, 0, -1)]
+
+
+@pytest.mark.parametrize("size", [2000, 16_000, 100_000, 1_000_000, 4_000_000])
+@pytest.mark.parametrize(
+    "messages",
+    [neighbours(UNITS + OPPOSITE), neighbours([UNITS[0], OPPOSITE[0]]), neighbours([(1, 1, 1)])],
+    ids=["halo", "ring", "permutation"],
+)
+def test_messages_that_share_no_link_take_the_time_of_one(
+    messages: Callable[[int], list[tuple[int, int, int, int]]], size: int, tmp_path: Path
+) -> None:
+    """Nodes have links a hundred times faster than cables, so that they hold nothing up."""
+    machine = topology("torus", shape=[3, 3, 3], bandwidth={"links": "1 GB/s", "host": "100 GB/s"}).build()
+    job = job_of(list(range(27)), messages(size))
+    _, result = simulate(tmp_path, machine, [job], "dimension-order")
+    assert max(result["link_bytes"]) == size
+    latency_ps = max(max(times_ps(machine, source, goal, 0)) for _, source, goal, _ in messages(0))
+    assert 1000 * size < result["end_ps"] <= 1.02 * 1000 * size + latency_ps
+
+
+def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> tuple[SteadyRun, float]:
+    """Return a run at 1.2 times the saturation bound with the least buffers and channels, and its load."""
+    analysed, network = built(machine), {"packet": "256 B", "buffer": "1024 B", "buffer_per": "channel"}
+    least = channel_classes(Routing.model_validate({"kind": routing}), analysed.machine)
+    offered = {"traffic": traffic, "load": 0.01, "message": "512 B", "warmup": 50, "measured": 400}
+    sections = {"machine": machine, "routing": {"kind": routing}, "engine": "packet", "seed": 1, "offered": offered}
+    point = Point.model_validate(sections | {"network": network | {"virtual_channels": least}}, by_alias=True, by_name=False)
+    folder.mkdir()
+    record = attempt_point(point, Packet(), analysed, Limits(), folder)
+    if record["status"] == "unsupported":
+        raise Unsupported(record["reason"])
+    assert record["status"] == "done" and point.offered is not None, record["reason"]
+    load = 1.2 * record["latency"]["saturation_bound"]
+    destinations = point.offered.destinations(analysed.machine, point.seed)
+    return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load), load
+
+
+def goes_on(run: SteadyRun) -> bool:
+    """Return whether as many messages arrive in the last batches as in those before."""
+    assert run.arrived is not None
+    return float(run.arrived[-5:].mean()) > 0.8 * float(run.arrived.mean())
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_nothing_stops_above_saturation(kind: str, tmp_path: Path) -> None:
+    """Links of nodes are as fast as those of routers, so that packets wait for each other in the network."""
+    machine, runs = topology(kind, bandwidth="1 GB/s"), 0
+    for routing in fitting(machine):
+        try:
+            found, _ = offered_run(machine, routing, tmp_path / routing, "uniform")
+        except Unsupported:
+            continue
+        assert state_of(found) == "saturated" and goes_on(found), routing
+        runs += 1
+    assert runs >= 2
+
+
+def test_a_ring_without_a_dateline_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else in these tests could tell a deadlock."""
+    machine = topology("torus", shape=[8], bandwidth={"links": "1 GB/s", "host": "4 GB/s"})
+    with_dateline, _ = offered_run(machine, "dimension-order", tmp_path / "dateline", "uniform")
+    assert goes_on(with_dateline)
+    monkeypatch.setattr("fabricstudy.engine.packet.files.channel_scheme", lambda *_: "one")
+    assert not goes_on(offered_run(machine, "dimension-order", tmp_path / "one", "uniform")[0])
+
+
+def test_traffic_classes_share_a_link_by_their_shares(tmp_path: Path) -> None:
+    """Both have 10 MB for a link of 1 GB/s; what the larger share leaves is free for the other one in the end."""
+    machine = line([1e9], host_Bps=1e9, nodes=2)
+    jobs = [job_of([node, node + 2], [(0, 0, 1, 10_000_000)]) for node in (0, 1)]
+    (first, second), _ = simulate(tmp_path, machine, jobs, classes={"bulk": 0.25, "urgent": 0.75})[0].job_runtime_ns, 0
+    assert (first, second) == (pytest.approx(20e6, rel=0.02), pytest.approx(10e6 / 0.75, rel=0.02))
+
+
+def test_congestion_management_helps_the_victim_of_an_incast(tmp_path: Path) -> None:
+    alone = victim_ns(tmp_path / "alone", "packet", 0, False)
+    unmanaged, managed = (victim_ns(tmp_path / str(on), "packet", 35, on) for on in (False, True))
+    assert alone <= managed < unmanaged
