@@ -35,7 +35,8 @@ def machine_of(folder: Path) -> NamedMachine:
 def cores_of(folder: Path, name: str, slots: Slots, **keys: Any) -> list[int]:
     written = {"kind": "file", "file": name, **keys}
     mapping = Mapping.model_validate(written, context={"folder": folder}, by_alias=True, by_name=False)
-    return np.asarray(mapping.map_ranks(slots, Tasks(slots.ranks), np.random.default_rng(0))).tolist()
+    cores = np.asarray(mapping.map_ranks(slots, Tasks(slots.ranks), np.random.default_rng(0)))
+    return [int(core) for core in cores]
 
 
 def test_the_rank_files_of_map_are_read_as_the_same_mapping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

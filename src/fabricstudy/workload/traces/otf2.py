@@ -64,7 +64,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
             return _read(trace, algorithms)
     except InputFileError:
         raise
-    except (*mistakes, *_WRONG) as error:
+    except (*mistakes, *_WRONG) as error:  # type: ignore[misc]
         problem = f"no complete OTF2 archive: {str(error).strip() or type(error).__name__}"
         raise InputFileError(problem, "name the file .otf2 beside its folder, or copy it again") from None
 
