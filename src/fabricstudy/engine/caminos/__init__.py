@@ -7,8 +7,9 @@ What a point becomes:
   bandwidths are rounded to a common grid (`bandwidth_divisors`), at most 1 % below the true ones and never above.
 * **Delays**: a phit has arrived when its last byte has: the cycles of its transmission, plus the latencies of the link
   and of the router before it, rounded to the nearest cycle. Latencies far below the time of a phit vanish.
-* **Router**: CAMINOS' `InputOutput` (`Basic` ignores divisors), with a crossbar as fast as the fastest link class
-  (under UGAL twice as fast), a buffer of `network.buffer` for each virtual channel of each input, half of that at each output, and virtual cut-through: a packet advances when the next buffer has room for all of it.
+* **Router**: CAMINOS' `InputOutput` (`Basic` ignores divisors), with a crossbar as fast as the fastest link class, and
+  twice as fast under UGAL, a buffer of `network.buffer` for each virtual channel of each input, half of that at each
+  output, and virtual cut-through: a packet advances when the next buffer has room for all of it.
 * **Virtual channels**: hop k of a packet uses channel k, with as many channels as hops in the longest route. So no
   packet waits for one with fewer hops, which avoids deadlock on any machine. Dimension order, d-mod-k and adaptive
   routing without rings have four channels independent of hops; see `channels`.
