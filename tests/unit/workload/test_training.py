@@ -304,6 +304,7 @@ def test_the_limit_of_operations_is_no_larger_than_their_number(monkeypatch: pyt
         "layers_at_once": 1,
     }
     operations = training(**keys).operations()
+    assert operations.mark is not None
     of_boundaries = 2 * sum(operations.mark[operations.sends] == operations.mark_names.index("pipeline"))
     ends = np.count_nonzero((operations.kind == CALC) & (operations.duration_ns == 0))
     counted = len(operations) - int(of_boundaries) - int(ends)
