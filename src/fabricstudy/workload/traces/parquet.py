@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fabricstudy.core.arrays import Array, Ints
+from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import MAX_RANKS, InputFileError, whole
 from fabricstudy.core.parquet import write_parquet
 
@@ -60,6 +61,10 @@ def read(data: bytes) -> Listing:
         missing = [name for name in _COLUMNS.names if name not in file.schema_arrow.names]
         if missing:
             raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(_COLUMNS.names)}")
+        known = (*_COLUMNS.names, MARK)
+        unknown = [name for name in file.schema_arrow.names if name not in known and not name.startswith("__index_")]
+        if unknown:
+            raise InputFileError("an unknown column", suggestion(unknown[0], known), f"column {unknown[0]}")
         table = file.read(_COLUMNS.names, use_threads=False)
         if any(table[name].null_count for name in _COLUMNS.names):
             raise InputFileError("missing values", "fill all cells")
