@@ -14,6 +14,8 @@ from fabricstudy.study.plan import plan
 
 from .conftest import the_error, told
 
+RAILS = {"kind": "rails", "domains": 4, "accelerators": 4, "bandwidth": "1 GB/s"}
+
 RING = {"kind": "ring", "message": "1 kB"}
 EVEN = {"of": "machine.groups", "values": [8]}
 FIGURE = {"id": "a", "kind": "line", "title": "a", "x": "alpha", "y": "runtime_ns"}
@@ -174,11 +176,11 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "values are no list": ({"sweep/alpha/values": "1 GB/s"}, "sweep.alpha.values", "wrong-type"),
     "no values": ({"sweep/alpha/values": []}, "sweep.alpha.values", "invalid-value"),
     "a key of the name of its kind": (
-        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "rails": 0, "bandwidth": "1 GB/s"}, "sweep": ...},
+        {"machine": RAILS | {"rails": 0}, "sweep": ...},
         "machine.rails", "out-of-range",
     ),
     "a spine of a number": (
-        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "spine": 5, "bandwidth": "1 GB/s"}, "sweep": ...},
+        {"machine": RAILS | {"spine": 5}, "sweep": ...},
         "machine.spine", "unknown-value",
     ),
     "label twice": ({"sweep/alpha/values": ["1 GB/s", "1 GB/s"]}, "sweep.alpha.values.1", "duplicate"),
