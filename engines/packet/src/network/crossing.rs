@@ -200,23 +200,19 @@ impl Network {
             let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class), size);
             return self.drawn_lane(way.port, open, key);
         }
-        let (mut count, mut least) = (0, u32::MAX);
+        // An escape comes last.
+        let (mut count, mut least) = (0, (true, u32::MAX));
         let mut best: (u32, u64) = (NONE, 0);
-        let mut escape = None;
         for way in ways {
             let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class), size);
             if open == 0 {
                 continue;
             }
-            if way.escape {
-                escape = Some((way.port, open));
-                continue;
+            let rank = (way.escape, if self.least_queue { self.queue_of(way.port) } else { 0 });
+            if rank < least {
+                (least, count) = (rank, 0);
             }
-            let queue = if self.least_queue { self.queue_of(way.port) } else { 0 };
-            if queue < least {
-                (least, count) = (queue, 0);
-            }
-            if queue == least {
+            if rank == least {
                 count += 1;
                 // One of so many that are as good, each with the same probability.
                 if count == 1 || below(self.draw(u64::from(key) << 32 | u64::from(way.port)), count) == 0 {
@@ -224,8 +220,7 @@ impl Network {
                 }
             }
         }
-        let (port, open) = if count > 0 { best } else { escape? };
-        self.drawn_lane(port, open, key)
+        self.drawn_lane(best.0, best.1, key)
     }
 
     /// Return one of the open lanes of a port.
