@@ -245,7 +245,7 @@ def _study(
         "machine": next(iter(front.values())),
         "routing": "minimal",
         "jobs": sized,
-        "engine": "caminos",
+        "engine": "packet",
         # Under minimal routing alone, networks with few hops would compare badly with trees.
         "sweep": {
             "machine": {"of": "machine", "values": front},
