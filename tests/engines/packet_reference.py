@@ -512,7 +512,9 @@ class Simulation:
 
     def join(self, at: Input, packet: Packet) -> None:
         """Put a packet into the virtual output queue of its outputs."""
-        numbers = [w.port.number << 17 | w.first_class << 9 | w.last_class << 1 | w.escape for w in self.ways(at, packet)]
+        numbers = [
+            w.port.number << 17 | w.first_class << 9 | w.last_class << 1 | w.escape for w in self.ways(at, packet)
+        ]
         outputs = reduce(lambda bits, number: mix(bits ^ number), numbers, 1) >> 1 | 1 << 62
         if packet.stage == UNDECIDED:
             outputs = 1 << 63 | packet.slot
