@@ -13,30 +13,15 @@ import heapq
 import math
 import tempfile
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from .packet_points import CALC, PROGRAM, RECEIVE, SEND, Message, Point, random_point
+from .packet_routes import DETOUR, DIRECT, EVER, UNDECIDED, Hop, Packet, Routes, below, mix
 
-EVER = 2**64
 LOOK = -1
-DIRECT, DETOUR, UNDECIDED = "direct", "detour", "undecided"
-
-
-def mix(bits: int) -> int:
-    """Return SplitMix64's hash."""
-    z = (bits + 0x9E3779B97F4A7C15) % EVER
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % EVER
-    z = (z ^ z >> 27) * 0x94D049BB133111EB % EVER
-    return z ^ z >> 31
-
-
-def below(bits: int, end: int) -> int:
-    """Return a number below `end` from the upper 32 bits."""
-    return (bits >> 32) * end >> 32
 
 
 def rounded(number: float) -> int:
@@ -81,36 +66,6 @@ class Node:
             messages.rotate(-1)
 
 
-@dataclass(eq=False)
-class Packet:
-    transfer: Transfer
-    node: int
-    goal: int
-    size: int
-    key: int
-    slot: int
-    """The number that was given back last, of those that no packet has."""
-    priority: int = 0
-    hop: int = 0
-    skipped: int = 0
-    stage: str = DIRECT
-    via: int = 0
-    places: list[int] = field(default_factory=list)
-    head: int = 0
-    tail: int = 0
-    unit: int = 0
-    ways: list[Way] | None = None
-    """What it waits for."""
-
-
-@dataclass(frozen=True)
-class Way:
-    port: Port
-    first_class: int
-    last_class: int
-    escape: bool = False
-
-
 class Buffer:
     """Bytes in units; beyond its own room a unit uses what all have in common."""
 
@@ -125,6 +80,12 @@ class Buffer:
 
     def bytes(self) -> int:
         return sum(self.held)
+
+
+@dataclass(frozen=True)
+class Way:
+    port: Port
+    hop: Hop
 
 
 class Queue:
@@ -181,114 +142,6 @@ class Port:
         return now + rounded(exact)
 
 
-class Routes:
-    """Next hops and channel classes."""
-
-    def __init__(self, point: Point, exits: list[list[tuple[int, int, int, int]]]) -> None:
-        self.point, self.machine, self.exits = point, point.machine, exits
-        self.ports_of_link: dict[int, list[Port]] = defaultdict(list)
-        self.places = sorted({self.place(router) for router in point.nodes})
-        self.to_place, self.most_hops = cache(self._to_place), cache(self._most_hops)
-
-    def place(self, router: int) -> int:
-        return self.machine.group[router] if self.point.via == "group" else router
-
-    def members(self, place: int) -> tuple[int, ...]:
-        return tuple(router for router in range(self.machine.routers) if self.place(router) == place)
-
-    def _to_place(self, goals: tuple[int, ...]) -> list[float]:
-        """Return the weight of the lightest path from each router to the nearest of some (Bellman and Ford)."""
-        weights = [0 if router in goals else math.inf for router in range(self.machine.routers)]
-        for _ in range(self.machine.routers):
-            for router, exits in enumerate(self.exits):
-                weights[router] = min(weights[router], *(weights[to] + self.point.weight[of] for to, _, of, _ in exits))
-        return weights
-
-    def lightest(self, here: int, goals: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Return neighbour and link with which the lightest paths begin."""
-        to, weight = self.to_place(goals), self.point.weight
-        return [(next_, link) for next_, link, of, _ in self.exits[here] if to[next_] + weight[of] == to[here]]
-
-    def _most_hops(self, here: int, goal: int) -> int:
-        return 0 if here == goal else 1 + max(self.most_hops(next_, goal) for next_, _ in self.lightest(here, (goal,)))
-
-    def hops_through(self, here: int, place: int, goal: int) -> int:
-        weight = {router: self.to_place((router,))[here] for router in self.members(place)}
-        nearest = [router for router in weight if weight[router] == min(weight.values())]
-        return max(self.most_hops(here, router) + self.most_hops(router, goal) for router in nearest)
-
-    def leads_away(self, first: int, goal: int, place: int) -> bool:
-        group = self.machine.group
-        if self.point.kind == "ugal" and self.point.via == "router" and group and group[first] != group[goal]:
-            return group[place] not in (group[first], group[goal])
-        return place not in (self.place(first), self.place(goal))
-
-    def draw_place(self, bits: int, here: int, goal: int, tries: int) -> int | None:
-        for _ in range(tries):
-            bits = mix(bits)
-            place = self.places[below(bits, len(self.places))]
-            if self.leads_away(here, goal, place):
-                return place
-        rest = [place for place in self.places if self.leads_away(here, goal, place)]
-        return rest[below(mix(bits), len(rest))] if tries > 1 and rest else None
-
-    def class_of_hop(self, hop: int) -> int:
-        return min(hop, self.point.classes - 1) if self.point.scheme == "hops" else 0
-
-    def through(self, links: list[tuple[int, int]], first: int, last: int | None = None) -> list[Way]:
-        return [Way(port, first, last or first) for _, link in links for port in self.ports_of_link[link]]
-
-    def between(self, here: int, neighbour: int, of: int, escape: bool = False) -> list[Way]:
-        links = [link for next_, link, _, _ in self.exits[here] if next_ == neighbour]
-        return [Way(port, of, of, escape) for link in links for port in self.ports_of_link[link]]
-
-    def ways(self, here: int, packet: Packet) -> list[Way]:
-        """Return the ways of a packet that is neither undecided nor at its goal."""
-        kind, goal, escapes = self.point.kind, packet.goal, self.point.scheme == "escape"
-        hop_class = self.class_of_hop(packet.hop + packet.skipped)
-        if kind == "dimension-order":
-            next_, behind = self.in_order(here, goal, packet.via, self.point.tie)
-            return self.between(here, next_, int(behind and self.point.scheme == "dateline"))
-        if kind == "adaptive" and self.machine.dimensions:
-            of = 1 if escapes else hop_class
-            ways = [way for next_ in self.adaptively(here, goal) for way in self.between(here, next_, of)]
-            return ways + (self.between(here, self.in_order(here, goal, 0, "positive")[0], 0, True) if escapes else [])
-        goals = self.members(packet.via) if packet.stage == DETOUR else (goal,)
-        return self.through(self.lightest(here, goals), hop_class)
-
-    def unequal(self, here: int, goal: int) -> Iterator[tuple[int, int, int, int]]:
-        """Return dimension, its unit, and both coordinates wherever they are not the same."""
-        unit = 1
-        for d, (length, _) in enumerate(self.machine.dimensions):
-            at, to = here // unit % length, goal // unit % length
-            if at != to:
-                yield d, unit, at, to
-            unit *= length
-
-    def shortest(self, d: int, at: int, to: int) -> list[int]:
-        """Return the directions, +1 before -1, that lead to a coordinate in the fewest steps."""
-        length, wraps = self.machine.dimensions[d]
-        up, down = ((to - at) % length, (at - to) % length) if wraps else (to < at, at < to)
-        return [sign for sign, steps in ((1, up), (-1, down)) if steps == min(up, down)]
-
-    def step(self, here: int, d: int, unit: int, sign: int) -> int:
-        length, _ = self.machine.dimensions[d]
-        at = here // unit % length
-        return here + ((at + sign) % length - at) * unit
-
-    def in_order(self, here: int, goal: int, drawn: int, tie: str) -> tuple[int, bool]:
-        """Return the next router, and whether the dateline of its ring is not ahead."""
-        d, unit, at, to = next(self.unequal(here, goal))
-        sign, *other = self.shortest(d, at, to)
-        if other and tie != "positive":
-            sign = 1 if (drawn >> d & 1 if tie == "split" else at % 2 == 0) else -1
-        return self.step(here, d, unit, sign), not (at > to if sign > 0 else at < to)
-
-    def adaptively(self, here: int, goal: int) -> list[int]:
-        ahead = self.unequal(here, goal)
-        return [self.step(here, d, unit, sign) for d, unit, at, to in ahead for sign in self.shortest(d, at, to)]
-
-
 class Simulation:
     def __init__(self, point: Point) -> None:
         self.point, self.now = point, 0
@@ -310,10 +163,6 @@ class Simulation:
     def lay_out(self) -> None:
         """Make the ports: of each router those to its neighbours, then those to its nodes; at last those of nodes."""
         point, classes = self.point, self.point.classes
-        exits: list[list[tuple[int, int, int, int]]] = [[] for _ in range(point.machine.routers)]
-        for row, (tail, head, of, cables) in enumerate(point.machine.cables):
-            exits[tail].append((head, 2 * row, of, cables))
-            exits[head].append((tail, 2 * row + 1, of, cables))
         starts = [c * point.channels // classes for c in range(classes + 1)]
         if point.scheme == "escape":
             starts = [0, 1, point.channels]
@@ -330,18 +179,19 @@ class Simulation:
             ports.append(Port(len(ports), bandwidth_Bps, latency_ns, link, *buffers, queues))
             return ports[-1]
 
-        self.routes = Routes(point, [sorted(of) for of in exits])
+        self.routes = Routes(point)
+        self.ports_of_link: dict[int, list[Port]] = defaultdict(list)
         self.node_port: dict[int, Port] = {}
         routers: list[int] = []
         for router, of_router in enumerate(self.routes.exits):
             for _, link, of, cables in of_router:
-                self.routes.ports_of_link[link] += [add(of, point.router_ns, link) for _ in range(cables)]
+                self.ports_of_link[link] += [add(of, point.router_ns, link) for _ in range(cables)]
             for node in (node for node, at in enumerate(point.nodes) if at == router):
                 self.node_port[node] = add(2, point.router_ns / 2)
             routers += [router] * (len(ports) - len(routers))
         self.router_ports = list(ports)
         self.interfaces = [add(2, point.router_ns / 2) for _ in point.nodes]
-        self.ports, of_link = ports, self.routes.ports_of_link
+        self.ports, of_link = ports, self.ports_of_link
         opposite = {port: back for link in of_link for port, back in zip(of_link[link], of_link[link ^ 1], strict=True)}
         opposite |= {port: self.interfaces[node] for node, port in self.node_port.items()}
         self.inputs = [Input(port.number, routers[port.number], opposite[port]) for port in self.router_ports]
@@ -512,7 +362,8 @@ class Simulation:
 
     def join(self, at: Input, packet: Packet) -> None:
         """Put a packet into the virtual output queue of its outputs."""
-        numbers = [w.port.number << 17 | w.first_class << 9 | w.last_class << 1 | w.escape for w in self.ways(at, packet)]
+        ways = [(way.port.number, way.hop) for way in self.ways(at, packet)]
+        numbers = [port << 17 | hop.first_class << 9 | hop.last_class << 1 | hop.escape for port, hop in ways]
         outputs = reduce(lambda bits, number: mix(bits ^ number), numbers, 1) >> 1 | 1 << 62
         if packet.stage == UNDECIDED:
             outputs = 1 << 63 | packet.slot
@@ -523,14 +374,17 @@ class Simulation:
         if len(queue.packets) == 1:
             self.ask(queue)
 
+    def through(self, hops: list[Hop]) -> list[Way]:
+        return [Way(port, hop) for hop in hops for port in self.ports_of_link[hop.link]]
+
     def ways(self, at: Input, packet: Packet) -> list[Way]:
         """Return all ways of a packet; those of one that is undecided are those of all it may decide for."""
         if packet.stage == UNDECIDED:
-            minimal, detours = self.alternatives(at, packet)
-            return minimal + [way for _, _, ways in detours for way in ways]
+            minimal, detours = self.routes.alternatives(at.router, packet)
+            return self.through(minimal + [hop for _, _, hops in detours for hop in hops])
         if packet.goal == at.router:
-            return [Way(self.node_port[packet.node], 0, self.point.classes - 1)]
-        return self.routes.ways(at.router, packet)
+            return [Way(self.node_port[packet.node], Hop(0, 0, 0, self.point.classes - 1))]
+        return self.through(self.routes.hops(at.router, packet))
 
     def ask(self, queue: Queue) -> None:
         """Let the first packets of a queue cross, in a lane one of them, until one waits."""
@@ -550,7 +404,7 @@ class Simulation:
         return [
             lane
             for lane, unit in enumerate(self.unit)
-            if way.first_class <= self.class_of_lane[lane] <= way.last_class
+            if way.hop.first_class <= self.class_of_lane[lane] <= way.hop.last_class
             and way.port.crossed_at[lane] <= self.now
             and way.port.output.has_room(unit, packet.size)
         ]
@@ -559,7 +413,7 @@ class Simulation:
         """Return port and lane for a packet: a random one of those that are as good."""
         least_queue = self.point.kind == "adaptive"
         open_ways = [way for way in ways if self.open_lanes(way, packet)]
-        ranks = [(way.escape, least_queue * self.waiting(way.port)) for way in open_ways]
+        ranks = [(way.hop.escape, least_queue * self.waiting(way.port)) for way in open_ways]
         best = [way for way, rank in zip(open_ways, ranks, strict=True) if rank == min(ranks)]
         chosen = None
         for count, way in enumerate(best, 1):
@@ -667,50 +521,28 @@ class Simulation:
 
     # UGAL.
 
-    def chooses_again(self, here: int, port: Port, goal: int) -> bool:
-        group = self.point.machine.group
-        if not (self.point.progressive and group and port.to):
-            return False
-        return group[port.to.router] == group[here] != group[goal]
-
-    def alternatives(self, at: Input, packet: Packet) -> tuple[list[Way], list[tuple[int, int, list[Way]]]]:
-        """Return the minimal ways of an undecided packet, and of each detour place, hops and ways."""
-        here, goal, routes = at.router, packet.goal, self.routes
-        first, next_ = (routes.class_of_hop(packet.hop + more) for more in (0, 1))
-        minimal = routes.through(routes.lightest(here, (goal,)), first)
-        if len(minimal) > 1:
-            again = [self.chooses_again(here, way.port, goal) for way in minimal]
-            minimal = [Way(way.port, first, first if a else next_) for way, a in zip(minimal, again, strict=True)]
-        detours = []
-        for place in packet.places:
-            hops = routes.hops_through(here, place, goal)
-            if self.point.classes == 1 or packet.hop + hops <= self.point.classes:
-                ways = routes.through(routes.lightest(here, routes.members(place)), first)
-                detours.append((place, hops, ways))
-        return minimal, detours
-
-    def product(self, hops: int, ways: list[Way]) -> float:
-        """Return hops by the least queue, without what a link in full use has under way."""
+    def product(self, length: int, hops: list[Hop]) -> float:
+        """Return length by the least queue, without what a link in full use has under way."""
         queues = []
-        for port in (way.port for way in ways):
+        for port in (way.port for way in self.through(hops)):
             under_way = int(2e3 * port.latency_ns / port.ps_per_byte) + self.point.packet
             queues.append(port.output.bytes() + max(0, port.there.bytes() - under_way))
-        return hops * float(min(queues) + self.point.packet)
+        return length * float(min(queues) + self.point.packet)
 
     def decide(self, queue: Queue) -> bool:
         """Let an undecided packet take an open way of the kind that it prefers; return whether there is one."""
         packet, here = queue.packets[0], queue.input.router
-        minimal, detours = self.alternatives(queue.input, packet)
+        minimal, detours = self.routes.alternatives(here, packet)
         direct = self.product(self.routes.most_hops(here, packet.goal), minimal)
-        detour = min(detours, key=lambda one: self.product(one[1], one[2]), default=None)
+        detour = min(detours, key=lambda one: self.product(*one[1:]), default=None)
         if detour and not direct > self.point.bias * self.product(*detour[1:]) + self.point.threshold:
             detour = None
-        chosen = self.choose(detour[2] if detour else minimal, packet)
+        chosen = self.choose(self.through(detour[2] if detour else minimal), packet)
         if chosen is None:
             return False
         if detour:
             packet.stage, packet.via = DETOUR, detour[0]
-        elif not self.chooses_again(here, chosen[0], packet.goal):
+        elif not self.routes.chooses_again(here, chosen[0].to.router, packet.goal):
             took = self.class_of_lane[chosen[1]]
             packet.stage, packet.skipped = DIRECT, max(0, took - min(packet.hop, self.point.classes - 1))
         self.grant(queue, *chosen)
@@ -719,7 +551,7 @@ class Simulation:
     # Results.
 
     def result(self) -> dict[str, Any]:
-        links = [self.routes.ports_of_link[link] for link in range(2 * len(self.point.machine.cables))]
+        links = [self.ports_of_link[link] for link in range(2 * len(self.point.machine.cables))]
         times: list[int] = []
         for kind, k in self.operations:
             one = self.transfers[k]

@@ -33,7 +33,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import job_of, line, point_on
 from .run_caminos import run
 from .test_bounds import FAMILIES, ROUTINGS, bounded, cabled, record_of
-from .test_congestion import victim_ns
+from .test_congestion import simulated, victim_point
 
 pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
 
@@ -175,11 +175,11 @@ def test_messages_that_share_no_link_take_the_time_of_one(
     assert 1000 * size < result["end_ps"] <= 1.02 * 1000 * size + latency_ps
 
 
-def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> tuple[SteadyRun, float]:
-    """Return a run at 1.2 times the saturation bound with the least buffers and channels, and its load."""
+def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> SteadyRun:
+    """Return a run at 1.2 times the saturation bound with the least buffers and channels."""
     analysed, network = built(machine), {"packet": "256 B", "buffer": "1024 B", "buffer_per": "channel"}
     least = channel_classes(Routing.model_validate({"kind": routing}), analysed.machine)
-    offered = {"traffic": traffic, "load": 0.01, "message": "512 B", "warmup": 50, "measured": 400}
+    offered = {"traffic": traffic, "load": 0.01, "message": "512 B", "warmup": 50, "measured": 1000}
     sections = {"machine": machine, "routing": {"kind": routing}, "engine": "packet", "seed": 1, "offered": offered}
     point = Point.model_validate(sections | {"network": network | {"virtual_channels": least}}, by_alias=True, by_name=False)
     folder.mkdir()
@@ -189,22 +189,22 @@ def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> 
     assert record["status"] == "done" and point.offered is not None, record["reason"]
     load = 1.2 * record["latency"]["saturation_bound"]
     destinations = point.offered.destinations(analysed.machine, point.seed)
-    return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load), load
+    return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load)
 
 
 def goes_on(run: SteadyRun) -> bool:
     """Return whether as many messages arrive in the last batches as in those before."""
     assert run.arrived is not None
-    return float(run.arrived[-5:].mean()) > 0.8 * float(run.arrived.mean())
+    return float(run.arrived[-5:].mean()) > 0.7 * float(run.arrived.mean())
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("kind", sorted({*FAMILIES} - {"bluegene-p", "bluegene-q"}))
 def test_nothing_stops_above_saturation(kind: str, tmp_path: Path) -> None:
-    """Links of nodes are as fast as those of routers, so that packets wait for each other in the network."""
+    """Not on Blue Genes, which are tori of 512 nodes."""
     machine, runs = topology(kind, bandwidth="1 GB/s"), 0
     for routing in fitting(machine):
         try:
-            found, _ = offered_run(machine, routing, tmp_path / routing, "uniform")
+            found = offered_run(machine, routing, tmp_path / routing, "uniform")
         except Unsupported:
             continue
         assert state_of(found) == "saturated" and goes_on(found), routing
@@ -212,24 +212,33 @@ def test_nothing_stops_above_saturation(kind: str, tmp_path: Path) -> None:
     assert runs >= 2
 
 
-def test_a_ring_without_a_dateline_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing else in these tests could tell a deadlock."""
+def test_a_ring_with_one_channel_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else `goes_on` could not fail: a run of offered traffic ends, even if no packet moves."""
     machine = topology("torus", shape=[8], bandwidth={"links": "1 GB/s", "host": "4 GB/s"})
-    with_dateline, _ = offered_run(machine, "dimension-order", tmp_path / "dateline", "uniform")
-    assert goes_on(with_dateline)
-    monkeypatch.setattr("fabricstudy.engine.packet.files.channel_scheme", lambda *_: "one")
-    assert not goes_on(offered_run(machine, "dimension-order", tmp_path / "one", "uniform")[0])
+    for function in ("channel_classes", "virtual_channels"):
+        monkeypatch.setattr(f"fabricstudy.engine.packet.files.{function}", lambda *_: 1)
+    found = offered_run(machine, "minimal", tmp_path / "run", "uniform")
+    assert state_of(found) == "saturated" and not goes_on(found)
 
 
 def test_traffic_classes_share_a_link_by_their_shares(tmp_path: Path) -> None:
     """Both have 10 MB for a link of 1 GB/s; what the larger share leaves is free for the other one in the end."""
     machine = line([1e9], host_Bps=1e9, nodes=2)
     jobs = [job_of([node, node + 2], [(0, 0, 1, 10_000_000)]) for node in (0, 1)]
-    (first, second), _ = simulate(tmp_path, machine, jobs, classes={"bulk": 0.25, "urgent": 0.75})[0].job_runtime_ns, 0
-    assert (first, second) == (pytest.approx(20e6, rel=0.02), pytest.approx(10e6 / 0.75, rel=0.02))
+    result, _ = simulate(tmp_path, machine, jobs, classes={"bulk": 0.25, "urgent": 0.75})
+    assert result.job_runtime_ns == (pytest.approx(20e6, rel=0.02), pytest.approx(10e6 / 0.75, rel=0.02))
+
+
+def victim_ns(folder: Path, senders: int, managed: bool) -> float:
+    """Return the runtime of a halo exchange beside an incast without end."""
+    point = victim_point("packet", senders, managed)
+    background, victim = point.jobs
+    longer = victim.model_copy(update={"pattern": victim.pattern.model_copy(update={"iterations": 20})})
+    point = point.model_copy(update={"jobs": (background, longer)})
+    return float(simulated(folder, point)["jobs"][1]["runtime_ns"])
 
 
 def test_congestion_management_helps_the_victim_of_an_incast(tmp_path: Path) -> None:
-    alone = victim_ns(tmp_path / "alone", "packet", 0, False)
-    unmanaged, managed = (victim_ns(tmp_path / str(on), "packet", 35, on) for on in (False, True))
-    assert alone <= managed < unmanaged
+    alone = victim_ns(tmp_path / "alone", 0, False)
+    unmanaged, managed = (victim_ns(tmp_path / str(on), 35, on) for on in (False, True))
+    assert 20 * alone < unmanaged and alone < managed < 0.8 * unmanaged
