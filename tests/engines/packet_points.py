@@ -21,13 +21,12 @@ CALC, SEND, RECEIVE = 0, 1, 2
 
 @dataclass
 class Message:
-    """It is posted when all messages that it needs have arrived at its sender, and a delay has passed."""
+    """It is posted at a time, by its sender, which has its own order of messages."""
 
     sender: int
     receiver: int
     size: int
-    needs: list[int] = field(default_factory=list)
-    delay_ps: int = 0
+    posted_ps: int = 0
 
 
 @dataclass
@@ -115,7 +114,7 @@ class Point:
         for rank in range(len(self.ranks)):
             for k, message in enumerate(self.messages):
                 if message.sender == rank:
-                    found += [(CALC, k)] * (message.delay_ps > 0) + [(SEND, k)]
+                    found += [(CALC, k)] * (message.posted_ps > 0) + [(SEND, k)]
                 if message.receiver == rank:
                     found.append((RECEIVE, k))
         return found
@@ -127,17 +126,16 @@ class Point:
         for k, (kind, index) in enumerate(operations):
             message = self.messages[index]
             rank = message.receiver if kind == RECEIVE else message.sender
-            length = {CALC: message.delay_ps, SEND: message.size, RECEIVE: 0}[kind]
-            rows.append(f"{kind} {rank} {k} {length} {number[RECEIVE if kind == SEND else SEND, index] if kind else 0}")
-            if kind == SEND and message.delay_ps:
+            length = {CALC: message.posted_ps, SEND: message.size, RECEIVE: 0}[kind]
+            partner = number[RECEIVE if kind == SEND else SEND, index] if kind else 0
+            rows.append(f"{kind} {rank} {k} {length} {partner}")
+            if kind == SEND and message.posted_ps:
                 dependencies.append((k - 1, k, 0))
-            elif kind != RECEIVE:
-                dependencies += [(number[RECEIVE, needs], k, 0) for needs in message.needs]
         text = lines(
             "operations 1", *[f"{'stripes' if self.striped else 'ports'} {self.ports}"] * (self.ports > 1), "jobs 1"
         )
         text += lines(f"ranks {len(self.ranks)}", *self.ranks, f"streams {len(rows)}", f"operations {len(rows)}", *rows)
-        return text + lines(f"dependencies {len(dependencies)}", *map(joined, sorted(dependencies)))
+        return text + lines(f"dependencies {len(dependencies)}", *map(joined, dependencies))
 
     def simulate(self, folder: Path, program: Path | str = PROGRAM) -> tuple[int, dict[str, Any]]:
         """Return exit code and result of the program."""
@@ -209,20 +207,15 @@ def longest_path(machine: Machine, weight: tuple[int, int]) -> int:
 
 def random_messages(random: Random, ranks: int, packet: int) -> list[Message]:
     hot = random.randrange(ranks) if random.random() < 0.4 else None
-    chain, late = random.choice((0.0, 0.2, 0.6, 1.0)), random.choice((0.0, 0.0, 0.2))
+    late = random.choice((0.0, 0.0, 0.2, 0.8))
     messages: list[Message] = []
-    for number in range(random.randint(1, random.choice((5, 15, 40)))):
+    for _ in range(random.randint(1, random.choice((5, 15, 40)))):
         sender = random.randrange(ranks)
         receiver = hot if hot is not None and random.random() < 0.7 else random.randrange(ranks)
         receiver = (sender + 1) % ranks if sender == receiver else receiver
         sizes = (1, packet, packet + 1, 2 * packet, random.randint(1, 4 * packet), random.randint(1, 12 * packet))
-        message = Message(sender, receiver, random.choice(sizes))
-        arriving = [k for k in range(number) if messages[k].receiver == sender]
-        if arriving and random.random() < chain:
-            message.needs = random.sample(arriving, random.randint(1, min(2, len(arriving))))
-        if random.random() < late:
-            message.delay_ps = random.choice((1, 1000, random.randint(1, 10**6)))
-        messages.append(message)
+        posted_ps = random.choice((1, 1000, random.randint(1, 10**6))) if random.random() < late else 0
+        messages.append(Message(sender, receiver, random.choice(sizes), posted_ps))
     return messages
 
 

@@ -44,7 +44,9 @@ ROUTER_NS = 100.0
 
 
 def topology(kind: str, **more: Any) -> Topology:
-    return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s"} | FAMILIES[kind] | more, by_alias=True, by_name=False)
+    return Topology.model_validate(
+        {"kind": kind, "bandwidth": "1 GB/s"} | FAMILIES[kind] | more, by_alias=True, by_name=False
+    )
 
 
 def fitting(machine: Topology) -> list[str]:
@@ -181,7 +183,9 @@ def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> 
     least = channel_classes(Routing.model_validate({"kind": routing}), analysed.machine)
     offered = {"traffic": traffic, "load": 0.01, "message": "512 B", "warmup": 50, "measured": 1000}
     sections = {"machine": machine, "routing": {"kind": routing}, "engine": "packet", "seed": 1, "offered": offered}
-    point = Point.model_validate(sections | {"network": network | {"virtual_channels": least}}, by_alias=True, by_name=False)
+    point = Point.model_validate(
+        sections | {"network": network | {"virtual_channels": least}}, by_alias=True, by_name=False
+    )
     folder.mkdir()
     record = attempt_point(point, Packet(), analysed, Limits(), folder)
     if record["status"] == "unsupported":

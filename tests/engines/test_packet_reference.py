@@ -37,7 +37,7 @@ class TestByHand:
         assert end_ns(pair([Message(0, 1, 101)], ports=2, striped=True), tmp_path) == [100, 100]
 
     def test_a_rank_that_posts_late_has_its_turn(self, tmp_path: Path) -> None:
-        messages = [Message(0, 2, 100), Message(0, 2, 100), Message(1, 2, 100, delay_ps=1)]
+        messages = [Message(0, 2, 100), Message(0, 2, 100), Message(1, 2, 100, posted_ps=1)]
         point = pair(messages, ranks=(0, 0, 1))
         assert end_ns(point, tmp_path) == [100, 300, 0.001, 200, 100, 300, 200]
 
@@ -51,7 +51,10 @@ class TestByHand:
         assert (ends[RECEIVE, 1] == 400) is not per_channel
 
     def test_the_reference_knows_a_deadlock(self, tmp_path: Path) -> None:
-        point = pair([Message(0, 1, 9, needs=[1]), Message(1, 0, 9, needs=[0])])
+        """Each node of a ring without a dateline sends far more than buffers hold to the one three routers ahead."""
+        ring = Machine(8, [(k, (k + 1) % 8, 0, 1) for k in range(8)], list(range(8)))
+        messages = [Message(k, (k + 3) % 8, 10_000) for k in range(8)]
+        point = Point(ring, list(range(8)), list(range(8)), messages, scheme="hops")
         assert Simulation(point).run() is None
         assert point.simulate(tmp_path)[0] == 3
 
