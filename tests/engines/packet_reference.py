@@ -2,23 +2,19 @@
 
 After each time of a heap everything is examined again until nothing changes: each link, each interface, each waiting
 packet, each queue. From the engine's code come only its random hashes, its rounding, and its order at one time.
-
-``python -m tests.engines.packet_reference 1000 --first 0`` compares random points with the engine's program.
 """
 
 from __future__ import annotations
 
-import argparse
 import heapq
 import math
-import tempfile
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
-from .packet_points import CALC, PROGRAM, SEND, Message, Point, random_point
+from .packet_nodes import Node, Transfer
+from .packet_points import CALC, SEND, Point
 from .packet_routes import DETOUR, DIRECT, EVER, UNDECIDED, Hop, Packet, Routes, below, mix
 
 LOOK = -1
@@ -28,41 +24,6 @@ def rounded(number: float) -> int:
     """Return the nearest whole number, halves up."""
     whole = math.floor(number)
     return whole + (number - whole >= 0.5)
-
-
-class Transfer:
-    """A message that is under way, or will be."""
-
-    def __init__(self, point: Point, message: Message) -> None:
-        self.number, self.rank, self.size = 0, message.sender, message.size
-        self.nodes = point.ranks[message.sender], point.ranks[message.receiver]
-        self.to_leave = self.to_arrive = message.size
-        self.posted_at = self.left_at = self.arrived_at = message.posted_ps
-
-
-class Node:
-    """Messages of a node: those of each rank that wait for a slot, and those in flight at each interface."""
-
-    def __init__(self, point: Point, node: int) -> None:
-        self.waiting = {rank: deque[Transfer]() for rank, at in enumerate(point.ranks) if at == node}
-        self.in_flight: list[deque[Transfer]] = [deque() for _ in range(1 if point.striped else point.ports)]
-        self.slots, self.turns, self.interface = point.injection, deque(self.waiting), 0
-
-    def fill_slots(self) -> None:
-        while any(self.waiting.values()) and len(self.in_flight[self.interface]) < self.slots:
-            if self.waiting[self.turns[0]]:
-                self.in_flight[self.interface].append(self.waiting[self.turns[0]].popleft())
-                self.interface = (self.interface + 1) % len(self.in_flight)
-            self.turns.rotate(-1)
-
-    def sent(self, interface: int, size: int) -> None:
-        """Take a packet off the first message; the next one has its turn if there are several slots."""
-        messages = self.in_flight[interface]
-        messages[0].to_leave -= size
-        if messages[0].to_leave == 0:
-            messages.popleft()
-        elif self.slots > 1:
-            messages.rotate(-1)
 
 
 class Buffer:
@@ -533,29 +494,3 @@ class Simulation:
             "job_message_sum_ps": [sum(one.arrived_at - one.posted_at for one in between)],
             "operation_ps": times,
         }
-
-
-def differences(point: Point, folder: Path, program: Path | str = PROGRAM) -> list[str]:
-    """Return in what the program's result differs from the reference's."""
-    code, found = point.simulate(folder, program)
-    expected = Simulation(point).run()
-    if expected is None or code:
-        deadlock = code == 3 and expected is None
-        return [] if deadlock else [f"program: exit code {code}, {found}"[:200] + f"; reference: {expected}"[:100]]
-    return [f"{key}: {found.get(key)} is not {value}" for key, value in expected.items() if found.get(key) != value]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("points", type=int)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--program", default=str(PROGRAM))
-    arguments = parser.parse_args()
-    for number in range(arguments.first, arguments.first + arguments.points):
-        with tempfile.TemporaryDirectory() as folder:
-            if found := differences(random_point(number), Path(folder), arguments.program):
-                print(f"{number}: " + "; ".join(found)[:400], flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from .packet_nodes import Transfer
 from .packet_points import Point
 
 EVER = 2**64
@@ -38,7 +39,7 @@ class Hop:
 
 @dataclass(eq=False)
 class Packet:
-    transfer: Any
+    transfer: Transfer
     node: int
     goal: int
     size: int

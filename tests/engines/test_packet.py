@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.offered_traffic import OfferedRuns
 from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
-from fabricstudy.engine.packet.files import SETTINGS
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.steady_state import SteadyRun, state_of
@@ -129,9 +127,8 @@ def test_no_runtime_on_unequal_cables_is_below_its_bound(seed: int, tmp_path: Pa
 @pytest.mark.parametrize("kind", TEN)
 def test_links_carry_each_byte_once_for_each_hop(kind: str, tmp_path: Path) -> None:
     machine, rng = topology(kind).build(), np.random.default_rng(2)
-    sizes = rng.integers(1, 9000, (machine.nodes, 3))
-    goals = np.array([rng.choice(np.delete(np.arange(machine.nodes), node), 3) for node in range(machine.nodes)])
-    messages = [(0, node, int(g), int(s)) for node in range(machine.nodes) for g, s in zip(goals[node], sizes[node])]
+    ends = [rng.choice(machine.nodes, 2, replace=False).tolist() for _ in range(3 * machine.nodes)]
+    messages = [(0, source, goal, int(rng.integers(1, 9000))) for source, goal in ends]
     _, result = simulate(tmp_path, machine, [job_of(list(range(machine.nodes)), messages)])
     graph = nx.Graph()
     for tail, head, of in zip(machine.cable_tail, machine.cable_head, machine.cable_class, strict=True):
@@ -140,19 +137,13 @@ def test_links_carry_each_byte_once_for_each_hop(kind: str, tmp_path: Path) -> N
     router, weight = machine.node_router, np.repeat(np.array(machine.hop_weight)[machine.cable_class], 2)
     expected = sum(size * far[router[source]][router[goal]] for _, source, goal, size in messages)
     assert np.dot(result["link_bytes"], weight) == expected
-    assert result["injected_bytes"] == result["ejected_bytes"] == sizes.sum()
+    assert result["injected_bytes"] == result["ejected_bytes"] == sum(size for *_, size in messages)
 
 
-def neighbours(offsets: list[tuple[int, ...]]) -> Callable[[int], list[tuple[int, int, int, int]]]:
-    """Return the messages, of a size, from each node of a 3 x 3 x 3 torus to those at some offsets."""
-    cells = list(itertools.product(range(3), repeat=3))
-    number = {cell: sum(c * 3**d for d, c in enumerate(cell)) for cell in cells}
-    pairs = [
-        (number[cell], number[tuple((c + o) % 3 for c, o in zip(cell, offset, strict=True))])  # type: ignore[index]
-        for cell in cells
-        for offset in offsets
-    ]
-    return lambda size: [(0, source, goal, size) for source, goal in pairs]
+def neighbours(offsets: list[tuple[int, ...]]) -> list[tuple[int, int]]:
+    """Return each node of a 3 x 3 x 3 torus with those at some offsets."""
+    cells = np.array(list(np.ndindex(3, 3, 3)))
+    return [(source, int((cells[source] + of) % 3 @ (9, 3, 1))) for source in range(27) for of in offsets]
 
 
 UNITS = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
@@ -161,20 +152,22 @@ OPPOSITE = [(-1, 0, 0), (0, -1, 0), (0, 0, -1)]
 
 @pytest.mark.parametrize("size", [2000, 16_000, 100_000, 1_000_000, 4_000_000])
 @pytest.mark.parametrize(
-    "messages",
+    "pairs",
     [neighbours(UNITS + OPPOSITE), neighbours([UNITS[0], OPPOSITE[0]]), neighbours([(1, 1, 1)])],
     ids=["halo", "ring", "permutation"],
 )
 def test_messages_that_share_no_link_take_the_time_of_one(
-    messages: Callable[[int], list[tuple[int, int, int, int]]], size: int, tmp_path: Path
+    pairs: list[tuple[int, int]], size: int, tmp_path: Path
 ) -> None:
-    """Nodes have links a hundred times faster than cables, so that they hold nothing up."""
+    """Nodes have links a hundred times faster than cables, so that they hold little up."""
     machine = topology("torus", shape=[3, 3, 3], bandwidth={"links": "1 GB/s", "host": "100 GB/s"}).build()
-    job = job_of(list(range(27)), messages(size))
+    job = job_of(list(range(27)), [(0, *pair, size) for pair in pairs])
     _, result = simulate(tmp_path, machine, [job], "dimension-order")
     assert max(result["link_bytes"]) == size
-    latency_ps = max(max(times_ps(machine, source, goal, 0)) for _, source, goal, _ in messages(0))
-    assert 1000 * size < result["end_ps"] <= 1.02 * 1000 * size + latency_ps
+    latency_ps = max(max(times_ps(machine, *pair, 0)) for pair in pairs)
+    # The last of its messages begins behind a packet of each other one.
+    injection_ps = 10 * (len(pairs) // 27 - 1) * min(size, 2000)
+    assert 1000 * size < result["end_ps"] <= 1.02 * 1000 * size + latency_ps + injection_ps
 
 
 def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> SteadyRun:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .packet_points import PROGRAM, RECEIVE, Machine, Message, Point, random_point
-from .packet_reference import Simulation, differences
+from .packet_points import PROGRAM, RECEIVE, Machine, Message, Point
+from .packet_random import differences, random_point
+from .packet_reference import Simulation
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"{PROGRAM} has not been built")
 
