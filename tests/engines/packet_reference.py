@@ -128,14 +128,14 @@ class Simulation:
         self.class_of_lane = [c for c in range(classes) for _ in range(starts[c], starts[c + 1])]
         self.unit = list(range(point.channels)) if point.per_channel else self.class_of_lane
         units = point.channels if point.per_channel else classes
-        output = max(point.buffer // 2, point.packet * (1 if point.per_channel else units))
+        output_bytes = max(point.buffer // 2, point.packet * (1 if point.per_channel else units))
         ports: list[Port] = []
 
         def add(of: int, router_ns: float, link: int | None = None) -> Port:
-            buffers = [Buffer(b, point.packet, units, point.per_channel) for b in (output, point.buffer)]
-            queues: list[deque[Packet]] = [deque() for _ in self.unit]
-            bandwidth_Bps, latency_ns = point.bandwidth_Bps[of], point.latency_ns[of] + router_ns
-            ports.append(Port(len(ports), bandwidth_Bps, latency_ns, link, *buffers, queues))
+            output, there = (Buffer(b, point.packet, units, point.per_channel) for b in (output_bytes, point.buffer))
+            lanes: list[deque[Packet]] = [deque() for _ in self.unit]
+            latency_ns = point.latency_ns[of] + router_ns
+            ports.append(Port(len(ports), point.bandwidth_Bps[of], latency_ns, link, output, there, lanes))
             return ports[-1]
 
         self.routes = Routes(point)
@@ -470,7 +470,7 @@ class Simulation:
             return False
         if detour:
             packet.stage, packet.via = DETOUR, detour[0]
-        elif not self.routes.chooses_again(here, chosen[0].to.router, packet.goal):
+        elif chosen[0].to and not self.routes.chooses_again(here, chosen[0].to.router, packet.goal):
             took = self.class_of_lane[chosen[1]]
             packet.stage, packet.skipped = DIRECT, max(0, took - min(packet.hop, self.point.classes - 1))
         self.grant(queue, *chosen)
