@@ -46,27 +46,36 @@ impl Network {
 
     /// Put a packet into the queue of its outputs, and let it ask if it is the first one.
     pub(super) fn enter_queue(&mut self, packet: u32) {
-        let Packet { input: port, stage, .. } = self.packets[packet as usize];
+        let Packet { input: port, stage, traffic_class, .. } = self.packets[packet as usize];
         let here = self.router_of[port as usize];
-        if stage == Stage::Undecided {
-            // It may still choose among several sets.
-            let input = self.new_queue(port, 1 << 63 | u64::from(packet), packet);
-            return self.advance(input);
-        }
-        let ways = self.find_ways(packet, here);
-        let outputs = outputs_of(&ways);
+        let ways = match stage {
+            Stage::Undecided => self.commit(packet, here),
+            _ => self.find_ways(packet, here),
+        };
+        let outputs = outputs_of(&ways, traffic_class);
         let found = self.queues_of[port as usize].iter().find(|(known, _)| *known == outputs);
         if let Some(&(_, queue)) = found {
             let queue = &mut self.inputs[queue as usize];
             self.packets[queue.tail as usize].next = packet;
             queue.tail = packet;
+            self.count_awaiting(&ways, packet, true);
         } else if let Some(output) = self.choose(&ways, packet) {
             self.cross(packet, output);
         } else {
             let input = self.new_queue(port, outputs, packet);
+            self.count_awaiting(&ways, packet, true);
             self.wait(input, &ways);
         }
         self.ways = ways;
+    }
+
+    /// Count the bytes of a packet that begins or ends to wait in a virtual output queue, in equal parts at its ports.
+    fn count_awaiting(&mut self, ways: &[Way], packet: u32, begins: bool) {
+        let part = self.packets[packet as usize].size / ways.len() as u32;
+        for way in ways {
+            let awaiting = &mut self.ports[way.port as usize].awaiting;
+            *awaiting = if begins { *awaiting + part } else { *awaiting - part };
+        }
     }
 
     /// Return a new virtual output queue with a packet.
@@ -99,7 +108,7 @@ impl Network {
                 }
                 return;
             }
-            if self.packets[head as usize].stage == Stage::Undecided {
+            if self.has_lanes && self.packets[head as usize].stage == Stage::Undecided {
                 if !self.decide(input) {
                     let ways = self.all_ways(input);
                     self.wait(input, &ways);
@@ -126,7 +135,7 @@ impl Network {
     }
 
     /// Return the ways of a packet at a router, in the vector `ways`.
-    pub(super) fn find_ways(&mut self, packet: u32, here: u32) -> Vec<Way> {
+    pub(crate) fn find_ways(&mut self, packet: u32, here: u32) -> Vec<Way> {
         let mut ways = std::mem::take(&mut self.ways);
         ways.clear();
         let packet = &self.packets[packet as usize];
@@ -163,7 +172,7 @@ impl Network {
 
     /// Return those of some lanes of a port that are open to a packet.
     #[inline]
-    pub(super) fn open_lanes(&mut self, port: u32, lanes: u64, bytes: u32) -> u64 {
+    pub(super) fn open_lanes(&mut self, port: u32, lanes: u64) -> u64 {
         let first = port * self.lanes;
         let mut crossing = self.ports[port as usize].crossing & lanes;
         while crossing != 0 {
@@ -186,7 +195,7 @@ impl Network {
                 of_unit |= left & left.wrapping_neg();
                 left &= left - 1;
             }
-            if !self.out_pools.has_room(port, unit, bytes) {
+            if !self.out_pools.has_room(port, unit, self.packet_bytes) {
                 open &= !of_unit;
             }
         }
@@ -195,16 +204,16 @@ impl Network {
 
     /// Return an open output lane for a packet: any, or under adaptive routing one of a port with the least queue.
     pub(crate) fn choose(&mut self, ways: &[Way], packet: u32) -> Option<u32> {
-        let Packet { size, traffic_class, key, .. } = self.packets[packet as usize];
+        let Packet { traffic_class, key, .. } = self.packets[packet as usize];
         if let [way] = ways {
-            let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class), size);
+            let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class));
             return self.drawn_lane(way.port, open, key);
         }
         // An escape comes last.
         let (mut count, mut least) = (0, (true, u32::MAX));
         let mut best: (u32, u64) = (NONE, 0);
         for way in ways {
-            let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class), size);
+            let open = self.open_lanes(way.port, self.lanes_of(way, traffic_class));
             if open == 0 {
                 continue;
             }
@@ -281,9 +290,9 @@ impl Network {
                 None => break,
             };
             let packet = self.inputs[input as usize].head;
-            let Packet { size, key, stage, .. } = self.packets[packet as usize];
-            if stage != Stage::Undecided {
-                let open = self.open_lanes(port, lanes, size);
+            let Packet { key, stage, .. } = self.packets[packet as usize];
+            if !self.has_lanes || stage != Stage::Undecided {
+                let open = self.open_lanes(port, lanes);
                 let output = self.drawn_lane(port, open, key).expect("a lane is open");
                 self.grant(input, output);
             } else if !self.decide(input) {
@@ -305,8 +314,8 @@ impl Network {
         let mut first: Option<((u32, u64, u32), Waiter)> = None;
         for waiter in waiters {
             let packet = &self.packets[self.inputs[waiter.input as usize].head as usize];
-            let (size, priority) = (packet.size, if self.fair.is_some() { packet.priority } else { 0 });
-            if declined.contains(&waiter.input) || self.open_lanes(port, waiter.lanes, size) == 0 {
+            let priority = if self.fair.is_some() { packet.priority } else { 0 };
+            if declined.contains(&waiter.input) || self.open_lanes(port, waiter.lanes) == 0 {
                 continue;
             }
             let InputQueue { port: from, outputs, .. } = self.inputs[waiter.input as usize];
@@ -321,7 +330,12 @@ impl Network {
 
     /// Let the first packet of a queue cross to an output lane.
     pub(crate) fn grant(&mut self, input: u32, output: u32) {
-        let packet = self.inputs[input as usize].head;
+        let InputQueue { head: packet, port, .. } = self.inputs[input as usize];
+        if !self.has_lanes {
+            let ways = self.find_ways(packet, self.router_of[port as usize]);
+            self.count_awaiting(&ways, packet, false);
+            self.ways = ways;
+        }
         let next = std::mem::replace(&mut self.packets[packet as usize].next, NONE);
         let end = self.cross(packet, output);
         let queue = &mut self.inputs[input as usize];

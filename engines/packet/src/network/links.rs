@@ -33,19 +33,20 @@ impl Network {
         }
     }
 
-    /// Return the bytes that wait at a port, in its output and at the other end of its link, or on the way there.
+    /// Return the bytes that wait for a port, in virtual output queues, in its output, and at the other end of its link or on
+    /// the way there.
     pub(crate) fn queue_of(&mut self, port: u32) -> u32 {
         self.collect_credits(port);
         self.release(port);
-        let Port { queued, outstanding, .. } = self.ports[port as usize];
-        queued + outstanding
+        let Port { awaiting, queued, outstanding, .. } = self.ports[port as usize];
+        awaiting + queued + outstanding
     }
 
     /// Return the same without what a link in full use has under way.
     pub(crate) fn demand(&mut self, port: u32) -> u32 {
         self.queue_of(port);
-        let Port { queued, outstanding, under_way, .. } = self.ports[port as usize];
-        queued + outstanding.saturating_sub(under_way)
+        let Port { awaiting, queued, outstanding, under_way, .. } = self.ports[port as usize];
+        awaiting + queued + outstanding.saturating_sub(under_way)
     }
 
     /// Give back the room in the output queue of the packet that a link has sent.

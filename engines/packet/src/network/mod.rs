@@ -137,7 +137,9 @@ pub struct Port {
     /// The packet that the link sends.
     leaving_unit: u32,
     leaving_bytes: u32,
-    /// Bytes in the output queue, and bytes sent whose credit has not come back.
+    /// Bytes in virtual output queues to it, those to several outputs in equal parts; bytes in the output queue; and bytes
+    /// sent whose credit has not come back.
+    awaiting: u32,
     queued: u32,
     outstanding: u32,
     /// Bytes without credit if the link is in full use and nothing waits at its other end.
@@ -525,6 +527,11 @@ impl Network {
         output / self.lanes
     }
 
+    /// Return the router of a network interface.
+    pub(crate) fn router_of_interface(&self, interface: u32) -> u32 {
+        self.node_router[interface as usize]
+    }
+
     pub(crate) fn first_packet(&self, input: u32) -> u32 {
         self.inputs[input as usize].head
     }
@@ -537,7 +544,7 @@ impl Network {
         }
         for input in 0..self.inputs.len() as u32 {
             let InputQueue { waiting, head, port, .. } = self.inputs[input as usize];
-            if !waiting || head == NONE || self.packets[head as usize].stage == Stage::Undecided {
+            if !waiting || head == NONE || self.has_lanes && self.packets[head as usize].stage == Stage::Undecided {
                 continue;
             }
             let mut ways = self.find_ways(head, self.router_of[port as usize]);
@@ -565,8 +572,9 @@ impl InputQueue {
     }
 }
 
-/// Return a number for a set of ways; different sets have different ones.
-fn outputs_of(ways: &[Way]) -> u64 {
+/// Return a number for a set of ways of packets of a traffic class; different sets have different ones.
+fn outputs_of(ways: &[Way], traffic_class: u8) -> u64 {
+    let traffic_class = u64::from(traffic_class) << 52;
     let number = |way: &Way| {
         u64::from(way.port) << 17
             | u64::from(way.first_class) << 9
@@ -574,8 +582,8 @@ fn outputs_of(ways: &[Way]) -> u64 {
             | u64::from(way.escape)
     };
     match ways {
-        [way] => number(way),
-        _ => ways.iter().fold(1, |all, way| mix(all ^ number(way))) >> 1 | 1 << 62,
+        [way] => number(way) | traffic_class,
+        _ => ways.iter().fold(traffic_class | 1, |all, way| mix(all ^ number(way))) >> 1 | 1 << 62,
     }
 }
 
@@ -595,6 +603,7 @@ impl Port {
             link,
             leaving_unit: 0,
             leaving_bytes: 0,
+            awaiting: 0,
             queued: 0,
             outstanding: 0,
             under_way: (2e3 * latency_ns / ps_per_byte) as u32,
