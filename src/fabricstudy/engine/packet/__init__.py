@@ -17,8 +17,8 @@ What a point becomes:
 * **Virtual channels** are in classes against deadlock; see `fabricstudy.engine.virtual_channels`.
 * **Routing**: minimal uses the paths of least `Machine.hop_weight`; among several outputs with room a packet draws one.
   Adaptive routing takes the output with most room. Valiant leads through a random router with nodes, or a random group.
-  UGAL uses the best minimal output or the best detour, by hops and queued bytes. It decides when a packet arrives, and
-  again whenever one of its candidates opens.
+  UGAL uses the best minimal output or the best detour, by hops and the bytes that wait: in virtual output queues, in
+  the output, and at the other end of its link. It decides when a packet comes to its first router.
 * **Node interface**: up to `network.injection` messages of a node, or of each of its ports, are under way, interleaved
   packet by packet, and its ranks start them in turn; messages within a node are free.
 * **Traffic classes** have buffers of their own and shares of each link.

@@ -17,7 +17,10 @@ CAVEATS: tuple[Caveat, ...] = (
         "`network.buffer`.",
         _shares_buffers,
     ),
-    Caveat("A packet chooses between its paths when it arrives, and when one of them has room again.", uses_ugal),
+    Caveat(
+        "UGAL also counts what waits in the inputs of the router.",
+        lambda point: uses_ugal(point) and _shares_buffers(point),
+    ),
     Caveat("A message within a node takes no time."),
 )
 """In the order of the report."""
