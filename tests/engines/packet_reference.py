@@ -2,113 +2,28 @@
 
 After each time of a heap everything is examined again until nothing changes: each link, each interface, each waiting
 packet, each queue. From the engine's code come only its random hashes, its rounding, and its order at one time.
-
-``python -m tests.engines.packet_reference 1000 --first 0`` compares random points with the engine's program.
 """
 
 from __future__ import annotations
 
-import argparse
 import heapq
 import math
-import tempfile
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, reduce
-from pathlib import Path
+from functools import reduce
 from typing import Any
 
-from .packet_points import CALC, PROGRAM, RECEIVE, SEND, Message, Point, random_point
+from .packet_nodes import Node, Transfer
+from .packet_points import CALC, SEND, Point
+from .packet_routes import DETOUR, DIRECT, EVER, UNDECIDED, Hop, Packet, Routes, below, mix
 
-EVER = 2**64
 LOOK = -1
-DIRECT, DETOUR, UNDECIDED = "direct", "detour", "undecided"
-
-
-def mix(bits: int) -> int:
-    """Return SplitMix64's hash."""
-    z = (bits + 0x9E3779B97F4A7C15) % EVER
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % EVER
-    z = (z ^ z >> 27) * 0x94D049BB133111EB % EVER
-    return z ^ z >> 31
-
-
-def below(bits: int, end: int) -> int:
-    """Return a number below `end` from the upper 32 bits."""
-    return (bits >> 32) * end >> 32
 
 
 def rounded(number: float) -> int:
     """Return the nearest whole number, halves up."""
     whole = math.floor(number)
     return whole + (number - whole >= 0.5)
-
-
-class Transfer:
-    """A message that is under way, or will be."""
-
-    def __init__(self, point: Point, message: Message) -> None:
-        self.rank, self.nodes = message.sender, (point.ranks[message.sender], point.ranks[message.receiver])
-        self.missing, self.delay_ps, self.size = len(message.needs), message.delay_ps, message.size
-        self.to_leave = self.to_arrive = message.size
-        self.posted_at = self.left_at = self.arrived_at = 0
-        self.is_awaited = self.has_arrived = False
-
-
-class Node:
-    """Messages of a node: those of each rank that wait for a slot, and those in flight at each interface."""
-
-    def __init__(self, point: Point, node: int) -> None:
-        self.waiting = {rank: deque[Transfer]() for rank, at in enumerate(point.ranks) if at == node}
-        self.in_flight: list[deque[Transfer]] = [deque() for _ in range(1 if point.striped else point.ports)]
-        self.slots, self.turns, self.interface = point.injection, deque(self.waiting), 0
-
-    def fill_slots(self) -> None:
-        while any(self.waiting.values()) and len(self.in_flight[self.interface]) < self.slots:
-            if self.waiting[self.turns[0]]:
-                self.in_flight[self.interface].append(self.waiting[self.turns[0]].popleft())
-                self.interface = (self.interface + 1) % len(self.in_flight)
-            self.turns.rotate(-1)
-
-    def sent(self, interface: int, size: int) -> None:
-        """Take a packet off the first message; the next one has its turn if there are several slots."""
-        messages = self.in_flight[interface]
-        messages[0].to_leave -= size
-        if messages[0].to_leave == 0:
-            messages.popleft()
-        elif self.slots > 1:
-            messages.rotate(-1)
-
-
-@dataclass(eq=False)
-class Packet:
-    transfer: Transfer
-    node: int
-    goal: int
-    size: int
-    key: int
-    slot: int
-    """The number that was given back last, of those that no packet has."""
-    priority: int = 0
-    hop: int = 0
-    skipped: int = 0
-    stage: str = DIRECT
-    via: int = 0
-    places: list[int] = field(default_factory=list)
-    head: int = 0
-    tail: int = 0
-    unit: int = 0
-    ways: list[Way] | None = None
-    """What it waits for."""
-
-
-@dataclass(frozen=True)
-class Way:
-    port: Port
-    first_class: int
-    last_class: int
-    escape: bool = False
 
 
 class Buffer:
@@ -123,8 +38,11 @@ class Buffer:
         more = self.held[unit] + size - max(self.held[unit], self.own)
         return more <= 0 or sum(max(0, one - self.own) for one in self.held) + more <= self.common
 
-    def bytes(self) -> int:
-        return sum(self.held)
+
+@dataclass(frozen=True)
+class Way:
+    port: Port
+    hop: Hop
 
 
 class Queue:
@@ -180,113 +98,8 @@ class Port:
         self.packets += 1
         return now + rounded(exact)
 
-
-class Routes:
-    """Next hops and channel classes."""
-
-    def __init__(self, point: Point, exits: list[list[tuple[int, int, int, int]]]) -> None:
-        self.point, self.machine, self.exits = point, point.machine, exits
-        self.ports_of_link: dict[int, list[Port]] = defaultdict(list)
-        self.places = sorted({self.place(router) for router in point.nodes})
-        self.to_place, self.most_hops = cache(self._to_place), cache(self._most_hops)
-
-    def place(self, router: int) -> int:
-        return self.machine.group[router] if self.point.via == "group" else router
-
-    def members(self, place: int) -> tuple[int, ...]:
-        return tuple(router for router in range(self.machine.routers) if self.place(router) == place)
-
-    def _to_place(self, goals: tuple[int, ...]) -> list[float]:
-        """Return the weight of the lightest path from each router to the nearest of some (Bellman and Ford)."""
-        weights = [0 if router in goals else math.inf for router in range(self.machine.routers)]
-        for _ in range(self.machine.routers):
-            for router, exits in enumerate(self.exits):
-                weights[router] = min(weights[router], *(weights[to] + self.point.weight[of] for to, _, of, _ in exits))
-        return weights
-
-    def lightest(self, here: int, goals: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Return neighbour and link with which the lightest paths begin."""
-        to, weight = self.to_place(goals), self.point.weight
-        return [(next_, link) for next_, link, of, _ in self.exits[here] if to[next_] + weight[of] == to[here]]
-
-    def _most_hops(self, here: int, goal: int) -> int:
-        return 0 if here == goal else 1 + max(self.most_hops(next_, goal) for next_, _ in self.lightest(here, (goal,)))
-
-    def hops_through(self, here: int, place: int, goal: int) -> int:
-        weight = {router: self.to_place((router,))[here] for router in self.members(place)}
-        nearest = [router for router in weight if weight[router] == min(weight.values())]
-        return max(self.most_hops(here, router) + self.most_hops(router, goal) for router in nearest)
-
-    def leads_away(self, first: int, goal: int, place: int) -> bool:
-        group = self.machine.group
-        if self.point.kind == "ugal" and self.point.via == "router" and group and group[first] != group[goal]:
-            return group[place] not in (group[first], group[goal])
-        return place not in (self.place(first), self.place(goal))
-
-    def draw_place(self, bits: int, here: int, goal: int, tries: int) -> int | None:
-        for _ in range(tries):
-            bits = mix(bits)
-            place = self.places[below(bits, len(self.places))]
-            if self.leads_away(here, goal, place):
-                return place
-        rest = [place for place in self.places if self.leads_away(here, goal, place)]
-        return rest[below(mix(bits), len(rest))] if tries > 1 and rest else None
-
-    def class_of_hop(self, hop: int) -> int:
-        return min(hop, self.point.classes - 1) if self.point.scheme == "hops" else 0
-
-    def through(self, links: list[tuple[int, int]], first: int, last: int | None = None) -> list[Way]:
-        return [Way(port, first, last or first) for _, link in links for port in self.ports_of_link[link]]
-
-    def between(self, here: int, neighbour: int, of: int, escape: bool = False) -> list[Way]:
-        links = [link for next_, link, _, _ in self.exits[here] if next_ == neighbour]
-        return [Way(port, of, of, escape) for link in links for port in self.ports_of_link[link]]
-
-    def ways(self, here: int, packet: Packet) -> list[Way]:
-        """Return the ways of a packet that is neither undecided nor at its goal."""
-        kind, goal, escapes = self.point.kind, packet.goal, self.point.scheme == "escape"
-        hop_class = self.class_of_hop(packet.hop + packet.skipped)
-        if kind == "dimension-order":
-            next_, behind = self.in_order(here, goal, packet.via, self.point.tie)
-            return self.between(here, next_, int(behind and self.point.scheme == "dateline"))
-        if kind == "adaptive" and self.machine.dimensions:
-            of = 1 if escapes else hop_class
-            ways = [way for next_ in self.adaptively(here, goal) for way in self.between(here, next_, of)]
-            return ways + (self.between(here, self.in_order(here, goal, 0, "positive")[0], 0, True) if escapes else [])
-        goals = self.members(packet.via) if packet.stage == DETOUR else (goal,)
-        return self.through(self.lightest(here, goals), hop_class)
-
-    def unequal(self, here: int, goal: int) -> Iterator[tuple[int, int, int, int]]:
-        """Return dimension, its unit, and both coordinates wherever they are not the same."""
-        unit = 1
-        for d, (length, _) in enumerate(self.machine.dimensions):
-            at, to = here // unit % length, goal // unit % length
-            if at != to:
-                yield d, unit, at, to
-            unit *= length
-
-    def shortest(self, d: int, at: int, to: int) -> list[int]:
-        """Return the directions, +1 before -1, that lead to a coordinate in the fewest steps."""
-        length, wraps = self.machine.dimensions[d]
-        up, down = ((to - at) % length, (at - to) % length) if wraps else (to < at, at < to)
-        return [sign for sign, steps in ((1, up), (-1, down)) if steps == min(up, down)]
-
-    def step(self, here: int, d: int, unit: int, sign: int) -> int:
-        length, _ = self.machine.dimensions[d]
-        at = here // unit % length
-        return here + ((at + sign) % length - at) * unit
-
-    def in_order(self, here: int, goal: int, drawn: int, tie: str) -> tuple[int, bool]:
-        """Return the next router, and whether the dateline of its ring is not ahead."""
-        d, unit, at, to = next(self.unequal(here, goal))
-        sign, *other = self.shortest(d, at, to)
-        if other and tie != "positive":
-            sign = 1 if (drawn >> d & 1 if tie == "split" else at % 2 == 0) else -1
-        return self.step(here, d, unit, sign), not (at > to if sign > 0 else at < to)
-
-    def adaptively(self, here: int, goal: int) -> list[int]:
-        ahead = self.unequal(here, goal)
-        return [self.step(here, d, unit, sign) for d, unit, at, to in ahead for sign in self.shortest(d, at, to)]
+    def queue(self) -> int:
+        return sum(self.output.held) + sum(self.there.held)
 
 
 class Simulation:
@@ -297,7 +110,6 @@ class Simulation:
         """Times at which to look, and at which an operation ends."""
         self.transfers = [Transfer(point, message) for message in point.messages]
         self.operations = point.operations()
-        self.number = {operation: number for number, operation in enumerate(self.operations)}
         self.under_way = len(self.transfers)
         self.lay_out()
         self.nodes = [Node(point, node) for node in range(len(point.nodes) // point.ports)]
@@ -310,38 +122,35 @@ class Simulation:
     def lay_out(self) -> None:
         """Make the ports: of each router those to its neighbours, then those to its nodes; at last those of nodes."""
         point, classes = self.point, self.point.classes
-        exits: list[list[tuple[int, int, int, int]]] = [[] for _ in range(point.machine.routers)]
-        for row, (tail, head, of, cables) in enumerate(point.machine.cables):
-            exits[tail].append((head, 2 * row, of, cables))
-            exits[head].append((tail, 2 * row + 1, of, cables))
         starts = [c * point.channels // classes for c in range(classes + 1)]
         if point.scheme == "escape":
             starts = [0, 1, point.channels]
         self.class_of_lane = [c for c in range(classes) for _ in range(starts[c], starts[c + 1])]
         self.unit = list(range(point.channels)) if point.per_channel else self.class_of_lane
         units = point.channels if point.per_channel else classes
-        output = max(point.buffer // 2, point.packet * (1 if point.per_channel else units))
+        output_bytes = max(point.buffer // 2, point.packet * (1 if point.per_channel else units))
         ports: list[Port] = []
 
         def add(of: int, router_ns: float, link: int | None = None) -> Port:
-            buffers = [Buffer(b, point.packet, units, point.per_channel) for b in (output, point.buffer)]
-            queues: list[deque[Packet]] = [deque() for _ in self.unit]
-            bandwidth_Bps, latency_ns = point.bandwidth_Bps[of], point.latency_ns[of] + router_ns
-            ports.append(Port(len(ports), bandwidth_Bps, latency_ns, link, *buffers, queues))
+            output, there = (Buffer(b, point.packet, units, point.per_channel) for b in (output_bytes, point.buffer))
+            lanes: list[deque[Packet]] = [deque() for _ in self.unit]
+            latency_ns = point.latency_ns[of] + router_ns
+            ports.append(Port(len(ports), point.bandwidth_Bps[of], latency_ns, link, output, there, lanes))
             return ports[-1]
 
-        self.routes = Routes(point, [sorted(of) for of in exits])
+        self.routes = Routes(point)
+        self.ports_of_link: dict[int, list[Port]] = defaultdict(list)
         self.node_port: dict[int, Port] = {}
         routers: list[int] = []
         for router, of_router in enumerate(self.routes.exits):
             for _, link, of, cables in of_router:
-                self.routes.ports_of_link[link] += [add(of, point.router_ns, link) for _ in range(cables)]
+                self.ports_of_link[link] += [add(of, point.router_ns, link) for _ in range(cables)]
             for node in (node for node, at in enumerate(point.nodes) if at == router):
                 self.node_port[node] = add(2, point.router_ns / 2)
             routers += [router] * (len(ports) - len(routers))
         self.router_ports = list(ports)
         self.interfaces = [add(2, point.router_ns / 2) for _ in point.nodes]
-        self.ports, of_link = ports, self.routes.ports_of_link
+        self.ports, of_link = ports, self.ports_of_link
         opposite = {port: back for link in of_link for port, back in zip(of_link[link], of_link[link ^ 1], strict=True)}
         opposite |= {port: self.interfaces[node] for node, port in self.node_port.items()}
         self.inputs = [Input(port.number, routers[port.number], opposite[port]) for port in self.router_ports]
@@ -356,7 +165,14 @@ class Simulation:
 
     def run(self) -> dict[str, Any] | None:
         """Return the result; none if packets or messages wait for each other forever."""
-        self.start([number for number, (kind, k) in enumerate(self.operations) if self.starts_at_once(kind, k)])
+        for number, (kind, k) in enumerate(self.operations):
+            one = self.transfers[k]
+            if kind == CALC:
+                self.at(one.posted_at, number)
+            elif kind == SEND:
+                one.number = number
+                if one.posted_at == 0:
+                    self.post(one)
         self.at(0)
         while self.under_way:
             if not self.heap:
@@ -368,52 +184,19 @@ class Simulation:
                 _, number = heapq.heappop(self.heap)
                 if number != LOOK:
                     kind, k = self.operations[number]
-                    self.start([self.number[SEND, k]] if kind == CALC else self.arrive(k))
+                    (self.post if kind == CALC else self.arrive)(self.transfers[k])
                     self.settle()
         return self.result()
 
-    # Messages.
+    def post(self, one: Transfer) -> None:
+        if one.nodes[0] == one.nodes[1]:
+            self.arrive(one)
+        else:
+            self.nodes[one.nodes[0]].waiting[one.rank].append(one)
 
-    def starts_at_once(self, kind: int, k: int) -> bool:
-        waits = self.transfers[k].missing > 0 or (kind == SEND and self.transfers[k].delay_ps > 0)
-        return kind == RECEIVE or not waits
-
-    def start(self, numbers: list[int]) -> None:
-        """Start operations, and those that start at once since these end."""
-        starting = deque(numbers)
-        while starting:
-            number = starting.popleft()
-            kind, k = self.operations[number]
-            one = self.transfers[k]
-            if kind == CALC:
-                self.at(self.now + one.delay_ps, number)
-            elif kind == RECEIVE:
-                one.is_awaited = True
-                starting += self.receive(k)
-            else:
-                one.posted_at = one.left_at = self.now
-                if one.nodes[0] == one.nodes[1]:
-                    starting += self.arrive(k)
-                else:
-                    self.nodes[one.nodes[0]].waiting[one.rank].append(one)
-
-    def arrive(self, k: int) -> list[int]:
-        one = self.transfers[k]
-        one.has_arrived, one.arrived_at = True, self.now
+    def arrive(self, one: Transfer) -> None:
+        one.arrived_at = self.now
         self.under_way -= 1
-        return self.receive(k)
-
-    def receive(self, k: int) -> list[int]:
-        """Return the operations that start if a message has arrived and is awaited."""
-        starting = []
-        if self.transfers[k].has_arrived and self.transfers[k].is_awaited:
-            for other in (other for other, message in enumerate(self.point.messages) if k in message.needs):
-                self.transfers[other].missing -= 1
-                if self.transfers[other].missing == 0:
-                    starting.append(self.number[CALC if self.transfers[other].delay_ps else SEND, other])
-        return sorted(starting)
-
-    # What happens.
 
     def opens(self, port: Port) -> bool:
         """Whether a port opens now to packets that have not decided: whenever it may send, or take, a packet anew."""
@@ -512,9 +295,8 @@ class Simulation:
 
     def join(self, at: Input, packet: Packet) -> None:
         """Put a packet into the virtual output queue of its outputs."""
-        numbers = [
-            w.port.number << 17 | w.first_class << 9 | w.last_class << 1 | w.escape for w in self.ways(at, packet)
-        ]
+        ways = [(way.port.number, way.hop) for way in self.ways(at, packet)]
+        numbers = [port << 17 | hop.first_class << 9 | hop.last_class << 1 | hop.escape for port, hop in ways]
         outputs = reduce(lambda bits, number: mix(bits ^ number), numbers, 1) >> 1 | 1 << 62
         if packet.stage == UNDECIDED:
             outputs = 1 << 63 | packet.slot
@@ -525,14 +307,17 @@ class Simulation:
         if len(queue.packets) == 1:
             self.ask(queue)
 
+    def through(self, hops: list[Hop]) -> list[Way]:
+        return [Way(port, hop) for hop in hops for port in self.ports_of_link[hop.link]]
+
     def ways(self, at: Input, packet: Packet) -> list[Way]:
         """Return all ways of a packet; those of one that is undecided are those of all it may decide for."""
         if packet.stage == UNDECIDED:
-            minimal, detours = self.alternatives(at, packet)
-            return minimal + [way for _, _, ways in detours for way in ways]
+            minimal, detours = self.routes.alternatives(at.router, packet)
+            return self.through(minimal + [hop for _, _, hops in detours for hop in hops])
         if packet.goal == at.router:
-            return [Way(self.node_port[packet.node], 0, self.point.classes - 1)]
-        return self.routes.ways(at.router, packet)
+            return [Way(self.node_port[packet.node], Hop(0, 0, 0, self.point.classes - 1))]
+        return self.through(self.routes.hops(at.router, packet))
 
     def ask(self, queue: Queue) -> None:
         """Let the first packets of a queue cross, in a lane one of them, until one waits."""
@@ -552,7 +337,7 @@ class Simulation:
         return [
             lane
             for lane, unit in enumerate(self.unit)
-            if way.first_class <= self.class_of_lane[lane] <= way.last_class
+            if way.hop.first_class <= self.class_of_lane[lane] <= way.hop.last_class
             and way.port.crossed_at[lane] <= self.now
             and way.port.output.has_room(unit, packet.size)
         ]
@@ -561,16 +346,13 @@ class Simulation:
         """Return port and lane for a packet: a random one of those that are as good."""
         least_queue = self.point.kind == "adaptive"
         open_ways = [way for way in ways if self.open_lanes(way, packet)]
-        ranks = [(way.escape, least_queue * self.waiting(way.port)) for way in open_ways]
+        ranks = [(way.hop.escape, least_queue * way.port.queue()) for way in open_ways]
         best = [way for way, rank in zip(open_ways, ranks, strict=True) if rank == min(ranks)]
         chosen = None
         for count, way in enumerate(best, 1):
             if count == 1 or below(self.draw(packet.key << 32 | way.port.number), count) == 0:
                 chosen = way
         return self.drawn_lane(chosen, packet) if chosen else None
-
-    def waiting(self, port: Port) -> int:
-        return port.output.bytes() + port.there.bytes()
 
     def drawn_lane(self, way: Way, packet: Packet) -> tuple[Port, int]:
         lanes = self.open_lanes(way, packet)
@@ -649,10 +431,8 @@ class Simulation:
         port.free_at, packet.unit = end, self.unit[lane]
         packet.head, packet.tail = self.now + port.latency, end + port.latency
         port.there.held[packet.unit] += packet.size
-        if self.point.per_channel:
-            port.to.queue(port.to.number * len(self.unit) + lane).packets.append(packet)
-        else:
-            port.to.coming.append(packet)
+        lane_queue = port.to.queue(port.to.number * len(self.unit) + lane)
+        (lane_queue.packets if self.point.per_channel else port.to.coming).append(packet)
         self.at(packet.head)
         self.at(end)
 
@@ -665,54 +445,32 @@ class Simulation:
         one.to_arrive -= packet.size
         one.arrived_at = max(one.arrived_at, end + port.latency)
         if one.to_arrive == 0:
-            self.at(one.arrived_at, self.number[SEND, self.transfers.index(one)])
+            self.at(one.arrived_at, one.number)
 
     # UGAL.
 
-    def chooses_again(self, here: int, port: Port, goal: int) -> bool:
-        group = self.point.machine.group
-        if not (self.point.progressive and group and port.to):
-            return False
-        return group[port.to.router] == group[here] != group[goal]
-
-    def alternatives(self, at: Input, packet: Packet) -> tuple[list[Way], list[tuple[int, int, list[Way]]]]:
-        """Return the minimal ways of an undecided packet, and of each detour place, hops and ways."""
-        here, goal, routes = at.router, packet.goal, self.routes
-        first, next_ = (routes.class_of_hop(packet.hop + more) for more in (0, 1))
-        minimal = routes.through(routes.lightest(here, (goal,)), first)
-        if len(minimal) > 1:
-            again = [self.chooses_again(here, way.port, goal) for way in minimal]
-            minimal = [Way(way.port, first, first if a else next_) for way, a in zip(minimal, again, strict=True)]
-        detours = []
-        for place in packet.places:
-            hops = routes.hops_through(here, place, goal)
-            if self.point.classes == 1 or packet.hop + hops <= self.point.classes:
-                ways = routes.through(routes.lightest(here, routes.members(place)), first)
-                detours.append((place, hops, ways))
-        return minimal, detours
-
-    def product(self, hops: int, ways: list[Way]) -> float:
-        """Return hops by the least queue, without what a link in full use has under way."""
+    def product(self, length: int, hops: list[Hop]) -> float:
+        """Return length by the least queue, without what a link in full use has under way."""
         queues = []
-        for port in (way.port for way in ways):
+        for port in (way.port for way in self.through(hops)):
             under_way = int(2e3 * port.latency_ns / port.ps_per_byte) + self.point.packet
-            queues.append(port.output.bytes() + max(0, port.there.bytes() - under_way))
-        return hops * float(min(queues) + self.point.packet)
+            queues.append(sum(port.output.held) + max(0, sum(port.there.held) - under_way))
+        return length * float(min(queues) + self.point.packet)
 
     def decide(self, queue: Queue) -> bool:
         """Let an undecided packet take an open way of the kind that it prefers; return whether there is one."""
         packet, here = queue.packets[0], queue.input.router
-        minimal, detours = self.alternatives(queue.input, packet)
+        minimal, detours = self.routes.alternatives(here, packet)
         direct = self.product(self.routes.most_hops(here, packet.goal), minimal)
-        detour = min(detours, key=lambda one: self.product(one[1], one[2]), default=None)
+        detour = min(detours, key=lambda one: self.product(*one[1:]), default=None)
         if detour and not direct > self.point.bias * self.product(*detour[1:]) + self.point.threshold:
             detour = None
-        chosen = self.choose(detour[2] if detour else minimal, packet)
+        chosen = self.choose(self.through(detour[2] if detour else minimal), packet)
         if chosen is None:
             return False
         if detour:
             packet.stage, packet.via = DETOUR, detour[0]
-        elif not self.chooses_again(here, chosen[0], packet.goal):
+        elif chosen[0].to and not self.routes.chooses_again(here, chosen[0].to.router, packet.goal):
             took = self.class_of_lane[chosen[1]]
             packet.stage, packet.skipped = DIRECT, max(0, took - min(packet.hop, self.point.classes - 1))
         self.grant(queue, *chosen)
@@ -721,53 +479,18 @@ class Simulation:
     # Results.
 
     def result(self) -> dict[str, Any]:
-        links = [self.routes.ports_of_link[link] for link in range(2 * len(self.point.machine.cables))]
-        times: list[int] = []
-        for kind, k in self.operations:
-            one = self.transfers[k]
-            times += {
-                CALC: (one.posted_at - one.delay_ps, one.posted_at),
-                SEND: (one.posted_at, one.left_at),
-                RECEIVE: (0, one.arrived_at),
-            }[kind]
+        links = [self.ports_of_link[link] for link in range(2 * len(self.point.machine.cables))]
+        times = []
+        for kind, one in ((kind, self.transfers[k]) for kind, k in self.operations):
+            begin, end = one.posted_at, one.left_at
+            times += [begin, end] if kind == SEND else [0, begin if kind == CALC else one.arrived_at]
         between = [one for one in self.transfers if one.nodes[0] != one.nodes[1]]
         return {
             "end_ps": self.now,
             "link_bytes": [sum(port.bytes for port in ports) for ports in links],
             "link_packets": [sum(port.packets for port in ports) for ports in links],
             "injected_bytes": sum(one.size for one in between),
-            "ejected_bytes": sum(one.size for one in between),
             "packets_by_hops": [self.by_hops[hops] for hops in range(max(self.by_hops, default=-1) + 1)],
             "job_message_sum_ps": [sum(one.arrived_at - one.posted_at for one in between)],
             "operation_ps": times,
         }
-
-
-def differences(point: Point, folder: Path, program: Path | str = PROGRAM) -> list[str]:
-    """Return in what the program's result differs from the reference's."""
-    code, found = point.simulate(folder, program)
-    expected = Simulation(point).run()
-    if expected is None or code:
-        deadlock = code == 3 and expected is None
-        return [] if deadlock else [f"program: exit code {code}, {found}"[:200] + f"; reference: {expected}"[:100]]
-    return [f"{key}: {found.get(key)} is not {value}" for key, value in expected.items() if found.get(key) != value]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("points", type=int)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--program", default=str(PROGRAM))
-    arguments = parser.parse_args()
-    different = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(arguments.first, arguments.first + arguments.points):
-            point = random_point(number)
-            if found := differences(point, Path(folder), arguments.program):
-                different += 1
-                print(f"{number}: {point.kind} {point.scheme}: " + "; ".join(found)[:400], flush=True)
-    print(f"{different} of {arguments.points} points differ")
-
-
-if __name__ == "__main__":
-    main()

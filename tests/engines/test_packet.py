@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import job_of, line, point_on
 from .run_caminos import run
 from .test_bounds import FAMILIES, ROUTINGS, bounded, cabled, record_of
-from .test_congestion import victim_ns
+from .test_congestion import simulated, victim_point
 
 pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
 
@@ -128,9 +127,8 @@ def test_no_runtime_on_unequal_cables_is_below_its_bound(seed: int, tmp_path: Pa
 @pytest.mark.parametrize("kind", TEN)
 def test_links_carry_each_byte_once_for_each_hop(kind: str, tmp_path: Path) -> None:
     machine, rng = topology(kind).build(), np.random.default_rng(2)
-    sizes = rng.integers(1, 9000, (machine.nodes, 3))
-    goals = np.array([rng.choice(np.delete(np.arange(machine.nodes), node), 3) for node in range(machine.nodes)])
-    messages = [(0, node, int(g), int(s)) for node in range(machine.nodes) for g, s in zip(goals[node], sizes[node])]
+    ends = [rng.choice(machine.nodes, 2, replace=False).tolist() for _ in range(3 * machine.nodes)]
+    messages = [(0, source, goal, int(rng.integers(1, 9000))) for source, goal in ends]
     _, result = simulate(tmp_path, machine, [job_of(list(range(machine.nodes)), messages)])
     graph = nx.Graph()
     for tail, head, of in zip(machine.cable_tail, machine.cable_head, machine.cable_class, strict=True):
@@ -139,19 +137,13 @@ def test_links_carry_each_byte_once_for_each_hop(kind: str, tmp_path: Path) -> N
     router, weight = machine.node_router, np.repeat(np.array(machine.hop_weight)[machine.cable_class], 2)
     expected = sum(size * far[router[source]][router[goal]] for _, source, goal, size in messages)
     assert np.dot(result["link_bytes"], weight) == expected
-    assert result["injected_bytes"] == result["ejected_bytes"] == sizes.sum()
+    assert result["injected_bytes"] == result["ejected_bytes"] == sum(size for *_, size in messages)
 
 
-def neighbours(offsets: list[tuple[int, ...]]) -> Callable[[int], list[tuple[int, int, int, int]]]:
-    """Return the messages, of a size, from each node of a 3 x 3 x 3 torus to those at some offsets."""
-    cells = list(itertools.product(range(3), repeat=3))
-    number = {cell: sum(c * 3**d for d, c in enumerate(cell)) for cell in cells}
-    pairs = [
-        (number[cell], number[tuple((c + o) % 3 for c, o in zip(cell, offset, strict=True))])  # type: ignore[index]
-        for cell in cells
-        for offset in offsets
-    ]
-    return lambda size: [(0, source, goal, size) for source, goal in pairs]
+def neighbours(offsets: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
+    """Return each node of a 3 x 3 x 3 torus with those at some offsets."""
+    cells = np.array(list(np.ndindex(3, 3, 3)))
+    return [(source, int((cells[source] + of) % 3 @ (9, 3, 1))) for source in range(27) for of in offsets]
 
 
 UNITS = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
@@ -160,27 +152,29 @@ OPPOSITE = [(-1, 0, 0), (0, -1, 0), (0, 0, -1)]
 
 @pytest.mark.parametrize("size", [2000, 16_000, 100_000, 1_000_000, 4_000_000])
 @pytest.mark.parametrize(
-    "messages",
+    "pairs",
     [neighbours(UNITS + OPPOSITE), neighbours([UNITS[0], OPPOSITE[0]]), neighbours([(1, 1, 1)])],
     ids=["halo", "ring", "permutation"],
 )
 def test_messages_that_share_no_link_take_the_time_of_one(
-    messages: Callable[[int], list[tuple[int, int, int, int]]], size: int, tmp_path: Path
+    pairs: list[tuple[int, int]], size: int, tmp_path: Path
 ) -> None:
-    """Nodes have links a hundred times faster than cables, so that they hold nothing up."""
+    """Nodes have links a hundred times faster than cables, so that they hold little up."""
     machine = topology("torus", shape=[3, 3, 3], bandwidth={"links": "1 GB/s", "host": "100 GB/s"}).build()
-    job = job_of(list(range(27)), messages(size))
+    job = job_of(list(range(27)), [(0, *pair, size) for pair in pairs])
     _, result = simulate(tmp_path, machine, [job], "dimension-order")
     assert max(result["link_bytes"]) == size
-    latency_ps = max(max(times_ps(machine, source, goal, 0)) for _, source, goal, _ in messages(0))
-    assert 1000 * size < result["end_ps"] <= 1.02 * 1000 * size + latency_ps
+    latency_ps = max(max(times_ps(machine, *pair, 0)) for pair in pairs)
+    # The last of its messages begins behind a packet of each other one.
+    injection_ps = 10 * (len(pairs) // 27 - 1) * min(size, 2000)
+    assert 1000 * size < result["end_ps"] <= 1.02 * 1000 * size + latency_ps + injection_ps
 
 
-def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> tuple[SteadyRun, float]:
-    """Return a run at 1.2 times the saturation bound with the least buffers and channels, and its load."""
+def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> SteadyRun:
+    """Return a run at 1.2 times the saturation bound with the least buffers and channels."""
     analysed, network = built(machine), {"packet": "256 B", "buffer": "1024 B", "buffer_per": "channel"}
     least = channel_classes(Routing.model_validate({"kind": routing}), analysed.machine)
-    offered = {"traffic": traffic, "load": 0.01, "message": "512 B", "warmup": 50, "measured": 400}
+    offered = {"traffic": traffic, "load": 0.01, "message": "512 B", "warmup": 50, "measured": 1000}
     sections = {"machine": machine, "routing": {"kind": routing}, "engine": "packet", "seed": 1, "offered": offered}
     point = Point.model_validate(
         sections | {"network": network | {"virtual_channels": least}}, by_alias=True, by_name=False
@@ -192,22 +186,22 @@ def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> 
     assert record["status"] == "done" and point.offered is not None, record["reason"]
     load = 1.2 * record["latency"]["saturation_bound"]
     destinations = point.offered.destinations(analysed.machine, point.seed)
-    return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load), load
+    return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load)
 
 
 def goes_on(run: SteadyRun) -> bool:
     """Return whether as many messages arrive in the last batches as in those before."""
     assert run.arrived is not None
-    return float(run.arrived[-5:].mean()) > 0.8 * float(run.arrived.mean())
+    return float(run.arrived[-5:].mean()) > 0.7 * float(run.arrived.mean())
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
+@pytest.mark.parametrize("kind", sorted({*FAMILIES} - {"bluegene-p", "bluegene-q"}))
 def test_nothing_stops_above_saturation(kind: str, tmp_path: Path) -> None:
-    """Links of nodes are as fast as those of routers, so that packets wait for each other in the network."""
+    """Not on Blue Genes, which are tori of 512 nodes."""
     machine, runs = topology(kind, bandwidth="1 GB/s"), 0
     for routing in fitting(machine):
         try:
-            found, _ = offered_run(machine, routing, tmp_path / routing, "uniform")
+            found = offered_run(machine, routing, tmp_path / routing, "uniform")
         except Unsupported:
             continue
         assert state_of(found) == "saturated" and goes_on(found), routing
@@ -215,24 +209,33 @@ def test_nothing_stops_above_saturation(kind: str, tmp_path: Path) -> None:
     assert runs >= 2
 
 
-def test_a_ring_without_a_dateline_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing else in these tests could tell a deadlock."""
+def test_a_ring_with_one_channel_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else `goes_on` could not fail: a run of offered traffic ends, even if no packet moves."""
     machine = topology("torus", shape=[8], bandwidth={"links": "1 GB/s", "host": "4 GB/s"})
-    with_dateline, _ = offered_run(machine, "dimension-order", tmp_path / "dateline", "uniform")
-    assert goes_on(with_dateline)
-    monkeypatch.setattr("fabricstudy.engine.packet.files.channel_scheme", lambda *_: "one")
-    assert not goes_on(offered_run(machine, "dimension-order", tmp_path / "one", "uniform")[0])
+    for function in ("channel_classes", "virtual_channels"):
+        monkeypatch.setattr(f"fabricstudy.engine.packet.files.{function}", lambda *_: 1)
+    found = offered_run(machine, "minimal", tmp_path / "run", "uniform")
+    assert state_of(found) == "saturated" and not goes_on(found)
 
 
 def test_traffic_classes_share_a_link_by_their_shares(tmp_path: Path) -> None:
     """Both have 10 MB for a link of 1 GB/s; what the larger share leaves is free for the other one in the end."""
     machine = line([1e9], host_Bps=1e9, nodes=2)
     jobs = [job_of([node, node + 2], [(0, 0, 1, 10_000_000)]) for node in (0, 1)]
-    (first, second), _ = simulate(tmp_path, machine, jobs, classes={"bulk": 0.25, "urgent": 0.75})[0].job_runtime_ns, 0
-    assert (first, second) == (pytest.approx(20e6, rel=0.02), pytest.approx(10e6 / 0.75, rel=0.02))
+    result, _ = simulate(tmp_path, machine, jobs, classes={"bulk": 0.25, "urgent": 0.75})
+    assert list(result.job_runtime_ns) == [pytest.approx(20e6, rel=0.02), pytest.approx(10e6 / 0.75, rel=0.02)]
+
+
+def victim_ns(folder: Path, senders: int, managed: bool) -> float:
+    """Return the runtime of a halo exchange beside an incast without end."""
+    point = victim_point("packet", senders, managed)
+    background, victim = point.jobs
+    longer = victim.model_copy(update={"pattern": victim.pattern.model_copy(update={"iterations": 20})})
+    point = point.model_copy(update={"jobs": (background, longer)})
+    return float(simulated(folder, point)["jobs"][1]["runtime_ns"])
 
 
 def test_congestion_management_helps_the_victim_of_an_incast(tmp_path: Path) -> None:
-    alone = victim_ns(tmp_path / "alone", "packet", 0, False)
-    unmanaged, managed = (victim_ns(tmp_path / str(on), "packet", 35, on) for on in (False, True))
-    assert alone <= managed < unmanaged
+    alone = victim_ns(tmp_path / "alone", 0, False)
+    unmanaged, managed = (victim_ns(tmp_path / str(on), 35, on) for on in (False, True))
+    assert 20 * alone < unmanaged and alone < managed < 0.8 * unmanaged

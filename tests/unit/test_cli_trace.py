@@ -87,7 +87,7 @@ def test_what_is_wrong_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, text in {"a.goal": PAIR, "bad.goal": "nothing", "study.yaml": STUDY, "a.txt": PAIR}.items():
+    for name, text in {"a.goal": PAIR, "bad.goal": "nothing", "study.yaml": STUDY, "a.txt": "a, b"}.items():
         (tmp_path / name).write_text(text)
     exit_code = cli.main(["trace", *arguments, "--json"])
     (error,) = json.loads(capsys.readouterr().out)["errors"]

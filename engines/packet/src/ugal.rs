@@ -1,9 +1,11 @@
 //! What a packet draws and decides on its way.
 //!
 //! Under UGAL a packet takes a minimal path or a detour, whichever has the lower product of queue and hops (UGAL-L: Singh,
-//! thesis, Stanford, 2005). It decides when it asks for an output at its first router, and again whenever one of its ways
-//! opens, until it gets one of the kind that it prefers. If `progressive`, a packet that is minimal so far decides again at
-//! each router of its first group, unless that is its last one, too (Jiang, Kim and Dally, ISCA 2009).
+//! thesis, Stanford, 2005). The queue of a port are the bytes that wait for it: in virtual output queues, in the output, and at
+//! the other end of its link. A packet decides when its head is at its first router. If `progressive`, a packet that is
+//! minimal so far decides again at each router of its first group, unless that is its last one, too (Jiang, Kim and Dally,
+//! ISCA 2009). Where an input has lanes, what waits there is not seen; so the first packet of a lane decides again whenever
+//! one of its ways opens, until it gets one of the kind that it prefers.
 
 use library::settings::Kind;
 
@@ -92,47 +94,88 @@ impl Network {
         }
     }
 
+    /// Let an undecided packet decide as it comes to a router, and return the ways of its choice.
+    pub(crate) fn commit(&mut self, packet: u32, here: u32) -> Vec<Way> {
+        let Packet { goal, interface, via, .. } = self.packets[packet as usize];
+        if !self.may_choose(interface, here, goal) {
+            self.settle(packet, Stage::Direct, 0);
+            return self.find_ways(packet, here);
+        }
+        let (mut minimal, detours, hops) = self.alternatives(packet, here);
+        if let Some(detour) = self.better_detour(&minimal, &detours, hops) {
+            let Detour { place, ways, .. } = &detours[detour];
+            self.settle(packet, Stage::Detour, *place);
+            return ways.clone();
+        }
+        if !minimal.iter().any(|way| self.chooses_again(here, way.port, packet)) {
+            self.settle(packet, Stage::Direct, 0);
+        }
+        debug_assert!(
+            self.packets[packet as usize].stage != Stage::Undecided || self.packets[packet as usize].via == via
+        );
+        minimal.iter_mut().for_each(|way| way.last_class = way.first_class);
+        minimal
+    }
+
+    /// Return whether an undecided packet may decide at a router: its first one, or another one of its first group.
+    fn may_choose(&self, interface: u32, here: u32, goal: u32) -> bool {
+        let first = self.router_of_interface(interface);
+        match &self.routes.graph.group {
+            _ if first == here => true,
+            Some(group) => {
+                let [first, here, goal] = [first, here, goal].map(|router| group[router as usize]);
+                first == here && here != goal
+            }
+            None => false,
+        }
+    }
+
+    /// End the choice of an undecided packet.
+    fn settle(&mut self, packet: u32, stage: Stage, via: u32) {
+        let state = &mut self.packets[packet as usize];
+        self.free_places.push(std::mem::replace(&mut state.via, via));
+        state.stage = stage;
+        self.counts.minimal[usize::from(stage == Stage::Detour)] += 1;
+    }
+
+    /// Return the detour that is better than the minimal ways, if any.
+    fn better_detour(&mut self, minimal: &[Way], detours: &[Detour], hops: u32) -> Option<usize> {
+        let direct = f64::from(hops) * self.least_demand(minimal);
+        let mut best: Option<(f64, usize)> = None;
+        for (index, detour) in detours.iter().enumerate() {
+            let product = f64::from(detour.hops) * self.least_demand(&detour.ways);
+            if best.map_or(true, |(least, _)| product < least) {
+                best = Some((product, index));
+            }
+        }
+        best.filter(|(product, _)| direct > self.bias * product + self.threshold_bytes).map(|(_, index)| index)
+    }
+
     /// Return all ways of an undecided packet.
     pub(crate) fn all_ways(&mut self, input: u32) -> Vec<Way> {
-        let (minimal, detours, _) = self.alternatives(input);
+        let (minimal, detours, _) = self.alternatives(self.first_packet(input), self.router_of_queue(input));
         minimal.into_iter().chain(detours.into_iter().flat_map(|detour| detour.ways)).collect()
     }
 
     /// Let an undecided packet take an open way of the kind that it prefers; return whether there was one.
     pub(crate) fn decide(&mut self, input: u32) -> bool {
         let packet = self.first_packet(input);
-        let (minimal, detours, hops) = self.alternatives(input);
-        let direct = f64::from(hops) * self.least_demand(&minimal);
-        let mut best: Option<(f64, &Detour)> = None;
-        for detour in &detours {
-            let product = f64::from(detour.hops) * self.least_demand(&detour.ways);
-            if best.map_or(true, |(least, _)| product < least) {
-                best = Some((product, detour));
-            }
-        }
-        let chosen = best.filter(|(product, _)| direct > self.bias * product + self.threshold_bytes);
-        let ways = chosen.map_or(&minimal, |(_, detour)| &detour.ways);
+        let (minimal, detours, hops) = self.alternatives(packet, self.router_of_queue(input));
+        let chosen = self.better_detour(&minimal, &detours, hops).map(|index| &detours[index]);
+        let ways = chosen.map_or(&minimal, |detour| &detour.ways);
         let output = match self.choose(ways, packet) {
             Some(output) => output,
             None => return false,
         };
         let (port, class) = (self.port_of_lane(output), self.class_of_lane(output));
         let again = chosen.is_none() && self.chooses_again(self.router_of_queue(input), port, packet);
-        let state = &mut self.packets[packet as usize];
-        if !again {
-            self.free_places.push(state.via);
-            match chosen {
-                Some((_, detour)) => {
-                    (state.stage, state.via) = (Stage::Detour, detour.place);
-                    self.counts.minimal[1] += 1;
-                }
-                None => {
-                    // It may have skipped a class, and goes on from there.
-                    let hop_class = state.hop.min(self.routes.classes as u8 - 1);
-                    (state.stage, state.skipped) = (Stage::Direct, class.saturating_sub(hop_class));
-                    self.counts.minimal[0] += 1;
-                }
-            }
+        if let Some(detour) = chosen {
+            self.settle(packet, Stage::Detour, detour.place);
+        } else if !again {
+            self.settle(packet, Stage::Direct, 0);
+            // It may have skipped a class, and goes on from there.
+            let state = &mut self.packets[packet as usize];
+            state.skipped = class.saturating_sub(state.hop.min(self.routes.classes as u8 - 1));
         }
         self.grant(input, output);
         true
@@ -148,9 +191,7 @@ impl Network {
     }
 
     /// Return the minimal ways of an undecided packet, its detours, and the hops of the minimal path.
-    fn alternatives(&mut self, input: u32) -> (Vec<Way>, Vec<Detour>, u32) {
-        let here = self.router_of_queue(input);
-        let packet = self.first_packet(input);
+    fn alternatives(&mut self, packet: u32, here: u32) -> (Vec<Way>, Vec<Detour>, u32) {
         let Packet { goal, via, hop, .. } = self.packets[packet as usize];
         let (at, goal) = (here as usize, goal as usize);
         let class = self.routes.class_of_hop(usize::from(hop));

@@ -12,6 +12,7 @@ from fabricstudy.analysis.design import (
     ExpressMeshFamily,
     FatTreeFamily,
     SlimFlyFamily,
+    System,
     express_mesh_mean_hops,
     largest_system,
 )
@@ -101,3 +102,10 @@ def test_sizes_that_jain_et_al_give() -> None:
     }
     assert shares == pytest.approx({(2, 1): 1 / 3, (3, 1): 1 / 4, (2, 2): 1 / 4, (3, 2): 1 / 5}, abs=0.02)
     assert nodes["SF"] < 27_000 and nodes["G2"] > 100_000
+
+
+def test_a_router_serves_as_many_nodes_as_its_links_carry_messages() -> None:
+    """10 links carry 10 messages at a time, and each of those of a node takes 2.5 hops: 4 nodes (Jain et al.)."""
+    design = System("x", routers=20, nodes_per_router=4, nodes=80, links=10, mean_hops=2.5)
+    assert (design.balance, design.node_share, design.radix) == (4, 4 / 14, 14)
+    assert System("x", 20, 4, 80, 10).balance is None

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.model import ConfigError
-from fabricstudy.study.file import load_machine, load_study, parse_yaml
+from fabricstudy.study.file import load_study, parse_yaml
 from fabricstudy.study.plan import plan
 
 from .conftest import the_error, told
+
+RAILS = {"kind": "rails", "domains": 4, "accelerators": 4, "bandwidth": "1 GB/s"}
 
 RING = {"kind": "ring", "message": "1 kB"}
 EVEN = {"of": "machine.groups", "values": [8]}
@@ -51,8 +52,6 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "arithmetic": ({"machine/bandwidth": "9**9**9 GB/s"}, "machine.bandwidth", "invalid-quantity"),
     "negative size": ({"jobs/0/pattern/message": "-1 kB"}, "jobs.0.pattern.message", "out-of-range"),
     "part of a byte": ({"jobs/0/pattern/message": "0.5 B"}, "jobs.0.pattern.message", "wrong-type"),
-    "a tenth of a byte": ({"jobs/0/pattern/message": "8.0001 kB"}, "jobs.0.pattern.message", "wrong-type"),
-    "digits with an underscore": ({"jobs/0/pattern/message": "1_0 kB"}, "jobs.0.pattern.message", "invalid-quantity"),
     "infinite bandwidth": ({"machine/bandwidth": "1e999 GB/s"}, "machine.bandwidth", "out-of-range"),
     "empty value": ({"jobs/0/pattern/message": None}, "jobs.0.pattern.message", "missing-key"),
     "share over 1": ({"jobs/0/share": 1.5}, "jobs.0.share", "out-of-range"),
@@ -177,13 +176,11 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "values are no list": ({"sweep/alpha/values": "1 GB/s"}, "sweep.alpha.values", "wrong-type"),
     "no values": ({"sweep/alpha/values": []}, "sweep.alpha.values", "invalid-value"),
     "a key of the name of its kind": (
-        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "rails": 0, "bandwidth": "1 GB/s"},
-         "sweep": ...},
+        {"machine": RAILS | {"rails": 0}, "sweep": ...},
         "machine.rails", "out-of-range",
     ),
     "a spine of a number": (
-        {"machine": {"kind": "rails", "domains": 4, "accelerators": 4, "spine": 5, "bandwidth": "1 GB/s"},
-         "sweep": ...},
+        {"machine": RAILS | {"spine": 5}, "sweep": ...},
         "machine.spine", "unknown-value",
     ),
     "label twice": ({"sweep/alpha/values": ["1 GB/s", "1 GB/s"]}, "sweep.alpha.values.1", "duplicate"),
@@ -405,18 +402,7 @@ def test_the_line_of_a_mistake_in_the_text_is_told(text: bytes, line: int, tmp_p
     assert re.search(rf"line {line}[,)]", the_error(tmp_path / "broken.yaml").problem)
 
 
-@pytest.mark.parametrize(("key", "value", "code"), [("rails", 0, "out-of-range"), ("spine", 5, "unknown-value")])
-def test_a_key_of_rails(key: str, value: int, code: str, tmp_path: Path) -> None:
-    """One key has the name of its kind, the other is a choice."""
-    bandwidth = "{scale_up: 100 GB/s, rail: 50 GB/s}"
-    text = f"kind: rails\ndomains: 8\naccelerators: 4\nbandwidth: {bandwidth}\n{key}: {value}\n"
-    (tmp_path / "machine.yaml").write_text(text)
-    with pytest.raises(ConfigError) as refusal:
-        load_machine(tmp_path / "machine.yaml")
-    assert told(refusal.value) == [(code, f"machine.{key}")]
-
-
-# YAML 1.1 makes of these 9, 90, 5430, a date, true or false, 10, and 1000.
+# YAML 1.1 makes of these 9, 90, 5430, a date, and true or false.
 @pytest.mark.parametrize(
     "text",
     [
@@ -429,9 +415,9 @@ def test_a_key_of_rails(key: str, value: int, code: str, tmp_path: Path) -> None
         "yes",
         "No",
         "0o11",
+        "1_0:0",
         "1_0",
         "1_000",
-        "1_0:0",
         "1__000",
         "1_000_",
         "10_00.5",

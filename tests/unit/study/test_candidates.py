@@ -41,6 +41,13 @@ def test_every_configuration_fits_and_can_be_built() -> None:
     assert seen >= {"dragonfly", "express-mesh", "fat-tree", "hyperx", "jellyfish", "megafly", "mesh", "torus", "xgft"}
 
 
+def test_five_percent_more_nodes_are_candidates_unless_the_study_says_how_many() -> None:
+    sizes = {config.nodes for _, _, config in asked(nodes=200, families=["torus", "mesh", "hyperx"]).written()}
+    assert min(sizes) >= 200 and 210 in sizes and max(sizes) <= 210
+    sizes = {config.nodes for _, _, config in asked(nodes=200, families=["torus", "mesh"], max_nodes=220).written()}
+    assert 210 < max(sizes) <= 220
+
+
 def test_the_intervals_hold_what_the_full_search_finds() -> None:
     for _, _, config in asked(families=["dragonfly", "megafly", "jellyfish", "slim-fly"], max_nodes=62).written():
         if config.routers > 20:

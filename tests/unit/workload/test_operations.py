@@ -239,7 +239,7 @@ def test_a_circle_is_told_with_all_its_operations() -> None:
     ({"ns": [1500.0, 0, 50_000, 0, 0]}, "row 3"), ({"ns": [float("nan")] * 5}, ""),
     ({"partner": [10**9, 3, 4, 1, 2]}, "row 1"), ({"bytes": [8, 4096, 8, 4096, 8]}, "row 1"),
     ({"kind": [5, 1, 2, 2, 1], "partner": [10**9, 3, 4, 1, 2]}, "row 1"),
-    ({"needs_started": [[], [None], [], [], []]}, ""),
+    ({"needs_started": [[], [None], [], [], []]}, ""), ({"marks": ["a"] * 5}, "column marks"),
     ({"rank": [1, 0, 0, 0, 1], "needs_ended": [[], [10**12], [], [], []]}, "dependency 0"),
 ])  # fmt: skip
 def test_what_is_wrong_in_a_table(tmp_path: Path, changed: dict[str, Any], where: str) -> None:

@@ -37,7 +37,7 @@ def attributed(number: int, name: str, count: int, group: str) -> Any:
     return {"name": "record_param_comms", "id": number, "inputs": values, "outputs": {"values": []}, "attrs": attrs}
 
 
-def kernel(name: str, stream: float, start_us: float, time_us: float, launch: float) -> Any:
+def kernel(name: str, stream: float, start_us: float, time_us: float, launch: int) -> Any:
     args = {"stream": stream, "correlation": launch, "External id": launch}
     return {"ph": "X", "cat": "kernel", "name": name, "ts": 5e9 + start_us, "dur": time_us, "args": args}
 

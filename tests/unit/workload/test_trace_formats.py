@@ -18,7 +18,7 @@ from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import Operations
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.traces import goal, goal_binary, parquet
-from fabricstudy.workload.traces.formats import files_beside, format_of, read_trace
+from fabricstudy.workload.traces.formats import Format, files_beside, format_of, read_trace
 
 EXAMPLES = Path(__file__).parents[3] / "configs/traces"
 OF_MPI = "MPI_Init:0:0:100\nMPI_Barrier:180:0,{rank},2:190\nMPI_Finalize:191\n"
@@ -66,7 +66,7 @@ def copied(source: Path, to: Path) -> Path:
     return to
 
 
-def make(folder: Path) -> dict[str, Path]:
+def make(folder: Path) -> dict[Format, Path]:
     """Write a trace of each format that the tests have, under names without a suffix that tells it."""
     text = (EXAMPLES / "sweep.goal").read_bytes()
     operations = matched(goal.read(text))
@@ -100,7 +100,9 @@ def test_a_format_is_told_by_content(tmp_path: Path) -> None:
 
 def test_all_formats_may_be_compressed(tmp_path: Path) -> None:
     files = make(tmp_path)
-    expected = {name: columns(read_trace(path, (), "invalid-trace")[0]) for name, path in files.items()}
+    expected: dict[Format, dict[str, Any]] = {
+        name: columns(read_trace(path, (), "invalid-trace")[0]) for name, path in files.items()
+    }
     for path in list(tmp_path.iterdir()):
         path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
         path.unlink()

@@ -74,7 +74,7 @@ def changes(draw: st.DrawFn) -> Callable[[bytes], bytes]:
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[Format, Path]:
     """A trace of each format."""
     return make(tmp_path_factory.mktemp("whole"))
 

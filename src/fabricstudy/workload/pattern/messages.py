@@ -3,7 +3,6 @@
 The columns are phase, source, destination and bytes. Rows of a rank within a phase are in send order.
 """
 
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,12 +95,13 @@ def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(io.BytesIO(data))
+        # A damaged column ends the process where others are read beside it.
+        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, pre_buffer=False)
         names = file.schema_arrow.names
         _check_columns(names, "")
         if file.metadata.num_rows > MAX_ROWS:
             raise InputFileError("too many messages", f"use at most {MAX_ROWS:,}", "", file.metadata.num_rows)
-        table = file.read([name for name in (*MESSAGE_COLUMNS, "job") if name in names])
+        table = file.read([name for name in (*MESSAGE_COLUMNS, "job") if name in names], use_threads=False)
         if "job" in names and len(table["job"].unique()) > 1:
             raise InputFileError("messages of several jobs", "use those of one", "column job")
         for name in MESSAGE_COLUMNS:
@@ -109,7 +109,9 @@ def _read_parquet(data: bytes) -> tuple[Ints, Positions]:
                 contents = f"{table[name].type} with {table[name].null_count} missing"
                 raise InputFileError("not all integers", "use integers", f"column {name}", contents)
         columns = [table[name].cast(pa.int64()).to_numpy() for name in MESSAGE_COLUMNS]
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except InputFileError:
+        raise
+    except (pa.ArrowException, OSError, LookupError, ValueError) as error:
         raise InputFileError(f"not Parquet: {error}", "write it with pandas.DataFrame.to_parquet") from None
     return np.stack(columns, axis=1), lambda index: f"row {index + 1}"
 

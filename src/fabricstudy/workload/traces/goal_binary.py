@@ -91,6 +91,6 @@ def _dependencies(listed: Ints, counts: Ints, first: Ints, when: int) -> Ints:
         raise ValueError
     needed = np.repeat(np.arange(len(counts)), counts)
     place = np.arange(len(needed)) + np.repeat(first - np.cumsum(counts) + counts, counts)
-    if len(place) and place.max() >= len(listed):
+    if len(place) and (place.max() >= len(listed) or listed[place].max() >= len(counts)):
         raise ValueError
     return np.stack([listed[place], needed, np.full(len(needed), when)])

@@ -30,7 +30,7 @@ _COLLECTIVES = {
 _REFUSED = ("NonBlockingCollective", "Rma", "MpiRequestCancelled")
 """Begins of the names of events that send or receive, and are not read."""
 
-_WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_WRONG: tuple[type[Exception], ...] = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What a damaged archive raises where a definition is missing or of another kind."""
 
 _SILENT = ("CREATE_HANDLE", "DESTROY_HANDLE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE")
@@ -64,7 +64,7 @@ def read(first: Path, algorithms: Algorithms = ()) -> Listing:
             return _read(trace, algorithms)
     except InputFileError:
         raise
-    except (*mistakes, *_WRONG) as error:  # type: ignore[misc]
+    except mistakes + _WRONG as error:
         problem = f"no complete OTF2 archive: {str(error).strip() or type(error).__name__}"
         raise InputFileError(problem, "name the file .otf2 beside its folder, or copy it again") from None
 

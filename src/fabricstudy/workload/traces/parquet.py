@@ -6,7 +6,6 @@ program by its name, or null. The metadata ``fabricstudy.ranks`` is the number o
 the largest.
 """
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fabricstudy.core.arrays import Array, Ints
+from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import MAX_RANKS, InputFileError, whole
 from fabricstudy.core.parquet import write_parquet
 
@@ -23,6 +23,9 @@ from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
 RANKS = b"fabricstudy.ranks"
 MARK = "mark"
 MAX_MARKS = 1000
+_CHECKED = {"page_checksum_verification": True, "pre_buffer": False}
+"""A damaged column ends the process where others are read beside it."""
+
 _LISTS = {"needs_ended": ENDED, "needs_started": STARTED}
 _COLUMNS = pa.schema(
     {
@@ -53,12 +56,16 @@ def write(operations: Operations, path: Path) -> None:
 def read(data: bytes) -> Listing:
     """Parse operations; raises InputFileError, with the row."""
     try:
-        file = pq.ParquetFile(io.BytesIO(data))
+        file = pq.ParquetFile(pa.BufferReader(data), **_CHECKED)
         _check_items(file.metadata)
         missing = [name for name in _COLUMNS.names if name not in file.schema_arrow.names]
         if missing:
             raise InputFileError(f"missing column {missing[0]}", f"use the columns {', '.join(_COLUMNS.names)}")
-        table = file.read(_COLUMNS.names)
+        known = (*_COLUMNS.names, MARK)
+        unknown = [name for name in file.schema_arrow.names if name not in known and not name.startswith("__index_")]
+        if unknown:
+            raise InputFileError("an unknown column", suggestion(unknown[0], known), f"column {unknown[0]}")
+        table = file.read(_COLUMNS.names, use_threads=False)
         if any(table[name].null_count for name in _COLUMNS.names):
             raise InputFileError("missing values", "fill all cells")
         table = table.cast(_COLUMNS)
@@ -69,7 +76,9 @@ def read(data: bytes) -> Listing:
         )
         mark, mark_names = _marks(data) if MARK in file.schema_arrow.names else (None, ())
         waits = [(*_flat(table[name].combine_chunks()), when) for name, when in _LISTS.items()]
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except InputFileError:
+        raise
+    except (pa.ArrowException, OSError, LookupError, ValueError) as error:
         problem = f"not Parquet of operations: {str(error).partition(chr(10))[0]}"
         raise InputFileError(problem, "write it with fabricstudy trace") from None
     dependent, needs = (np.concatenate([wait[column] for wait in waits]) for column in range(2))
@@ -113,7 +122,11 @@ def _check_items(metadata: pq.FileMetaData) -> None:
 
 def _marks(data: bytes) -> tuple[Array, tuple[str, ...]]:
     """Return the mark of each operation, int16 [operations], -1 for none, and the names of marks."""
-    column = pq.ParquetFile(io.BytesIO(data), read_dictionary=[MARK]).read([MARK])[MARK].combine_chunks()
+    column = (
+        pq.ParquetFile(pa.BufferReader(data), read_dictionary=[MARK], **_CHECKED)
+        .read([MARK], use_threads=False)[MARK]
+        .combine_chunks()
+    )
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.string()).dictionary_encode()
     names = tuple(column.dictionary.cast(pa.string()).to_pylist())

@@ -1,0 +1,675 @@
+//! Routers, links and packets in continuous time.
+//!
+//! A router has ports; each has an input side and an output side. A network interface is a port with an output side alone. An
+//! output has a *lane*, a queue of packets, for each virtual channel. An input whose channels share the buffer has a queue
+//! for each set of outputs to which its packets may go (virtual output queues: Tamir and Frazier, IEEE Trans. Computers
+//! 41(6), 1992), so that no packet waits behind one that goes elsewhere. An input whose channels have buffers of their own has
+//! a lane for each. Times are picoseconds.
+//!
+//! 1. The head of a packet reaches an input a latency after its link began to send it, its tail a latency after the link
+//!    ended. The first packet of a queue asks for an output lane when its head is there; in a lane also not before its
+//!    predecessor has crossed.
+//! 2. An output lane is open to a packet if no other one crosses to it, and the output queue has room for the packet. Of
+//!    several open lanes a packet gets one at random, under adaptive routing one of a port with the least queue. Without any,
+//!    it waits for all of them; when one opens, the first packet of a random waiting queue gets it. So an output never idles beside a packet
+//!    that may go there (a maximal matching, to which parallel iterative matching converges: Anderson, Owicki, Saxe and
+//!    Thacker, ACM Trans. Computer Systems 11(4), 1993).
+//! 3. Crossing takes the time of the packet at the speed of the crossbar, and no less than until its tail is there. Its room
+//!    in the input is then free, which the sender knows a latency later (credit).
+//! 4. A link that is free sends the first packet of a lane, the lanes taking turns, if the input at its other end has room
+//!    for all of it (virtual cut-through: Kermani and Kleinrock, Computer Networks 3(4), 1979). It is busy for the time of the
+//!    packet at its bandwidth, and no less than until the tail has crossed: a packet that comes from a slower link holds a
+//!    faster one. Its room in the output queue is free when the link has sent it.
+//! 5. A node takes all that comes.
+//!
+//! What happens at one time: first links that become free send, and room is given back; then ports that opened, in random
+//! order, take waiting packets; then new packets ask, in random order. Random choices are hashes of the seed, the time, and
+//! what chooses, so that they do not depend on the order of events in the queue.
+
+mod crossing;
+mod interfaces;
+mod links;
+
+use std::collections::VecDeque;
+
+use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS};
+use crate::fair::FairArbitration;
+use crate::pool::{Division, Pools};
+use crate::queue::{Event, Queue};
+use crate::routes::{Routes, Standing, Way};
+use crate::settings::Settings;
+
+pub const NONE: u32 = u32::MAX;
+
+const WAKE: u64 = 0;
+const ASK: u64 = 1;
+const TASK: u64 = 2;
+
+/// What `b` says of a task.
+const TIMER: u32 = 0;
+const ARRIVAL: u32 = 1;
+const ACKNOWLEDGEMENT: u32 = 2;
+
+/// Where a packet stands with its detour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Direct,
+    Detour,
+    Undecided,
+}
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub struct Packet {
+    /// When its head and its tail are, or will be, where it is queued.
+    pub head: u64,
+    pub tail: u64,
+    /// The next packet of the lane.
+    pub next: u32,
+    /// Random bits of its own.
+    pub key: u32,
+    pub message: u32,
+    pub node: u32,
+    pub goal: u32,
+    /// See `Standing`; before a packet under UGAL has decided, where its places are listed.
+    pub via: u32,
+    pub size: u32,
+    /// Lower goes first under dimension order.
+    pub priority: u32,
+    pub hop: u8,
+    pub skipped: u8,
+    pub stage: Stage,
+    pub traffic_class: u8,
+    pub is_marked: bool,
+    /// The unit of the buffer that holds it, and the input where it is.
+    unit: u8,
+    input: u32,
+    /// The interface that sent it, and the latencies of its way, as far as acknowledgements need them.
+    pub interface: u32,
+    pub latency: u32,
+}
+
+/// Packets at an input, of which the first one asks.
+#[derive(Debug, Clone, Copy)]
+struct InputQueue {
+    /// When the last packet has crossed.
+    busy_until: u64,
+    /// Of a virtual output queue, its outputs.
+    outputs: u64,
+    head: u32,
+    tail: u32,
+    port: u32,
+    /// Counts the packets that have crossed; older entries in lists of waiting queues are outdated.
+    ticket: u32,
+    waiting: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct OutLane {
+    busy_until: u64,
+    head: u32,
+    tail: u32,
+}
+
+/// Where the link of a port leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// An input port.
+    Router(u32),
+    Node,
+}
+
+#[derive(Debug)]
+pub struct Port {
+    pub free_at: u64,
+    /// When it looks again for something to do.
+    wake_at: u64,
+    pub latency: u64,
+    ps_per_byte: f64,
+    /// What rounding has left over since the link was idle.
+    remainder: f64,
+    /// Lanes with packets, and lanes to which one crosses or has crossed since somebody looked.
+    filled: u64,
+    crossing: u64,
+    end: End,
+    /// The directed link of the machine; none to and from nodes.
+    link: u32,
+    /// The packet that the link sends.
+    leaving_unit: u32,
+    leaving_bytes: u32,
+    /// Bytes in virtual output queues to it, those to several outputs in equal parts; bytes in the output queue; and bytes
+    /// sent whose credit has not come back.
+    awaiting: u32,
+    queued: u32,
+    outstanding: u32,
+    /// Bytes without credit if the link is in full use and nothing waits at its other end.
+    under_way: u32,
+    pub bytes: u64,
+    pub packets: u64,
+    turn: u8,
+    waits_for_credit: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Credit {
+    time: u64,
+    unit: u32,
+    bytes: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiter {
+    lanes: u64,
+    input: u32,
+    ticket: u32,
+}
+
+/// What the network leaves to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happening {
+    /// A network interface may send.
+    Ready(u32),
+    Timer(u32),
+    /// The last byte of a message has arrived.
+    Arrived(u32),
+    /// An acknowledgement has reached an interface.
+    Acknowledged(u32),
+}
+
+/// A packet that leaves a node.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    pub message: u32,
+    pub size: u32,
+    /// Destination: a port of a node.
+    pub node: u32,
+    pub job: usize,
+}
+
+/// What was counted as packets reached their nodes.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub packets_by_hops: Vec<u64>,
+    /// Minimal packets and detours under UGAL.
+    pub minimal: [u64; 2],
+    pub injected_bytes: u64,
+    pub ejected_bytes: u64,
+}
+
+pub struct Network {
+    pub now: u64,
+    seed: u64,
+    queue: Queue,
+    pub packets: Vec<Packet>,
+    free: u32,
+    /// Lanes port by port; or virtual output queues, of which the free ones and those of each port are listed.
+    inputs: Vec<InputQueue>,
+    free_inputs: Vec<u32>,
+    queues_of: Vec<Vec<(u64, u32)>>,
+    has_lanes: bool,
+    outputs: Vec<OutLane>,
+    pub ports: Vec<Port>,
+    /// Router of each of its ports, and the port that sends to its input side.
+    router_of: Vec<u32>,
+    sender_of: Vec<u32>,
+    pub first_interface: u32,
+    /// Port of the router to each node.
+    node_port: Vec<u32>,
+    node_router: Vec<u32>,
+    out_pools: Pools,
+    /// Room at the other end, as the sender knows it.
+    in_pools: Pools,
+    credits: Vec<VecDeque<Credit>>,
+    waiters: Vec<Vec<Waiter>>,
+    lanes: u32,
+    lanes_per_traffic_class: u32,
+    unit_of_lane: Vec<u32>,
+    /// Lanes of each traffic class and class of channels.
+    lanes_of_class: Vec<u64>,
+    class_of_channel: Vec<u8>,
+    shares: Vec<f64>,
+    /// For each port its virtual time, and for each of its traffic classes the end of what it has sent.
+    virtual_time: Vec<f64>,
+    served: Vec<f64>,
+    pub(crate) routes: Routes,
+    pub(crate) detours: usize,
+    pub(crate) bias: f64,
+    pub(crate) threshold_bytes: f64,
+    pub(crate) progressive: bool,
+    pub(crate) packet_bytes: u32,
+    ps_per_byte_crossbar: f64,
+    least_queue: bool,
+    fair: Option<FairArbitration>,
+    pub management: Option<CongestionManagement>,
+    /// Places that packets under UGAL have drawn, `detours` each, and the free ones among them.
+    pub(crate) places: Vec<u32>,
+    pub(crate) free_places: Vec<u32>,
+    pub(crate) ways: Vec<Way>,
+    opened: Vec<u32>,
+    asking: Vec<u32>,
+    ranked: Vec<(u64, u32)>,
+    /// Bytes of each message that have not reached its node.
+    pub to_come: Vec<u32>,
+    /// When the last byte of those that have, does: ports of a node may end in another order than they begin.
+    pub arrived_at: Vec<u64>,
+    /// Packets that each node has sent.
+    sent_packets: Vec<u32>,
+    pub counts: Counts,
+    /// Packets that crossed each link, for each job, if they are told apart.
+    pub job_packets: Vec<Vec<u32>>,
+    job_of_node: Vec<u32>,
+}
+
+impl Network {
+    /// Build the network; `graph.node_router` has the ports of nodes.
+    pub fn new(settings: &Settings, routes: Routes) -> Network {
+        let traffic_classes = settings.traffic_classes.len();
+        let lanes = settings.channels * traffic_classes;
+        let class_starts = class_starts(settings);
+        let class_of_channel: Vec<u8> = (0..settings.channels)
+            .map(|channel| class_starts.iter().rposition(|&start| start <= channel).expect("starts at 0") as u8)
+            .collect();
+        let lanes_of_class = (0..traffic_classes).flat_map(|of| {
+            class_starts.windows(2).map(move |range| mask(range[0], range[1]) << (of * settings.channels))
+        });
+        let lanes_of_class: Vec<u64> = lanes_of_class.collect();
+        let units = if settings.buffer_per_channel { settings.channels } else { settings.classes };
+        let unit_of_lane = (0..lanes).map(|lane| {
+            let (of, channel) = (lane / settings.channels, lane % settings.channels);
+            let unit = if settings.buffer_per_channel { channel } else { usize::from(class_of_channel[channel]) };
+            (of * units + unit) as u32
+        });
+        let unit_of_lane: Vec<u32> = unit_of_lane.collect();
+        let (input_buffer, output_queue) = divisions(settings, units);
+        let routers = routes.graph.routers();
+        let nodes = routes.graph.node_router.len();
+        let first_interface = routes.first_port[routers];
+        let all_ports = first_interface as usize + nodes;
+        let fastest = settings.bandwidth.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
+        let fastest_packet_ps = f64::from(settings.packet_bytes) * 1e12 / fastest;
+        let queue = Queue::new(
+            (fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64,
+            10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6),
+        );
+        let empty_out = OutLane { busy_until: 0, head: NONE, tail: NONE };
+        let has_lanes = settings.buffer_per_channel;
+        let input_lanes = if has_lanes { first_interface * lanes as u32 } else { 0 };
+        let mut network = Network {
+            now: 0,
+            seed: mix(settings.seed.wrapping_add(0x5851_f42d_4c95_7f2d)),
+            queue,
+            packets: Vec::new(),
+            free: NONE,
+            inputs: (0..input_lanes).map(|lane| InputQueue::new(lane / lanes as u32, 0)).collect(),
+            free_inputs: Vec::new(),
+            queues_of: vec![Vec::new(); if has_lanes { 0 } else { first_interface as usize }],
+            has_lanes,
+            outputs: vec![empty_out; first_interface as usize * lanes],
+            ports: Vec::with_capacity(all_ports),
+            router_of: Vec::with_capacity(first_interface as usize),
+            sender_of: vec![NONE; first_interface as usize],
+            first_interface,
+            node_port: vec![0; nodes],
+            node_router: routes.graph.node_router.iter().map(|&router| router as u32).collect(),
+            out_pools: Pools::new(first_interface as usize, output_queue),
+            in_pools: Pools::new(all_ports, input_buffer),
+            credits: vec![VecDeque::new(); all_ports],
+            waiters: vec![Vec::new(); first_interface as usize],
+            lanes: lanes as u32,
+            lanes_per_traffic_class: settings.channels as u32,
+            unit_of_lane,
+            lanes_of_class,
+            class_of_channel,
+            shares: settings.traffic_classes.clone(),
+            virtual_time: if traffic_classes > 1 { vec![0.0; all_ports] } else { Vec::new() },
+            served: if traffic_classes > 1 { vec![0.0; all_ports * traffic_classes] } else { Vec::new() },
+            detours: settings.detours.max(1),
+            bias: settings.bias,
+            threshold_bytes: settings.threshold_bytes,
+            progressive: settings.progressive,
+            packet_bytes: settings.packet_bytes,
+            ps_per_byte_crossbar: 1e12 / fastest,
+            least_queue: matches!(
+                settings.kind,
+                library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable
+            ),
+            fair: (settings.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
+            management: settings
+                .congestion_management
+                .then(|| CongestionManagement::new(settings.packet_bytes, settings.buffer_bytes)),
+            places: Vec::new(),
+            free_places: Vec::new(),
+            ways: Vec::new(),
+            opened: Vec::new(),
+            asking: Vec::new(),
+            ranked: Vec::new(),
+            to_come: Vec::new(),
+            arrived_at: Vec::new(),
+            sent_packets: vec![0; nodes],
+            counts: Counts::default(),
+            job_packets: Vec::new(),
+            job_of_node: Vec::new(),
+            routes,
+        };
+        network.add_ports(settings);
+        network
+    }
+
+    fn add_ports(&mut self, settings: &Settings) {
+        let host = settings.host();
+        let host_ns = settings.latency_ns[host] + settings.router_latency_ns / 2.0;
+        let graph = &self.routes.graph;
+        let mut nodes_of: Vec<Vec<usize>> = vec![Vec::new(); graph.routers()];
+        graph.node_router.iter().enumerate().for_each(|(node, &router)| nodes_of[router].push(node));
+        let ends: Vec<(u32, u32)> = (0..graph.links).map(|link| self.routes.ports_of_link(link)).collect();
+        for (router, exits) in graph.exits.iter().enumerate() {
+            for exit in exits {
+                let (class, link) = (exit.class as usize, exit.link as usize);
+                let latency_ns = settings.latency_ns[class] + settings.router_latency_ns;
+                for cable in 0..exit.cables {
+                    // The k-th cable of a link enters where the k-th one of the opposite link leaves.
+                    let to = ends[link ^ 1].0 + cable;
+                    self.sender_of[to as usize] = self.ports.len() as u32;
+                    self.ports.push(Port::new(settings.bandwidth[class], latency_ns, End::Router(to), exit.link));
+                }
+            }
+            for &node in &nodes_of[router] {
+                self.node_port[node] = self.ports.len() as u32;
+                self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Node, NONE));
+            }
+            self.router_of.resize(self.ports.len(), router as u32);
+        }
+        for node in 0..graph.node_router.len() {
+            let to = self.node_port[node];
+            self.sender_of[to as usize] = self.ports.len() as u32;
+            self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Router(to), NONE));
+        }
+        let packet = self.packet_bytes;
+        self.ports.iter_mut().for_each(|port| port.under_way += packet);
+    }
+
+    /// Tell packets of jobs apart on links; `job_of_node` has the job of each port of a node, or `NONE`.
+    pub fn count_jobs(&mut self, jobs: usize, job_of_node: Vec<u32>) {
+        self.job_packets = vec![vec![0; self.routes.graph.links]; jobs];
+        self.job_of_node = job_of_node;
+    }
+
+    /// Return bytes and packets of each directed link.
+    pub fn link_counts(&self) -> (Vec<u64>, Vec<u64>) {
+        let (mut bytes, mut packets) = (vec![0; self.routes.graph.links], vec![0; self.routes.graph.links]);
+        for port in self.ports.iter().filter(|port| port.link != NONE) {
+            bytes[port.link as usize] += port.bytes;
+            packets[port.link as usize] += port.packets;
+        }
+        (bytes, packets)
+    }
+
+    /// Return job, link and packets of all that is not 0, one after the other; none if jobs are not told apart.
+    pub fn listed_job_packets(&self) -> Option<Vec<u64>> {
+        let mut listed = Vec::new();
+        for (job, links) in self.job_packets.iter().enumerate() {
+            for (link, &count) in links.iter().enumerate().filter(|(_, &count)| count > 0) {
+                listed.extend_from_slice(&[job as u64, link as u64, u64::from(count)]);
+            }
+        }
+        (!self.job_packets.is_empty()).then(|| listed)
+    }
+
+    /// Return the packets that have left a node and not reached another one.
+    pub fn packets_under_way(&self) -> usize {
+        let (mut free, mut next) = (0, self.free);
+        while next != NONE {
+            (free, next) = (free + 1, self.packets[next as usize].next);
+        }
+        self.packets.len() - free
+    }
+
+    pub fn set_timer(&mut self, time: u64, timer: u32) {
+        self.queue.push(Event { key: time << 2 | TASK, a: timer, b: TIMER });
+    }
+
+    /// Go on until something happens that is not of the network; none if nothing ever will.
+    pub fn next(&mut self) -> Option<Happening> {
+        loop {
+            let event = if self.opened.is_empty() {
+                self.queue.pop()?
+            } else {
+                match self.queue.pop_below(self.now << 2 | ASK) {
+                    Some(event) => event,
+                    None => {
+                        self.allocate_opened();
+                        continue;
+                    }
+                }
+            };
+            debug_assert!(event.time() >= self.now, "time goes back");
+            self.now = event.time();
+            match event.key & 3 {
+                WAKE => {
+                    if self.ports[event.a as usize].wake_at == self.now {
+                        self.ports[event.a as usize].wake_at = u64::MAX;
+                        if event.a >= self.first_interface {
+                            return Some(Happening::Ready(event.a - self.first_interface));
+                        }
+                        self.look(event.a);
+                    }
+                }
+                ASK => self.ask_all(event.a),
+                _ if event.b == TIMER => return Some(Happening::Timer(event.a)),
+                _ if event.b == ARRIVAL => return Some(Happening::Arrived(event.a)),
+                _ => {
+                    let management = self.management.as_mut().expect("packets are acknowledged");
+                    return Some(Happening::Acknowledged(management.acknowledge(event.a)));
+                }
+            }
+        }
+    }
+
+    /// Return random bits of what happens now.
+    #[inline]
+    pub(crate) fn draw(&self, what: u64) -> u64 {
+        mix(self.seed ^ self.now.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ what.wrapping_mul(0xd134_2543_de82_ef95))
+    }
+
+    #[inline]
+    pub(crate) fn wake(&mut self, port: u32, time: u64) {
+        let state = &mut self.ports[port as usize];
+        if time < state.wake_at {
+            state.wake_at = time;
+            self.queue.push(Event { key: time << 2 | WAKE, a: port, b: 0 });
+        }
+    }
+
+    /// Let a port of a router send, and note whether it may take waiting packets.
+    fn look(&mut self, port: u32) {
+        self.send(port);
+        if self.waiters[port as usize].is_empty() {
+            self.plan(port);
+        } else {
+            self.opened.push(port);
+        }
+    }
+
+    /// Plan when a port looks again: as soon as what somebody waits for may have changed.
+    fn plan(&mut self, port: u32) {
+        let now = self.now;
+        let state = &self.ports[port as usize];
+        let anybody = !self.waiters[port as usize].is_empty();
+        let mut time = u64::MAX;
+        if state.free_at > now {
+            if state.filled != 0 || anybody {
+                time = state.free_at;
+            }
+        } else if state.waits_for_credit {
+            time = self.credits[port as usize].front().map_or(u64::MAX, |credit| credit.time);
+        }
+        if anybody {
+            let mut crossing = state.crossing;
+            while crossing != 0 {
+                let busy_until = self.outputs[(port * self.lanes + crossing.trailing_zeros()) as usize].busy_until;
+                if busy_until > now {
+                    time = time.min(busy_until);
+                }
+                crossing &= crossing - 1;
+            }
+        }
+        if time != u64::MAX {
+            self.wake(port, time);
+        }
+    }
+
+    /// Return the class of channels of an output lane.
+    pub(crate) fn class_of_lane(&self, output: u32) -> u8 {
+        self.class_of_channel[(output % self.lanes % self.lanes_per_traffic_class) as usize]
+    }
+
+    pub(crate) fn port_of_lane(&self, output: u32) -> u32 {
+        output / self.lanes
+    }
+
+    /// Return the router of a network interface.
+    pub(crate) fn router_of_interface(&self, interface: u32) -> u32 {
+        self.node_router[interface as usize]
+    }
+
+    pub(crate) fn first_packet(&self, input: u32) -> u32 {
+        self.inputs[input as usize].head
+    }
+
+    /// Panic if a packet waits beside an open lane, or a port that could send does not: an event was lost.
+    #[cfg(test)]
+    pub fn check(&mut self) {
+        if !self.opened.is_empty() || self.queue.has_more_at(self.now) {
+            return;
+        }
+        for input in 0..self.inputs.len() as u32 {
+            let InputQueue { waiting, head, port, .. } = self.inputs[input as usize];
+            if !waiting || head == NONE || self.has_lanes && self.packets[head as usize].stage == Stage::Undecided {
+                continue;
+            }
+            let mut ways = self.find_ways(head, self.router_of[port as usize]);
+            let open = self.choose(&ways, head);
+            assert!(open.is_none(), "lane {input} waits beside an open one at {}", self.now);
+            ways.clear();
+            self.ways = ways;
+        }
+        for port in 0..self.first_interface {
+            let state = &self.ports[port as usize];
+            if state.filled != 0 && state.free_at > self.now {
+                assert!(state.wake_at <= state.free_at, "port {port} does not look when it is free");
+            } else if state.filled != 0 {
+                assert!(state.waits_for_credit, "port {port} does not send");
+                let next = self.credits[port as usize].front().map(|credit| credit.time);
+                assert!(next.map_or(true, |time| state.wake_at <= time), "port {port} overlooks a credit");
+            }
+        }
+    }
+}
+
+impl InputQueue {
+    fn new(port: u32, outputs: u64) -> InputQueue {
+        InputQueue { busy_until: 0, outputs, head: NONE, tail: NONE, port, ticket: 0, waiting: false }
+    }
+}
+
+/// Return a number for a set of ways of packets of a traffic class; different sets have different ones.
+fn outputs_of(ways: &[Way], traffic_class: u8) -> u64 {
+    let traffic_class = u64::from(traffic_class) << 52;
+    let number = |way: &Way| {
+        u64::from(way.port) << 17
+            | u64::from(way.first_class) << 9
+            | u64::from(way.last_class) << 1
+            | u64::from(way.escape)
+    };
+    match ways {
+        [way] => number(way) | traffic_class,
+        _ => ways.iter().fold(traffic_class | 1, |all, way| mix(all ^ number(way))) >> 1 | 1 << 62,
+    }
+}
+
+impl Port {
+    /// Return an idle port; `bandwidth` is in bytes a second.
+    fn new(bandwidth: f64, latency_ns: f64, end: End, link: u32) -> Port {
+        let ps_per_byte = 1e12 / bandwidth;
+        Port {
+            free_at: 0,
+            wake_at: u64::MAX,
+            latency: rounded(latency_ns * 1e3),
+            ps_per_byte,
+            remainder: 0.0,
+            filled: 0,
+            crossing: 0,
+            end,
+            link,
+            leaving_unit: 0,
+            leaving_bytes: 0,
+            awaiting: 0,
+            queued: 0,
+            outstanding: 0,
+            under_way: (2e3 * latency_ns / ps_per_byte) as u32,
+            bytes: 0,
+            packets: 0,
+            turn: 0,
+            waits_for_credit: false,
+        }
+    }
+
+    /// Count a packet that begins to leave, and return when its last byte has left at the bandwidth of the link.
+    #[inline]
+    fn occupy(&mut self, now: u64, bytes: u32) -> u64 {
+        let left_over = if self.free_at == now { self.remainder } else { 0.0 };
+        let exact = f64::from(bytes) * self.ps_per_byte + left_over;
+        let length = rounded(exact);
+        self.remainder = exact - length as f64;
+        self.bytes += u64::from(bytes);
+        self.packets += 1;
+        now + length
+    }
+}
+
+/// Round a number that is not negative.
+#[inline]
+fn rounded(number: f64) -> u64 {
+    (number + 0.5) as u64
+}
+
+/// Return the first channel of each class, and the number of channels.
+fn class_starts(settings: &Settings) -> Vec<usize> {
+    match settings.scheme {
+        crate::settings::Scheme::Escape => vec![0, 1, settings.channels],
+        _ => (0..=settings.classes).map(|class| class * settings.channels / settings.classes).collect(),
+    }
+}
+
+/// Return how input buffers and output queues are divided.
+fn divisions(settings: &Settings, units: usize) -> (Division, Division) {
+    let Settings { buffer_bytes, packet_bytes, .. } = *settings;
+    let traffic_classes = settings.traffic_classes.len();
+    if settings.buffer_per_channel {
+        let separate = |bytes| Division::separate(bytes, units, traffic_classes);
+        return (separate(buffer_bytes), separate((buffer_bytes / 2).max(packet_bytes)));
+    }
+    let shared = |bytes| Division::shared(bytes, units, traffic_classes, packet_bytes);
+    (shared(buffer_bytes), shared((buffer_bytes / 2).max(units as u32 * packet_bytes)))
+}
+
+/// Return the bits from `first` up to `end`.
+fn mask(first: usize, end: usize) -> u64 {
+    let below = |end: usize| if end >= 64 { u64::MAX } else { (1 << end) - 1 };
+    below(end) & !below(first)
+}
+
+/// Return a number below `end` from random bits.
+#[inline]
+pub(crate) fn below(bits: u64, end: u32) -> u32 {
+    ((bits >> 32) * u64::from(end) >> 32) as u32
+}
+
+/// Mix bits (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+#[inline]
+pub(crate) fn mix(bits: u64) -> u64 {
+    let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
