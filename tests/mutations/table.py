@@ -416,10 +416,10 @@ ENGINES = (
         new="return getattr(routing, 'via', None)",
     ),
     same(
-        "what engines derive",
+        "what a router stores by default",
         "engine/contract.py",
-        "        return {}\n\n    def scale",
-        "        return dict()\n\n    def scale",
+        "packet_bytes if point.offered is None else min",
+        "packet_bytes if point.offered is None else max",
     ),
     Mutation(
         "mean over ranks",
