@@ -8,7 +8,7 @@ from typing import Any
 BESIDE = "./"
 """Before the name of a file of the study; all others lie below ``src/fabricstudy``."""
 
-CAMINOS, FLOW = "caminos", "flow"
+CAMINOS, FLOW, PACKET = "caminos", "flow", "packet"
 
 
 @dataclass(frozen=True)
@@ -343,7 +343,7 @@ ENGINES = (
         "engine/outcome.py",
         "            job[name] = time_ns",
         "            job[name] = time_ns and 2 * time_ns",
-        reads=(CAMINOS, FLOW),
+        reads=(CAMINOS, FLOW, PACKET),
     ),
     Mutation(
         "phit of CAMINOS",
@@ -364,7 +364,7 @@ ENGINES = (
         "engine/program_results.py",
         "float(of_job.mean())",
         "2 * float(of_job.mean())",
-        reads=(CAMINOS,),
+        reads=(CAMINOS, PACKET),
     ),
     known(
         "arbitration of CAMINOS",
@@ -416,17 +416,17 @@ ENGINES = (
         new="return getattr(routing, 'via', None)",
     ),
     same(
-        "what engines derive",
+        "what a router stores by default",
         "engine/contract.py",
-        "        return {}\n\n    def scale",
-        "        return dict()\n\n    def scale",
+        "packet_bytes if point.offered is None else min",
+        "packet_bytes if point.offered is None else max",
     ),
     Mutation(
         "mean over ranks",
         "engine/outcome.py",
         "ended_ns[senders].mean()",
         "ended_ns[senders].max()",
-        reads=(CAMINOS, FLOW),
+        reads=(CAMINOS, FLOW, PACKET),
     ),
     Mutation(
         "load of the fullest link",
@@ -542,7 +542,7 @@ TABLES = (
         "engine/outcome.py",
         "machine.link_capacity_Bps * 1e9",
         "machine.link_capacity_Bps * 2e9",
-        reads=(CAMINOS, FLOW),
+        reads=(CAMINOS, FLOW, PACKET),
     ),
     Mutation("nodes of ranks", "workload/definitions.py", "dtype=np.int32), start)", "dtype=np.int32)[::-1], start)"),
     known("columns of the plan", "study/plan_file.py", "WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES", TABLE),

@@ -352,7 +352,7 @@ def test_a_routing_is_taken_from_its_routes_or_refused_by_name(tmp_path: Path) -
     files: dict[str, str | bytes] = {"half.py": HALF, "near.py": ROUTING}
     path = write(tmp_path, files, extensions=["half.py", "near.py"], routing="near", sweep=engines)
     found = Pipeline(path, plan(load_study(path)))
-    assert len(found.batches) == 5
+    assert len(found.batches) == 6
     for planned in found.plan.points.values():
         engine = engine_named(planned.point.engine.kind)
         refusal = engine.unsupported(planned.point, planned.point.machine.build())
