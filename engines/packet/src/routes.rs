@@ -24,6 +24,9 @@ const MOST_STORED: usize = 4096;
 /// Marks a stored entry that is a single port.
 const ONE: u32 = 1 << 31;
 
+/// In the place of a listed hop that was drawn: any of them.
+pub const ANY_HOP: u32 = u32::MAX;
+
 /// A goal of the lightest paths.
 #[derive(Debug, Clone, Copy)]
 pub enum Towards {
@@ -216,7 +219,8 @@ impl Routes {
             Kind::Table | Kind::AdaptiveTable => {
                 let listed = self.graph.hops.as_ref().expect("new has seen next hops");
                 let hops = listed.hops(here, if listed.by_node { standing.node as usize } else { goal });
-                let drawn = if self.kind == Kind::Table { via..via + 1 } else { 0..hops.len() };
+                let drawn =
+                    if self.kind == Kind::Table && standing.via != ANY_HOP { via..via + 1 } else { 0..hops.len() };
                 for hop in &hops[drawn] {
                     let class = if self.scheme == Scheme::Listed { hop.class as u8 } else { class };
                     let (first, ports) = self.link_ports[hop.link];

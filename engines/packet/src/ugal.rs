@@ -10,7 +10,7 @@
 use library::settings::Kind;
 
 use crate::network::{below, mix, Network, Packet, Stage};
-use crate::routes::{Towards, Way};
+use crate::routes::{Towards, Way, ANY_HOP};
 
 impl Network {
     /// Draw what a packet needs at its first router, which is not its last one.
@@ -67,11 +67,14 @@ impl Network {
         (!rest.is_empty()).then(|| rest[below(bits, rest.len() as u32) as usize] as u32)
     }
 
-    /// Draw one of the listed hops by weight.
+    /// Draw one of the listed hops by weight; where all weights are 0, a packet may take any.
     fn draw_hop(&self, packet: &Packet, here: usize) -> u32 {
         let listed = self.routes.graph.hops.as_ref().expect("the routes have seen next hops");
         let hops = listed.hops(here, if listed.by_node { packet.node as usize } else { packet.goal as usize });
         let total: usize = hops.iter().map(|hop| hop.weight).sum();
+        if total == 0 {
+            return ANY_HOP;
+        }
         let mut drawn = below_u64(mix(u64::from(packet.key) << 8 | u64::from(packet.hop)), total as u64) as usize;
         for (index, hop) in hops.iter().enumerate() {
             if drawn < hop.weight {

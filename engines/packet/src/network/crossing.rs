@@ -10,15 +10,13 @@ impl Network {
         while let Some(event) = self.queue.pop_below(self.now << 2 | TASK) {
             asking.push(event.a);
         }
-        if asking.len() > 1 {
-            let packets = std::mem::take(&mut self.packets);
-            let has_lanes = self.has_lanes;
-            self.shuffle(&mut asking, |number| match has_lanes {
-                true => u64::from(number),
-                false => u64::from(packets[number as usize].key) << 32 | u64::from(packets[number as usize].input),
-            });
-            self.packets = packets;
-        }
+        self.shuffle(&mut asking, |network, number| match network.has_lanes {
+            true => network.draw_once(u64::from(network.inputs[number as usize].ticket), u64::from(number)),
+            false => {
+                let Packet { key, input, .. } = network.packets[number as usize];
+                network.draw_once(0, u64::from(key) << 32 | u64::from(input))
+            }
+        });
         for &number in &asking {
             if self.has_lanes {
                 self.advance(number);
@@ -31,12 +29,12 @@ impl Network {
     }
 
     /// Put numbers into a random order that does not depend on their present one.
-    pub(super) fn shuffle(&mut self, numbers: &mut [u32], name: impl Fn(u32) -> u64) {
+    pub(super) fn shuffle(&mut self, numbers: &mut [u32], draw: impl Fn(&Network, u32) -> u64) {
         if numbers.len() < 2 {
             return;
         }
         let mut ranked = std::mem::take(&mut self.ranked);
-        ranked.extend(numbers.iter().map(|&number| (self.draw(name(number)), number)));
+        ranked.extend(numbers.iter().map(|&number| (draw(self, number), number)));
         ranked.sort_unstable();
         for (place, (_, number)) in numbers.iter_mut().zip(ranked.drain(..)) {
             *place = number;
@@ -224,7 +222,7 @@ impl Network {
             if rank == least {
                 count += 1;
                 // One of so many that are as good, each with the same probability.
-                if count == 1 || below(self.draw(u64::from(key) << 32 | u64::from(way.port)), count) == 0 {
+                if count == 1 || below(self.draw(way.port, u64::from(key)), count) == 0 {
                     best = (way.port, open);
                 }
             }
@@ -239,7 +237,7 @@ impl Network {
         if count == 0 {
             return None;
         }
-        let mut skipped = if count > 1 { below(self.draw(u64::from(key) ^ 0x1234_5678_0000_0000), count) } else { 0 };
+        let mut skipped = if count > 1 { below(self.draw(port, u64::from(key) | 1 << 40), count) } else { 0 };
         let mut open = open;
         while skipped > 0 {
             open &= open - 1;
@@ -269,7 +267,7 @@ impl Network {
     /// Let ports that have looked take waiting packets, in random order.
     pub(super) fn allocate_opened(&mut self) {
         let mut opened = std::mem::take(&mut self.opened);
-        self.shuffle(&mut opened, |port| u64::from(port) | 1 << 40);
+        self.shuffle(&mut opened, |network, port| network.draw(port, 1 << 41));
         for &port in &opened {
             self.allocate(port);
             self.plan(port);
@@ -320,7 +318,7 @@ impl Network {
             }
             let InputQueue { port: from, outputs, .. } = self.inputs[waiter.input as usize];
             let name = if self.has_lanes { u64::from(waiter.input) } else { outputs ^ u64::from(from) << 32 };
-            let rank = (priority, self.draw(mix(name) ^ u64::from(port)), waiter.input);
+            let rank = (priority, self.draw(port, mix(name)), waiter.input);
             if first.map_or(true, |(best, _)| rank < best) {
                 first = Some((rank, *waiter));
             }
@@ -372,6 +370,7 @@ impl Network {
             state.is_marked |= end == End::Node && queued > THRESHOLD_PACKETS * self.packet_bytes;
         }
         let port_state = &mut self.ports[port as usize];
+        port_state.granted = port_state.granted.wrapping_add(1);
         port_state.filled |= 1 << lane;
         port_state.crossing |= 1 << lane;
         port_state.queued += size;

@@ -23,8 +23,8 @@
 //! 5. A node takes all that comes.
 //!
 //! What happens at one time: first links that become free send, and room is given back; then ports that opened, in random
-//! order, take waiting packets; then new packets ask, in random order. Random choices are hashes of the seed, the time, and
-//! what chooses, so that they do not depend on the order of events in the queue.
+//! order, take waiting packets; then new packets ask, in random order. Random choices are hashes of the seed, what chooses, and
+//! how many packets have crossed to the port, so that they depend neither on the order of events in the queue nor on the unit of time.
 
 mod crossing;
 mod interfaces;
@@ -146,6 +146,8 @@ pub struct Port {
     under_way: u32,
     pub bytes: u64,
     pub packets: u64,
+    /// Packets that have crossed to it.
+    granted: u32,
     turn: u8,
     waits_for_credit: bool,
 }
@@ -465,10 +467,15 @@ impl Network {
         }
     }
 
-    /// Return random bits of what happens now.
+    /// Return random bits of something at a port, others after each packet that crosses to it.
     #[inline]
-    pub(crate) fn draw(&self, what: u64) -> u64 {
-        mix(self.seed ^ self.now.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ what.wrapping_mul(0xd134_2543_de82_ef95))
+    pub(crate) fn draw(&self, port: u32, what: u64) -> u64 {
+        self.draw_once(u64::from(port) << 32 | u64::from(self.ports[port as usize].granted), what)
+    }
+
+    #[inline]
+    fn draw_once(&self, when: u64, what: u64) -> u64 {
+        mix(self.seed ^ when.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ what.wrapping_mul(0xd134_2543_de82_ef95))
     }
 
     #[inline]
@@ -609,6 +616,7 @@ impl Port {
             under_way: (2e3 * latency_ns / ps_per_byte) as u32,
             bytes: 0,
             packets: 0,
+            granted: 0,
             turn: 0,
             waits_for_credit: false,
         }
