@@ -96,19 +96,19 @@ def test_no_message_is_faster_than_its_path(tmp_path: Path) -> None:
     [
         (DRAGONFLY, "minimal", ADVERSARY, 1 / 8),
         (DRAGONFLY, GROUP, ADVERSARY, 1 / 2),
-        # It saturates at 0.956 and 0.938 of these bounds.
-        pytest.param(
-            TORUS, "dimension-order", {"kind": "tornado", "dimensions": 1}, 1 / 3, marks=pytest.mark.xfail(strict=True)
-        ),
+        (TORUS, "dimension-order", {"kind": "tornado", "dimensions": 1}, 1 / 3),
         (TORUS, "dimension-order", "complement", 1 / 2),
-        pytest.param(TORUS, "dimension-order", "transpose", 2 / 7, marks=pytest.mark.xfail(strict=True)),
+        (TORUS, "dimension-order", "transpose", 2 / 7),
     ],
 )
 def test_saturation_is_at_its_closed_form(
     machine: Any, routing: Any, traffic: Any, bound: float, tmp_path: Path
 ) -> None:
-    """The search begins at the bound, so that a load above it is another run."""
-    point = point_of(machine, routing, traffic, "saturation", measured=2000)
+    """The search begins at the bound, so that a load above it is another run.
+
+    In a short window the random growth of the backlogs of 64 nodes is more than 1 % of what they created.
+    """
+    point = point_of(machine, routing, traffic, "saturation", measured=6000 if machine is TORUS else 2000)
     row = row_of(point, tmp_path / "search")
     assert row["saturation_bound"] == pytest.approx(bound)
     assert 0.97 * bound <= row["saturation_load"] <= bound * (1 + 1e-9)
@@ -191,17 +191,14 @@ def test_vertex_transitive_machines_are_fair(tmp_path: Path) -> None:
     assert row["jain"] > 0.998
 
 
-# Messages of a burst do not wait at their own node: they waited 160 ns, those of a Poisson process 196 ns.
-BURSTS = pytest.param({"arrivals": "bursts", "burst": 8}, marks=pytest.mark.xfail(strict=True))
-
-
-@pytest.mark.parametrize("arrivals", [{"arrivals": "periodic"}, BURSTS])
+@pytest.mark.parametrize("arrivals", [{"arrivals": "periodic"}, {"arrivals": "bursts", "burst": 8}])
 def test_other_arrivals_offer_the_same_load(arrivals: Any, tmp_path: Path) -> None:
     bursty = "burst" in arrivals
     row = row_of(point_of(DRAGONFLY, "minimal", "uniform", 0.3, measured=4000, **arrivals), tmp_path)
     plain = row_of(point_of(DRAGONFLY, "minimal", "uniform", 0.3, measured=4000), tmp_path)
     assert row["offered_load"] == pytest.approx(0.3, rel=0.03)
-    waits = [one["latency_mean_ns"] - one["zero_load_ns"] for one in (row, plain)]
+    # Messages of a burst follow each other at the rate of the link, and so do not wait at their own node.
+    waits = [one["network_latency_mean_ns"] - one["zero_load_ns"] for one in (row, plain)]
     assert (waits[0] > 1.1 * waits[1]) is bursty
 
 
