@@ -1,6 +1,7 @@
 """Random points, each made by its number, on which the packet engine and its reference agree.
 
-``python -m tests.engines.packet_random 1000 --first 0`` compares so many of them.
+``python -m tests.engines.packet_random 1000 --first 0`` compares so many of them; with ``--crowded`` those of
+``crowded_point``.
 """
 
 from __future__ import annotations
@@ -138,6 +139,45 @@ def random_point(number: int) -> Point:
     )
 
 
+def crowded_point(number: int) -> Point:
+    """Return groups of routers with many messages, so that packets wait in virtual output queues."""
+    random = Random(number)
+    groups, size = random.randint(2, 4), random.randint(2, 4)
+    routers = range(groups * size)
+    pairs = {(first + a, first + a + 1) for first in routers[::size] for a in range(size - 1)}
+    pairs |= {(first, first + size - 1) for first in routers[::size] if random.random() < 0.7}
+    for low in range(groups):
+        for high in range(low + 1, groups):
+            ends = [(low * size + random.randrange(size), high * size + random.randrange(size)) for _ in range(2)]
+            pairs |= set(ends[: random.randint(1, 2)])
+    cables = [(a, b, int(a // size != b // size), random.choice((1, 1, 2))) for a, b in sorted(pairs)]
+    machine = Machine(len(routers), cables, list(routers), group=[router // size for router in routers])
+    kind, packet = random.choice(("ugal", "ugal", "ugal", "adaptive")), 100
+    classes = longest_path(machine, (1, 1)) * (2 if kind == "ugal" else 1)
+    messages = [one for _ in range(4) for one in random_messages(random, len(routers), packet)]
+    least, delays = packet * (classes + 1), random.choice(((0, 0, 0), (10, 40.5, 0.3)))
+    return Point(
+        machine,
+        list(routers),
+        list(routers),
+        messages,
+        seed=number,
+        kind=kind,
+        via=random.choice(("router", "group")),
+        detours=random.randint(1, 3),
+        bias=random.choice((1, 0.5, 2)),
+        threshold=random.choice((0, packet, 4 * packet)),
+        progressive=random.random() < 0.7,
+        latency_ns=delays,
+        packet=packet,
+        buffer=random.choice((least, 2 * least)),
+        channels=classes,
+        classes=classes,
+        scheme="hops",
+        injection=random.choice((1, 4)),
+    )
+
+
 def differences(point: Point, folder: Path, program: Path | str = PROGRAM) -> list[str]:
     """Return in what the program's result differs from the reference's."""
     code, found = point.simulate(folder, program)
@@ -153,10 +193,12 @@ def main() -> None:
     parser.add_argument("points", type=int)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--program", default=str(PROGRAM))
+    parser.add_argument("--crowded", action="store_true")
     arguments = parser.parse_args()
+    make = crowded_point if arguments.crowded else random_point
     for number in range(arguments.first, arguments.first + arguments.points):
         with tempfile.TemporaryDirectory() as folder:
-            if found := differences(random_point(number), Path(folder), arguments.program):
+            if found := differences(make(number), Path(folder), arguments.program):
                 print(f"{number}: " + "; ".join(found)[:400], flush=True)
 
 

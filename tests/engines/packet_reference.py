@@ -115,8 +115,6 @@ class Simulation:
         self.nodes = [Node(point, node) for node in range(len(point.nodes) // point.ports)]
         self.packets_of_interface: Counter[int] = Counter()
         self.sent_by_router: Counter[int] = Counter()
-        self.free_slots: list[int] = []
-        self.slots = 0
         self.by_hops: Counter[int] = Counter()
 
     def lay_out(self) -> None:
@@ -255,9 +253,7 @@ class Simulation:
         point, here, goal = self.point, self.point.nodes[interface], self.point.nodes[node]
         key = mix(self.seed ^ (interface << 32 | self.packets_of_interface[interface])) % 2**32
         self.packets_of_interface[interface] += 1
-        if not self.free_slots:
-            self.free_slots, self.slots = [self.slots], self.slots + 1
-        packet = Packet(transfer, node, goal, size, key, self.free_slots.pop())
+        packet = Packet(transfer, node, here, goal, size, key)
         if point.kind == "dimension-order":
             packet.priority, packet.via = self.fair_priority(here), mix(key) % 2**32
         elif point.kind == "valiant" and here != goal:
@@ -295,36 +291,43 @@ class Simulation:
 
     def join(self, at: Input, packet: Packet) -> None:
         """Put a packet into the virtual output queue of its outputs."""
-        ways = [(way.port.number, way.hop) for way in self.ways(at, packet)]
-        numbers = [port << 17 | hop.first_class << 9 | hop.last_class << 1 | hop.escape for port, hop in ways]
-        outputs = reduce(lambda bits, number: mix(bits ^ number), numbers, 1) >> 1 | 1 << 62
         if packet.stage == UNDECIDED:
-            outputs = 1 << 63 | packet.slot
-        elif len(numbers) == 1:
-            outputs = numbers[0]
-        queue = at.queue(outputs ^ at.number << 32)
+            self.commit(at.router, packet)
+        ways = self.ways(at, packet)
+        hops = [(way.port.number, way.hop) for way in ways]
+        numbers = [port << 17 | hop.first_class << 9 | hop.last_class << 1 | hop.escape for port, hop in hops]
+        outputs = reduce(lambda bits, number: mix(bits ^ number), numbers, 1) >> 1 | 1 << 62
+        queue = at.queue((numbers[0] if len(numbers) == 1 else outputs) ^ at.number << 32)
         queue.packets.append(packet)
         if len(queue.packets) == 1:
             self.ask(queue)
+        if packet in queue.packets:
+            packet.awaits = [way.port for way in ways]
 
     def through(self, hops: list[Hop]) -> list[Way]:
         return [Way(port, hop) for hop in hops for port in self.ports_of_link[hop.link]]
 
     def ways(self, at: Input, packet: Packet) -> list[Way]:
-        """Return all ways of a packet; those of one that is undecided are those of all it may decide for."""
-        if packet.stage == UNDECIDED:
+        """Return all ways of a packet; those of one that decides as ways open are those of all it may decide for."""
+        if self.decides_late(packet):
             minimal, detours = self.routes.alternatives(at.router, packet)
             return self.through(minimal + [hop for _, _, hops in detours for hop in hops])
         if packet.goal == at.router:
             return [Way(self.node_port[packet.node], Hop(0, 0, 0, self.point.classes - 1))]
         return self.through(self.routes.hops(at.router, packet))
 
+    def awaiting(self, port: Port) -> int:
+        """Return the bytes in virtual output queues to a port; of a packet to several ways, a part for each of them."""
+        queues = [queue for one in self.inputs for queue in one.queues.values()]
+        waiting = [packet for queue in queues for packet in queue.packets if port in packet.awaits]
+        return sum(packet.size // len(packet.awaits) * packet.awaits.count(port) for packet in waiting)
+
     def ask(self, queue: Queue) -> None:
         """Let the first packets of a queue cross, in a lane one of them, until one waits."""
         while queue.packets:
             packet = queue.packets[0]
             ways = self.ways(queue.input, packet)
-            if packet.stage == UNDECIDED:
+            if self.decides_late(packet):
                 crosses = self.decide(queue)
             elif crosses := (chosen := self.choose(ways, packet)) is not None:
                 self.grant(queue, *chosen)
@@ -333,20 +336,21 @@ class Simulation:
             if not crosses or self.point.per_channel:
                 return
 
-    def open_lanes(self, way: Way, packet: Packet) -> list[int]:
+    def open_lanes(self, way: Way) -> list[int]:
+        """Return the lanes of a way to which no packet crosses, with room for one of full size."""
         return [
             lane
             for lane, unit in enumerate(self.unit)
             if way.hop.first_class <= self.class_of_lane[lane] <= way.hop.last_class
             and way.port.crossed_at[lane] <= self.now
-            and way.port.output.has_room(unit, packet.size)
+            and way.port.output.has_room(unit, self.point.packet)
         ]
 
     def choose(self, ways: list[Way], packet: Packet) -> tuple[Port, int] | None:
         """Return port and lane for a packet: a random one of those that are as good."""
         least_queue = self.point.kind == "adaptive"
-        open_ways = [way for way in ways if self.open_lanes(way, packet)]
-        ranks = [(way.hop.escape, least_queue * way.port.queue()) for way in open_ways]
+        open_ways = [way for way in ways if self.open_lanes(way)]
+        ranks = [(way.hop.escape, least_queue * (self.awaiting(way.port) + way.port.queue())) for way in open_ways]
         best = [way for way, rank in zip(open_ways, ranks, strict=True) if rank == min(ranks)]
         chosen = None
         for count, way in enumerate(best, 1):
@@ -355,7 +359,7 @@ class Simulation:
         return self.drawn_lane(chosen, packet) if chosen else None
 
     def drawn_lane(self, way: Way, packet: Packet) -> tuple[Port, int]:
-        lanes = self.open_lanes(way, packet)
+        lanes = self.open_lanes(way)
         return way.port, lanes[below(self.draw(packet.key ^ 0x1234567800000000), len(lanes))]
 
     def allocate_all(self) -> None:
@@ -371,15 +375,15 @@ class Simulation:
             waiting = []
             for queue in (queue for one in self.inputs for queue in one.queues.values() if queue.packets):
                 packet = queue.packets[0]
-                ways = [way for way in packet.ways or [] if way.port is port and self.open_lanes(way, packet)]
-                may_go = packet.stage != UNDECIDED or (port in self.opened and queue not in declined)
+                ways = [way for way in packet.ways or [] if way.port is port and self.open_lanes(way)]
+                may_go = not self.decides_late(packet) or (port in self.opened and queue not in declined)
                 if ways and may_go:
                     rank = packet.priority, self.draw(mix(queue.name) ^ port.number), queue.name
                     waiting.append((rank, queue, ways[0]))
             if not waiting:
                 return
             _, queue, way = min(waiting, key=lambda one: one[0])
-            if queue.packets[0].stage != UNDECIDED:
+            if not self.decides_late(queue.packets[0]):
                 self.grant(queue, *self.drawn_lane(way, queue.packets[0]))
             elif not self.decide(queue):
                 declined.append(queue)
@@ -394,7 +398,7 @@ class Simulation:
         end = packet.tail = max(self.now + rounded(crossing_ps), packet.tail)
         queue.crossed_at = port.crossed_at[to] = end
         sender.credits.append((end + sender.latency, packet.unit, packet.size))
-        packet.ways, packet.unit = None, self.unit[to]
+        packet.ways, packet.awaits, packet.unit = None, [], self.unit[to]
         port.lanes[to].append(packet)
         port.output.held[packet.unit] += packet.size
         self.at(end)
@@ -439,7 +443,6 @@ class Simulation:
     def leave(self, port: Port, packet: Packet, end: int) -> None:
         """Let a packet reach its node."""
         port.free_at, one = end, packet.transfer
-        self.free_slots.append(packet.slot)
         self.at(end)
         self.by_hops[packet.hop] += 1
         one.to_arrive -= packet.size
@@ -454,17 +457,37 @@ class Simulation:
         queues = []
         for port in (way.port for way in self.through(hops)):
             under_way = int(2e3 * port.latency_ns / port.ps_per_byte) + self.point.packet
-            queues.append(sum(port.output.held) + max(0, sum(port.there.held) - under_way))
+            queues.append(self.awaiting(port) + sum(port.output.held) + max(0, sum(port.there.held) - under_way))
         return length * float(min(queues) + self.point.packet)
 
-    def decide(self, queue: Queue) -> bool:
-        """Let an undecided packet take an open way of the kind that it prefers; return whether there is one."""
-        packet, here = queue.packets[0], queue.input.router
+    def preferred(self, here: int, packet: Packet) -> tuple[list[Hop], tuple[int, int, list[Hop]] | None]:
+        """Return the minimal hops, and the detour that is better than they are, if any."""
         minimal, detours = self.routes.alternatives(here, packet)
         direct = self.product(self.routes.most_hops(here, packet.goal), minimal)
         detour = min(detours, key=lambda one: self.product(*one[1:]), default=None)
         if detour and not direct > self.point.bias * self.product(*detour[1:]) + self.point.threshold:
             detour = None
+        return minimal, detour
+
+    def commit(self, here: int, packet: Packet) -> None:
+        """Let a packet decide as its head comes to its first router, or, if progressive, to one of its first group."""
+        packet.stage = DIRECT
+        if here != packet.first and not self.routes.decides_at(here, packet):
+            return
+        minimal, detour = self.preferred(here, packet)
+        if detour:
+            packet.stage, packet.via = DETOUR, detour[0]
+        elif any(self.routes.chooses_again(here, hop.next, packet.goal) for hop in minimal):
+            packet.stage = UNDECIDED
+
+    def decides_late(self, packet: Packet) -> bool:
+        """Return whether a packet decides as ways open to it, in a lane, and not as it comes to a router."""
+        return packet.stage == UNDECIDED and self.point.per_channel
+
+    def decide(self, queue: Queue) -> bool:
+        """Let an undecided packet take an open way of the kind that it prefers; return whether there is one."""
+        packet, here = queue.packets[0], queue.input.router
+        minimal, detour = self.preferred(here, packet)
         chosen = self.choose(self.through(detour[2] if detour else minimal), packet)
         if chosen is None:
             return False

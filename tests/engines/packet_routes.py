@@ -41,11 +41,10 @@ class Hop:
 class Packet:
     transfer: Transfer
     node: int
+    first: int
     goal: int
     size: int
     key: int
-    slot: int
-    """The number that was given back last, of those that no packet has."""
     priority: int = 0
     hop: int = 0
     skipped: int = 0
@@ -56,7 +55,9 @@ class Packet:
     tail: int = 0
     unit: int = 0
     ways: list[Any] | None = None
-    """What it waits for."""
+    """What it waits for, as the first one of its queue."""
+    awaits: list[Any] = field(default_factory=list)
+    """The ports of its ways, from when it begins to wait in a virtual output queue."""
 
 
 class Routes:
@@ -172,6 +173,11 @@ class Routes:
         """Return whether an undecided packet that takes a minimal hop decides again behind it."""
         group = self.machine.group
         return self.point.progressive and bool(group) and group[next_] == group[here] != group[goal]
+
+    def decides_at(self, here: int, packet: Packet) -> bool:
+        """Return whether a packet may decide at a router of its first group, which is not its last one."""
+        group = self.machine.group
+        return bool(group) and group[packet.first] == group[here] != group[packet.goal]
 
     def alternatives(self, here: int, packet: Packet) -> tuple[list[Hop], list[tuple[int, int, list[Hop]]]]:
         """Return the minimal hops of an undecided packet, and of each detour place, length and first hops."""

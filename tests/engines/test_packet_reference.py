@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from .packet_points import PROGRAM, RECEIVE, Machine, Message, Point
-from .packet_random import differences, random_point
+from .packet_random import crowded_point, differences, random_point
 from .packet_reference import Simulation
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason=f"{PROGRAM} has not been built")
 
-POINTS, CHUNK = 150, 30
+POINTS, CHUNK, CROWDED = 150, 30, 60
 
 
 def pair(messages: list[Message], ranks: tuple[int, ...] = (0, 1), ports: int = 1, striped: bool = False) -> Point:
@@ -77,4 +77,10 @@ class TestByHand:
 @pytest.mark.parametrize("first", range(0, POINTS, CHUNK))
 def test_random_points_have_the_times_of_the_reference(first: int, tmp_path: Path) -> None:
     different = {number: differences(random_point(number), tmp_path) for number in range(first, first + CHUNK)}
+    assert not {number: found for number, found in different.items() if found}
+
+
+@pytest.mark.parametrize("first", range(0, CROWDED, CHUNK))
+def test_crowded_points_have_the_times_of_the_reference(first: int, tmp_path: Path) -> None:
+    different = {number: differences(crowded_point(number), tmp_path) for number in range(first, first + CHUNK)}
     assert not {number: found for number, found in different.items() if found}
