@@ -52,6 +52,7 @@ class Queue:
         self.name, self.input = name, input_
         self.packets: deque[Packet] = deque()
         self.crossed_at = 0
+        self.granted = 0
 
 
 class Input:
@@ -84,6 +85,7 @@ class Port:
     turn: int = 0
     bytes: int = 0
     packets: int = 0
+    granted: int = 0
 
     def __post_init__(self) -> None:
         self.latency = rounded(self.latency_ns * 1e3)
@@ -158,8 +160,11 @@ class Simulation:
     def at(self, time: int, number: int = LOOK) -> None:
         heapq.heappush(self.heap, (time, number))
 
-    def draw(self, what: int) -> int:
-        return mix(self.seed ^ self.now * 0x9E3779B97F4A7C15 % EVER ^ what * 0xD1342543DE82EF95 % EVER)
+    def draw(self, when: int, what: int) -> int:
+        return mix(self.seed ^ when * 0x9E3779B97F4A7C15 % EVER ^ what * 0xD1342543DE82EF95 % EVER)
+
+    def draw_at(self, port: Port, what: int) -> int:
+        return self.draw(port.number << 32 | port.granted, what)
 
     def run(self) -> dict[str, Any] | None:
         """Return the result; none if packets or messages wait for each other forever."""
@@ -279,9 +284,9 @@ class Simulation:
             for queue in one.queues.values():
                 first = queue.packets[0] if queue.packets else None
                 if first and first.ways is None and max(first.head, queue.crossed_at) <= self.now:
-                    asking.append((self.draw(queue.name), queue.name, queue))
+                    asking.append((self.draw(queue.granted, queue.name), queue.name, queue))
             if one.coming and one.coming[0].head <= self.now:
-                asking.append((self.draw(one.coming[0].key << 32 | one.number), one.number, one))
+                asking.append((self.draw(0, one.coming[0].key << 32 | one.number), one.number, one))
         for _, _, place in sorted(asking, key=lambda one: one[:2]):
             if isinstance(place, Queue):
                 self.ask(place)
@@ -354,18 +359,18 @@ class Simulation:
         best = [way for way, rank in zip(open_ways, ranks, strict=True) if rank == min(ranks)]
         chosen = None
         for count, way in enumerate(best, 1):
-            if count == 1 or below(self.draw(packet.key << 32 | way.port.number), count) == 0:
+            if count == 1 or below(self.draw_at(way.port, packet.key), count) == 0:
                 chosen = way
         return self.drawn_lane(chosen, packet) if chosen else None
 
     def drawn_lane(self, way: Way, packet: Packet) -> tuple[Port, int]:
         lanes = self.open_lanes(way)
-        return way.port, lanes[below(self.draw(packet.key ^ 0x1234567800000000), len(lanes))]
+        return way.port, lanes[below(self.draw_at(way.port, packet.key | 1 << 40), len(lanes))]
 
     def allocate_all(self) -> None:
         firsts = [queue.packets[0] for one in self.inputs for queue in one.queues.values() if queue.packets]
         waited_for = {way.port for packet in firsts for way in packet.ways or []}
-        for port in sorted(waited_for, key=lambda port: (self.draw(port.number | 1 << 40), port.number)):
+        for port in sorted(waited_for, key=lambda port: (self.draw_at(port, 1 << 41), port.number)):
             self.allocate(port)
 
     def allocate(self, port: Port) -> None:
@@ -378,7 +383,7 @@ class Simulation:
                 ways = [way for way in packet.ways or [] if way.port is port and self.open_lanes(way)]
                 may_go = not self.decides_late(packet) or (port in self.opened and queue not in declined)
                 if ways and may_go:
-                    rank = packet.priority, self.draw(mix(queue.name) ^ port.number), queue.name
+                    rank = packet.priority, self.draw_at(port, mix(queue.name)), queue.name
                     waiting.append((rank, queue, ways[0]))
             if not waiting:
                 return
@@ -397,6 +402,7 @@ class Simulation:
         crossing_ps = packet.size * (1e12 / (max(self.point.bandwidth_Bps) * self.point.speedup))
         end = packet.tail = max(self.now + rounded(crossing_ps), packet.tail)
         queue.crossed_at = port.crossed_at[to] = end
+        queue.granted, port.granted = queue.granted + 1, port.granted + 1
         sender.credits.append((end + sender.latency, packet.unit, packet.size))
         packet.ways, packet.awaits, packet.unit = None, [], self.unit[to]
         port.lanes[to].append(packet)
