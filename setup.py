@@ -39,7 +39,10 @@ def programs() -> list:
     settings = ["--config", "engines/caminos/.cargo/config.toml"]
     return [
         RustBin("fabricstudy-caminos", "engines/caminos/Cargo.toml", args=["--locked", *settings]),
-        *(RustBin(f"fabricstudy-{name}", f"engines/{name}/Cargo.toml", args=["--locked"]) for name in ("packet", "flow")),
+        *(
+            RustBin(f"fabricstudy-{name}", f"engines/{name}/Cargo.toml", args=["--locked"])
+            for name in ("packet", "flow")
+        ),
     ]
 
 
