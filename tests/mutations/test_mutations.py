@@ -23,7 +23,7 @@ from _pytest.mark import ParameterSet
 
 from fabricstudy.engine.registry import engine_named
 
-from .table import ALL, BESIDE, CAMINOS, FLOW, MUTATIONS, Mutation
+from .table import ALL, BESIDE, CAMINOS, FLOW, MUTATIONS, PACKET, Mutation
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def _change(path: Path, mutation: Mutation) -> None:
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     """Copy the project, run the study, and wait for work."""
-    for engine in (CAMINOS, FLOW):
+    for engine in (CAMINOS, FLOW, PACKET):
         probe = engine_named(engine).probe()
         if not probe.found:
             pytest.skip(f"{engine}: {probe.reason}")
@@ -169,7 +169,7 @@ def test_all_points_of_the_study_are_simulated(workshop: Workshop) -> None:
     """So that a mutation can change their numbers."""
     found = records(workshop.finished).values()
     assert {record["status"] for record in found} == {"done"}
-    assert {record["engine"] for record in found} == {CAMINOS, FLOW, "analysis"}
+    assert {record["engine"] for record in found} == {CAMINOS, FLOW, PACKET, "analysis"}
     assert any("simulated" in record["sharing"] for record in found)
 
 
