@@ -179,7 +179,7 @@ class TestFiles:
         ):
             assert part in text
         ugal = configuration(point(routing="ugal"), this.machine.build(), "TaskGraph {}", 1000)
-        assert "[LowestSinghWeight { extra_congestion: 1, " in ugal
+        assert "[LowestSinghWeight { extra_congestion: 8, " in ugal
 
     @pytest.mark.parametrize("parameter", [{"bias": 2.0}, {"threshold": "4 kB"}])
     def test_what_the_policies_of_caminos_have_not_is_refused(self, parameter: dict[str, Any]) -> None:

@@ -104,7 +104,7 @@ PRINTED = [[4, "2x2", 512], [8, "2x2x2", 1024], [1, "1x1", 0.333333333333]]
     [
         (PRINTED, 0, None),
         (PRINTED[::-1], 0, None),
-        (PRINTED[:2], 1, "only computed: 1, 1x1, 0.333333"),
+        (PRINTED[:2], 1, "only computed: 1, 1x1, 0.333333333"),
         ([*PRINTED, [9, "3x3", 768]], 1, "only printed: 9, 3x3, 768"),
         ([PRINTED[0], *PRINTED], 1, "only printed: 4, 2x2, 512"),
         (

@@ -1,6 +1,6 @@
 """Reasons why CAMINOS' times differ."""
 
-from ..caveats import Caveat
+from ..caveats import Caveat, uses_ugal
 
 CAVEATS: tuple[Caveat, ...] = (
     Caveat(
@@ -10,6 +10,6 @@ CAVEATS: tuple[Caveat, ...] = (
     Caveat("A message within a node takes no time."),
     Caveat("An eager send is complete when it would have left the node if the router always had room."),
     Caveat("Arbitration is random, which starves some nodes where dimension order loads several dimensions fully."),
-    Caveat("Under UGAL the crossbar is twice as fast as the fastest link; else as fast."),
+    Caveat("Under UGAL the crossbar is twice as fast as the fastest link; else as fast.", uses_ugal),
 )
 """In the order of the report."""

@@ -102,7 +102,7 @@ def expansion(name: str, size_bytes: int, root: int, ranks: int, algorithms: Alg
     pattern.check_ranks(ranks)
     if (messages := sum(part.messages for part in pattern.traffic(ranks))) > MAX_OPERATIONS / 2:
         problem = f"{messages:,.0f} messages in one operation of {ranks} ranks"
-        raise ConfigError(problem, "choose another algorithm with collectives, or use fewer ranks")
+        raise ConfigError(problem, "choose another algorithm with collectives, or use fewer ranks", code="out-of-range")
     sends = pattern.sends(ranks, np.random.default_rng(0))
     size = np.full(len(sends.phase), max(1, size_bytes)) if sends.size_bytes is None else sends.size_bytes
     phases = [
