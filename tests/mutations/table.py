@@ -360,6 +360,13 @@ ENGINES = (
         reads=(CAMINOS,),
     ),
     Mutation(
+        "times of packet",
+        "engine/packet/result.py",
+        "else float(ns) for ns in ended_ns",
+        "else 2 * float(ns) for ns in ended_ns",
+        reads=(PACKET,),
+    ),
+    Mutation(
         "waiting times of programs with packets",
         "engine/program_results.py",
         "float(of_job.mean())",
