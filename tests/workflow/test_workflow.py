@@ -141,7 +141,7 @@ def test_what_is_removed_or_damaged_is_made_again(after_run: Workplace) -> None:
         assert workplace.table("jobs") == jobs
 
     results = workplace.folder / "results"
-    assert {path.name for path in results.iterdir()} == {*STORES, "tiny", ".tiny.lock"}
+    assert {path.name for path in results.iterdir()} == {*STORES, "tiny"}
     shutil.rmtree(results / "tiny/tables")
     runs()
     first, second, *_ = workplace.point_records()

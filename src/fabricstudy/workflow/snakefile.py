@@ -237,9 +237,10 @@ def check_triggers(triggers: Iterable[object]) -> None:
 def lock_studies(studies: Iterable[str]) -> list[int]:
     """Lock the results of studies until this process ends. Raises FabricstudyError if another run has one of them."""
     locked = []
+    folder = Path(".snakemake")  # so that results/ contains results only
+    folder.mkdir(exist_ok=True)
     for name in studies:
-        RESULTS.mkdir(exist_ok=True)
-        path = RESULTS / f".{name}.lock"
+        path = folder / f"{name}.lock"
         locked.append(os.open(path, os.O_CREAT | os.O_RDWR, 0o666))
         try:
             fcntl.flock(locked[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
