@@ -217,5 +217,5 @@ fn jobs_of_nodes(file: &OperationFile, ports: usize) -> Option<Vec<u32>> {
             *of_port = job as u32;
         }
     }
-    (file.jobs.len() > 1).then(|| jobs)
+    (file.jobs.len() > 1).then_some(jobs)
 }

@@ -29,12 +29,14 @@ const UNDECIDED: i32 = -1;
 /// What a minimal packet under UGAL has instead, less the class in which its hop 0 would have been.
 const MINIMAL: i32 = -2;
 
+/// Of the lightest paths from each router to one: their weight, and the hops of the longest.
+type PathLengths = (Box<[u32]>, Box<[u32]>);
+
 /// How far it is from all routers to some, or to groups.
 #[derive(Debug, Default)]
 pub struct Distances {
-    /// Weights of the lightest paths to each router that packets go to, and their hops, of several the most; none in a
-    /// grid whose links all weigh the same.
-    to_router: Vec<Option<(Box<[u32]>, Box<[u32]>)>>,
+    /// To each router that packets go to; none in a grid whose links all weigh the same.
+    to_router: Vec<Option<PathLengths>>,
     /// Weights to the nearest router of each group.
     to_group: Vec<Box<[u32]>>,
     group_routers: Vec<Vec<usize>>,
@@ -74,7 +76,7 @@ impl Routes {
         distances
     }
 
-    fn to_router(&self, goal: usize) -> Option<&(Box<[u32]>, Box<[u32]>)> {
+    fn to_router(&self, goal: usize) -> Option<&PathLengths> {
         let known = self.distances.to_router.get(goal)?;
         Some(known.as_ref().expect("packets go to routers with nodes"))
     }

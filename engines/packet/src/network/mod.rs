@@ -414,7 +414,7 @@ impl Network {
                 listed.extend_from_slice(&[job as u64, link as u64, u64::from(count)]);
             }
         }
-        (!self.job_packets.is_empty()).then(|| listed)
+        (!self.job_packets.is_empty()).then_some(listed)
     }
 
     /// Return the packets that have left a node and not reached another one.
@@ -670,7 +670,7 @@ fn mask(first: usize, end: usize) -> u64 {
 /// Return a number below `end` from random bits.
 #[inline]
 pub(crate) fn below(bits: u64, end: u32) -> u32 {
-    ((bits >> 32) * u64::from(end) >> 32) as u32
+    (((bits >> 32) * u64::from(end)) >> 32) as u32
 }
 
 /// Mix bits (SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
