@@ -234,9 +234,9 @@ def wavefront(rows: int, columns: int, size: int) -> Operations:
     return operations_of("\n".join(lines))
 
 
-def random_calls(ranks: int, messages: int) -> Operations:
+def random_calls(ranks: int, messages: int, seed: int) -> Operations:
     """Ranks that compute, and send and receive messages, some of them without waiting for the end."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
     program = Program(ranks, lambda rank, line: "")
     calls = [Calls(program, rank) for rank in range(ranks)]
     for tag in range(messages):
@@ -251,12 +251,20 @@ def random_calls(ranks: int, messages: int) -> Operations:
 
 @pytest.mark.parametrize("engine", OTHERS)
 def test_programs_of_one_stream_take_on_each_engine_what_they_take_on_caminos(tmp_path: Path, engine: str) -> None:
-    programs = [ring_all_reduce(8, 800_000), wavefront(2, 4, 50_000), random_calls(8, 60)]
-    for number, program in enumerate(programs):
+    for number, program in enumerate([ring_all_reduce(8, 800_000), wavefront(2, 4, 50_000)]):
         expected = time_on(tmp_path / f"caminos-{number}", "caminos", program)
-        # The random calls take 1.17 times as long on CAMINOS' own router as on packet.
-        least = 0.85 if engine == "packet" else 0.9
-        assert least <= time_on(tmp_path / str(number), engine, program) / expected <= 1.25
+        assert 0.9 <= time_on(tmp_path / str(number), engine, program) / expected <= 1.25
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+def test_random_programs_take_on_average_what_they_take_on_caminos(tmp_path: Path, engine: str) -> None:
+    """Who goes first changes one program by 15 %, so that their geometric mean is compared."""
+    ratios = []
+    for seed in range(6):
+        program = random_calls(8, 60, seed)
+        expected = time_on(tmp_path / f"caminos-{seed}", "caminos", program)
+        ratios.append(time_on(tmp_path / str(seed), engine, program) / expected)
+    assert 0.9 <= np.exp(np.log(ratios).mean()) <= 1.25
 
 
 FLOW = pytest.mark.skipif(not engine_named("flow").probe().found, reason="the flow engine is not built")
