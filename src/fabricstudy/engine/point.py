@@ -14,7 +14,7 @@ from fabricstudy.core.model import ConfigError, Model, Whole, model_check
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
-from fabricstudy.workload.job import Job
+from fabricstudy.workload.job import MAX_JOBS, Job
 from fabricstudy.workload.mapping.linear import LinearMapping
 from fabricstudy.workload.offered import Offered
 from fabricstudy.workload.pattern.idle import Idle
@@ -36,7 +36,7 @@ class Point(Model):
 
     machine: Topology = Field(description="routers, links and nodes")
     routing: Routing = Field(description="how packets find their way")
-    jobs: tuple[Job, ...] = Field((), max_length=1000, description="jobs; nodes are given out in this order")
+    jobs: tuple[Job, ...] = Field((), max_length=MAX_JOBS, description="jobs; nodes are given out in this order")
     offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")
     engine: EngineSettings = Field(description="the simulator")

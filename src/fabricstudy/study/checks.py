@@ -11,7 +11,7 @@ from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.job import Job
+from fabricstudy.workload.job import MAX_JOBS, Job
 from fabricstudy.workload.offered import Offered
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -27,6 +27,10 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offere
     if offered is not None:
         with _below("offered", "traffic"):
             offered.traffic.check_on(machine)
+    numbered = [(str(number), copy) for number, job in enumerate(jobs) for copy in job.copies()]
+    if len(numbered) > MAX_JOBS:
+        problem = f"{len(numbered):,} jobs are too many"
+        raise ConfigError(problem, f"use at most {MAX_JOBS:,}", ("jobs",), code="out-of-range")
     for number, job in enumerate(jobs):
         _check_trait(machine, job.allocation, "allocation", ("jobs", str(number), "allocation"))
     background = [number for number, job in enumerate(jobs) if job.background]
@@ -34,8 +38,8 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offere
         problem = "all communicating jobs are background jobs, so that the simulation would never end"
         path = ("jobs", str(background[0]), "background")
         raise ConfigError(problem, "leave background out of one of them", path, True, code="conflicting-keys")
-    _check_sizes(machine, jobs)
-    _check_nodes(machine, jobs)
+    _check_sizes(machine, numbered)
+    _check_nodes(machine, numbered)
     for number, job in enumerate(jobs):
         _check_ranks(machine, job, ("jobs", str(number)))
 
@@ -65,23 +69,23 @@ def _check_trait(machine: Topology, asking: Routing | Allocation, noun: str, pat
         raise ConfigError(problem, remedy, path, asking.kind, code="unsupported")
 
 
-def _check_sizes(machine: Topology, jobs: Sequence[Job]) -> None:
-    share = sum(job.share or 0 for job in jobs)
+def _check_sizes(machine: Topology, jobs: Sequence[tuple[str, Job]]) -> None:
+    share = sum(job.share or 0 for _, job in jobs)
     if share > 1 + 1e-9:
         problem = f"the shares of the jobs sum to {share:g}"
         raise ConfigError(problem, "lower them to a sum of at most 1", ("jobs",), code="does-not-fit")
     needed = 0
-    for number, job in enumerate(jobs):
+    for number, job in jobs:
         nodes = job.node_count(machine.nodes)
-        path = ("jobs", str(number), _size_key(job))
+        path = ("jobs", number, _size_key(job))
         if nodes == 0:
             problem = f"its share of {machine.nodes} nodes is less than one node"
             raise ConfigError(problem, "raise it, or write nodes: 1", path, job.share, code="does-not-fit")
-        with _below("jobs", str(number), "allocation"):
+        with _below("jobs", number, "allocation"):
             reserved = job.allocation.reserved_nodes(machine, nodes)
         needed += reserved
         if needed > machine.nodes:
-            before = f" after {needed - reserved} for the jobs before it" if number else ""
+            before = f" after {needed - reserved} for the jobs before it" if needed > reserved else ""
             by_allocation = f" ({reserved} by its allocation)" if reserved > nodes else ""
             problem = f"the job needs {nodes} nodes{by_allocation}{before}, and the machine has {machine.nodes}"
             remedy = "use smaller jobs or a larger machine"
@@ -103,15 +107,15 @@ def _size_key(job: Job) -> str:
     return "nodes" if job.nodes is not None else "share" if job.share is not None else "allocation"
 
 
-def _check_nodes(machine: Topology, jobs: Sequence[Job]) -> None:
-    if all(job.allocation.node_count() is None for job in jobs):
+def _check_nodes(machine: Topology, jobs: Sequence[tuple[str, Job]]) -> None:
+    if all(job.allocation.node_count() is None for _, job in jobs):
         return
     holder: dict[int, int] | None = {}
-    for number, job in enumerate(jobs):
-        with _below("jobs", str(number), "allocation"):
+    for position, (number, job) in enumerate(jobs):
+        with _below("jobs", number, "allocation"):
             nodes = job.allocation.planned_nodes(machine, holder, job.node_count(machine.nodes))
         # After a random allocation it is not known which nodes are free.
-        holder = None if nodes is None or holder is None else holder | dict.fromkeys(nodes, number)
+        holder = None if nodes is None or holder is None else holder | dict.fromkeys(nodes, position)
 
 
 def _check_ranks(machine: Topology, job: Job, path: tuple[str, ...]) -> None:

@@ -350,7 +350,7 @@ class KnownNames:
         names = NAMES.get(selection.table, {})
         axes = {*self.experiments[name], *KEYS[selection.table], *names, "seed"}
         if selection.table == "jobs" and selection.reduce_jobs != "each":
-            axes -= {"job", *names}
+            axes -= {"job"}
         if selection.table == "agreement":
             axes -= {"engine"}
         if selection.table == "predictors":

@@ -148,7 +148,8 @@ def _text(label: Label | None) -> str:
 def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:
     """Refuse to identify jobs by a name that two jobs of one point have."""
     for path, selection in _selections(study):
-        if "job_name" not in selection.axes():
+        reduced = selection.table == "jobs" and selection.reduce_jobs != "each"
+        if reduced or "job_name" not in selection.axes():
             continue
         wanted = selection.where.get("job_name")
         for row in rows:
@@ -160,7 +161,12 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
             if len(set(names)) < len(names):
                 name = next(name for name in names if names.count(name) > 1)
                 problem = f"several jobs of one point have the name '{name}', so that job_name is ambiguous"
-                raise _refusal(problem, "use distinct names, or their number (job)", path, "not-comparable")
+                raise _refusal(
+                    problem,
+                    "use distinct names, their number (job), or reduce_jobs: geometric-mean",
+                    path,
+                    "not-comparable",
+                )
 
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:
@@ -210,12 +216,13 @@ def _of_point(
     sending = [number for number, job in enumerate(jobs) if not job.pattern.silent]
     # A background job has no number in the tables.
     busy = [number for number in sending if not jobs[number].background]
-    if selection.table == "jobs" and selection.reduce_jobs != "each":
-        return [labels] if busy else []
-    if selection.table == "interference" and len(sending) < 2:
-        return []
     # A job is identified by its number, unless the comparison names it.
     names = set(NAMES[selection.table]) & selection.axes()
+    if selection.table == "jobs" and selection.reduce_jobs != "each":
+        types = dict.fromkeys(row.job_names[number] for number in busy)
+        return [{**labels, "job_name": name} for name in types] if names else [labels] * bool(busy)
+    if selection.table == "interference" and len(sending) < 2:
+        return []
     if not names:
         return [{**labels, "job": number} for number in busy]
     numbers = {"job"} & selection.axes()

@@ -72,9 +72,9 @@ NORMALISE_TO = "labels of the points by which the numbers are divided: {axis: la
 class Selection(Model):
     """Rows of one table: those of one experiment whose labels fulfil all conditions in `where`.
 
-    The jobs of a point are one observation, such as their maximum (`reduce_jobs`), or one each, identified by number
-    (`job`) or name (`job_name`). With `analysis` the rows are those of a named analysis, with conditions on any column;
-    with `schedule` those of a named schedule.
+    The jobs of a point are one observation, such as their maximum (`reduce_jobs`), one for each name (`job_name`), or
+    one each, identified by number (`job`) or name. With `analysis` the rows are those of a named analysis, with
+    conditions on any column; with `schedule` those of a named schedule.
     """
 
     table: TableName = Field("jobs", description="table to read")

@@ -15,7 +15,7 @@ from fabricstudy.core.store import STORES
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
-from fabricstudy.workload.job import Job
+from fabricstudy.workload.job import MAX_JOBS, Job
 from fabricstudy.workload.offered import Offered
 
 from .checks import check_point
@@ -57,7 +57,7 @@ class Study(Sweep):
     machine: Topology | None = Field(None, description="routers, links and nodes")
     routing: Routing | None = Field(None, description="how packets find their way")
     jobs: tuple[Job, ...] = Field(
-        (), min_length=1, max_length=1000, description="jobs; nodes are allocated in this order"
+        (), min_length=1, max_length=MAX_JOBS, description="jobs; nodes are allocated in this order"
     )
     offered: Offered | None = Field(None, description="steady traffic that all nodes offer, in the place of jobs")
     network: Network = Field(default_factory=Network, description="routers and network interfaces")

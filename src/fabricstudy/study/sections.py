@@ -72,6 +72,7 @@ class SectionCache:
         self._checked: dict[tuple[str, str], Section] = {}
         self._mistakes: list[ConfigError] = []
         self._silent: dict[Section, Section] = {}
+        self._counted: dict[Section, list[Section]] = {}
         self._fitting: set[tuple[Section | None, ...]] = set()
 
     def of(self, tree: dict[str, Any]) -> Sections:
@@ -81,10 +82,11 @@ class SectionCache:
         if offered is not None and tree.get("jobs"):
             remedy = "a point has either; write jobs: [] next to offered in `set`, or offered: null next to jobs"
             raise ConfigError("both offered traffic and jobs", remedy, ("offered",), code="conflicting-keys")
+        declared = self._jobs(tree.get("jobs")) if offered is None else ()
         sections = Sections(
             self._section("machine", tree.get("machine"), ("machine",)),
             self._section("routing", tree.get("routing"), ("routing",)),
-            self._jobs(tree.get("jobs")) if offered is None else (),
+            tuple(copy for job in declared for copy in self._copies(job)),
             None if offered is None else self._section("offered", offered, ("offered",)),
             self._section("network", {} if network is None else network, ("network",)),
             self._section("engine", tree.get("engine"), ("engine",)),
@@ -92,7 +94,7 @@ class SectionCache:
         key = (sections.machine, sections.routing, *sections.jobs, sections.offered)
         if key not in self._fitting:
             traffic = None if sections.offered is None else sections.offered.model
-            jobs = [job.model for job in sections.jobs]
+            jobs = [job.model for job in declared]
             if sections.machine.model is not None and None not in jobs:
                 try:
                     check_point(sections.machine.model, sections.routing.model or Minimal(), jobs, traffic)
@@ -124,6 +126,14 @@ class SectionCache:
                 return Section(None, "")
             self._checked[key] = section_of(model)
         return self._checked[key]
+
+    def _copies(self, job: Section) -> list[Section]:
+        """Return the jobs that a job counts for."""
+        if job.model is None or job.model.count == 1:
+            return [job]
+        if job not in self._counted:
+            self._counted[job] = [section_of(copy) for copy in job.model.copies()[:1]] * job.model.count
+        return self._counted[job]
 
     def silent(self, job: Section) -> Section:
         """Return the job on the same nodes that sends nothing."""

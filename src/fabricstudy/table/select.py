@@ -144,8 +144,8 @@ def _absent(points: pd.DataFrame, values: pd.DataFrame, selection: Selection) ->
 def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]:
     """Return the columns that identify observations: the axes of their experiment, and the keys of rows of a point.
 
-    The engine follows from the axes, so that it is a key only where the selection names it. The name of a job replaces
-    its number where the selection names it.
+    The engine follows from the axes, so that it is a key only where the selection names it. The name of jobs replaces
+    their number where the selection names it.
     """
     mentioned = selection.axes()
     named = {key: name for name, key in NAMES.get(selection.table, {}).items() if name in mentioned}
@@ -155,7 +155,10 @@ def _keys(tables: Tables, rows: pd.DataFrame, selection: Selection) -> list[str]
 
 
 def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column: str) -> pd.DataFrame:
-    """Reduce the jobs of a point to one number, missing if that of any job is; other tables stay as they are."""
+    """Reduce the jobs of a point, or those of one name, to one number, missing if that of any job is.
+
+    Other tables stay as they are.
+    """
     if selection.table == "points":
         rows = rows[rows["status"] == DONE]
     if selection.table == "jobs":
@@ -163,7 +166,7 @@ def _per_point(rows: pd.DataFrame, keys: list[str], selection: Selection, column
     rows = _valued(rows, column)
     if selection.table != "jobs" or selection.reduce_jobs == "each":
         return rows
-    keys.remove("job")
+    keys[:] = [key for key in keys if key != "job"]
     groups: Any = rows.groupby([*keys, "seed", "point_id"], sort=False, dropna=False)[VALUE]
     reduction = _geometric_mean if selection.reduce_jobs == "geometric-mean" else selection.reduce_jobs
     values: pd.DataFrame = groups.agg(reduction).where(groups.count() == groups.size()).reset_index()

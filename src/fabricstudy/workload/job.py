@@ -81,6 +81,9 @@ def computing(compute: Compute, messages: Messages, iterations: int, rng: np.ran
     return Computing(phase, rank, (1 - compute.overlap) * time_ns, compute.overlap * time_ns)
 
 
+MAX_JOBS = 1000
+"""Jobs of a point."""
+
 JobName = Annotated[
     str, Name("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", "use letters, digits, '_', '.' and '-'; begin with a letter or digit")
 ]
@@ -92,7 +95,10 @@ class Job(Model):
     Exactly one of `share` (of the machine's nodes, rounded down), `nodes` and an explicit allocation defines the size.
     """
 
-    name: Annotated[JobName, NoPhysics] = Field("app", description="name in tables and figures")
+    name: Annotated[JobName, NoPhysics] = Field(
+        "app", description="name in tables and figures, of one job or of all jobs of a type"
+    )
+    count: Whole = Field(1, ge=1, le=MAX_JOBS, description="number of such jobs, each of this size")
     share: Number | None = Field(None, gt=0, le=1, description="share of the machine's nodes, rounded down to nodes")
     nodes: Whole | None = Field(None, ge=1, description="number of nodes, instead of share")
     ranks_per_node: Whole | None = Field(
@@ -135,6 +141,10 @@ class Job(Model):
             problem = "the ranks of a core would compute one after another, which no engine simulates"
             key = "compute" if self.compute is not None else "pattern"
             raise ConfigError(problem, "omit compute or ranks_per_core", (key,), code="conflicting-keys")
+
+    def copies(self) -> "list[Job]":
+        """Return the jobs that it counts for, each with a count of 1."""
+        return [self.model_copy(update={"count": 1})] * self.count
 
     def node_count(self, machine_nodes: int) -> int:
         """Return the job's nodes on a machine of `machine_nodes` nodes."""

@@ -214,8 +214,39 @@ def test_claims_are_refused_at_the_key(study_of: StudyOf) -> None:
 )
 def test_jobs_of_one_name_cannot_be_told_by_it(study_of: StudyOf, where: dict[str, Any], fits: bool) -> None:
     jobs = [{**TWO[0], "name": name, "share": 0.3} for name in ("twin", "twin", "other")]
-    asked = claim(kind="value", reduce_jobs="each", where=where)
-    for key in ("of", "against"):
-        del asked["parts"][0]["measure"][key]
-    found = refused(study_of, jobs=jobs, claims=[asked])
-    assert found == (None if fits else "claims.0.parts.0.measure")
+    for reduce_jobs in ("each", "geometric-mean"):
+        asked = claim(kind="value", reduce_jobs=reduce_jobs, where=where)
+        for key in ("of", "against"):
+            del asked["parts"][0]["measure"][key]
+        by_number = reduce_jobs != "each" and "job" in where
+        found = refused(study_of, jobs=jobs, claims=[asked]) if not by_number else None
+        assert found == (None if fits or reduce_jobs != "each" else "claims.0.parts.0.measure")
+
+
+def test_jobs_of_a_count_are_jobs_of_one_name(study_of: StudyOf) -> None:
+    small = {**TWO[0], "share": 0.2}
+    counted, listed = (
+        study_of(jobs=[{**small, "count": 3}, {**TWO[1], "share": 0.4}]),
+        study_of(jobs=[small, small, small, {**TWO[1], "share": 0.4}]),
+    )
+    assert list(plan(counted).points) == list(plan(listed).points)
+    assert plan(counted).rows[0].job_names == ("left", "left", "left", "right")
+    measure = {"kind": "contrast", "of": {"job_name": "left"}, "against": {"job_name": "right"}}
+    asked = claim(**measure, reduce_jobs="geometric-mean")
+    assert refused(study_of, jobs=[{**small, "count": 3}, {**TWO[1], "share": 0.4}], claims=[asked]) is None
+
+
+@pytest.mark.parametrize(
+    ("jobs", "path"),
+    [
+        ([{**TWO[0], "share": 0.4, "count": 3}], "jobs"),
+        ([{**TWO[0], "share": None, "nodes": 1, "count": 3, "ranks_per_node": 1}], "jobs.0.nodes"),
+        ([{**TWO[0], "share": 0.1, "count": 2}, {**TWO[1], "share": None, "nodes": 10**6}], "jobs.1.nodes"),
+        ([{**TWO[0], "count": 0}], "jobs.0.count"),
+        ([{**TWO[0], "share": 0.001, "count": 600}, {**TWO[0], "share": 0.0001, "count": 600}], "jobs"),
+    ],
+)
+def test_a_count_is_refused_at_the_job_that_states_it(study_of: StudyOf, jobs: list[Any], path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        study_of(jobs=jobs)
+    assert caught.value.path == path

@@ -289,6 +289,18 @@ def test_jobs_are_matched_by_name_where_a_measure_mentions_it() -> None:
     )
 
 
+def test_jobs_of_one_name_are_reduced_to_one_number() -> None:
+    rows = [
+        {"a": 1, "point_id": "p", "job": job, "job_name": name, "runtime_ns": float(time)}
+        for job, (name, time) in enumerate([("halo", 10), ("halo", 40), ("ring", 90)])
+    ]
+    tables = make_tables(rows)
+    pair = {"of": {"job_name": "ring"}, "against": {"job_name": "halo"}, "kind": "contrast"}
+    assert measured(tables, **pair, reduce_jobs="geometric-mean").value == pytest.approx(90 / 20)
+    assert measured(tables, **pair, reduce_jobs="max").value == pytest.approx(90 / 40)
+    assert measured(tables, kind="value", reduce_jobs="max").value == 90
+
+
 def test_idle_jobs_do_not_count() -> None:
     rows = [{"a": 1, "point_id": "p", "job": job, "messages": job, "runtime_ns": 10.0 * job} for job in (0, 1)]
     assert measured(make_tables(rows), kind="value", reduce_jobs="mean").value == 10.0
