@@ -84,6 +84,27 @@ def to_unit(text: str, unit: str, example: str) -> float:
         raise ConfigError(problem, f"write it like '{example}'", value=text, code="invalid-quantity") from None
 
 
+_PLAIN_UNITS = {"time": "s", "information": "B", "work": "FLOP"}
+
+
+def magnitude(label: object) -> float:
+    """Return the number that a label of an axis states, in bytes, seconds, FLOP or a ratio of two; NaN for words.
+
+    Examples
+    --------
+    >>> magnitude("16 kB"), magnitude("8 Gb/s"), magnitude("1.5"), magnitude(2), magnitude("absolute")
+    (16000.0, 1000000000.0, 1.5, 2.0, nan)
+    """
+    match = _TEXT.fullmatch(str(label))
+    try:
+        if match is None:
+            return float(str(label))
+        unit = "/".join(_PLAIN_UNITS[_SCALES[name.strip()][0]] for name in match[2].split("/"))
+        return to_unit(str(label), unit, "16 kB")
+    except (ValueError, KeyError):
+        return math.nan
+
+
 def has_base_units(context: dict[str, Any] | None) -> bool:
     """Return whether a validation context is `BASE_UNITS_CONTEXT`."""
     return context is not None and bool(context.get("our_units"))

@@ -98,14 +98,16 @@ def no_rows(figure: TableFigure, *observed: Observations) -> NothingToDraw:
 def drawn_rows(figure: TableFigure, tables: Tables, column: str) -> tuple[Observations, pd.DataFrame]:
     """Return the observations of a figure and the rows to draw.
 
-    With `normalise_to` values are divided by the median over seeds of the reference points; values without one are left
-    out.
+    With `normalise_to` values are divided by the median over seeds of the reference points, for which `where`
+    counts on other axes only; values without one are left out.
     """
     observed = observe(tables, figure, column)
     frame, to = observed.frame, getattr(figure, "normalise_to", None)
     if to:
         shared = [name for name in observed.keys if name not in to]
-        joined = join(frame, medians(frame[mask(frame, to)], shared), shared)
+        others = {name: wanted for name, wanted in figure.where.items() if name not in to}
+        references = observe(tables, figure.model_copy(update={"where": others}), column, [to]).frame
+        joined = join(frame, medians(references, shared), shared)
         frame = joined.assign(**{VALUE: joined[VALUE] / joined[AGAINST]})
     if frame.empty:
         raise no_rows(figure, observed)

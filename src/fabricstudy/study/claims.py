@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import KEYS, NAMES
 from fabricstudy.core.errors import Code
-from fabricstudy.core.model import ConfigError, Model, Name, check_all, model_check
+from fabricstudy.core.model import ConfigError, Flag, Model, Name, check_all, model_check
 
 from .figures import AnyFigure, Condition, Label, Names, RankCorrelation, ScatterFigure, Selection, as_tuple
 
@@ -92,7 +92,9 @@ class Trend(PairMeasure):
 
 
 class Crossing(PairMeasure):
-    """The label of the axis `along` at which the ratio of a pair rises to `level`, by linear interpolation.
+    """The label of the axis `along` at which the ratio of a pair rises to `level`, by interpolation between labels.
+
+    Labels are numbers, or quantities such as 16 kB, which count in bytes, seconds and bytes per second.
 
     It is the first label if the ratio is never below `level`. If the ratio stays below, the level is not reached, and
     the claim reports the last label. `of` contains the axis, too, with the labels to include; `against` contains one
@@ -102,6 +104,7 @@ class Crossing(PairMeasure):
     kind: Literal["crossing"]
     along: str = Field(description="axis of `of`, whose labels are numbers")
     level: float = Field(1.0, allow_inf_nan=False, description="what the ratio rises to")
+    log: Flag = Field(False, description="interpolate on a logarithmic axis, whose labels are above 0")
 
     @model_check
     def _of_pair(self) -> None:

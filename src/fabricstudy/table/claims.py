@@ -14,6 +14,7 @@ import pandas as pd
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
+from fabricstudy.core.quantities import magnitude
 from fabricstudy.study import claims as grammar
 from fabricstudy.study.claims import Correlation, Crossing, Measure, PairMeasure, Spread, Trend
 from fabricstudy.study.figures import Condition
@@ -311,13 +312,15 @@ def _trends(query: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def _crossings(query: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ratios = _ratios(query, frame, keys)
-    ratios[query.along] = pd.to_numeric(ratios[query.along], errors="coerce")
-    if ratios[query.along].isna().any():
-        raise NotMeasurable(f"labels of {query.along} are not numbers")
+    ratios[query.along] = ratios[query.along].map(magnitude)
+    if ratios[query.along].isna().any() or (query.log and (ratios[query.along] <= 0).any()):
+        raise NotMeasurable(f"labels of {query.along} are not numbers{' above 0' * query.log}")
     rest = [name for name in keys if name != query.along]
     groups = []
     for _, line in ratios.sort_values(query.along).assign(**{"": 0}).groupby(["", *rest], sort=False, dropna=False):
-        rises_at = _rises_to(query.level, line[query.along].to_numpy(float), line[VALUE].to_numpy(float))
+        positions, values = (line[name].to_numpy(float) for name in (query.along, VALUE))
+        rises_at = _rises_to(query.level, np.log(positions) if query.log else positions, values)
+        rises_at = float(np.exp(rises_at)) if query.log else rises_at
         last = line[query.along].iloc[-1]
         groups.append(line.iloc[[0]][rest].assign(**{VALUE: rises_at, _ROWS: len(line), _LAST: last}))
     return pd.concat(groups) if groups else pd.DataFrame(columns=[*rest, VALUE, _ROWS, _LAST])

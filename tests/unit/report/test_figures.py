@@ -121,6 +121,14 @@ def test_normalised_values_are_ratios_of_medians(pictures: dict[str, RenderedFig
     assert max(values) == pytest.approx(2.0, abs=0.2)
 
 
+def test_where_leaves_the_reference_of_a_normalised_figure(make: Make) -> None:
+    shown = {**FIGURES[1], "where": {"routing": "valiant"}}
+    valiant, both = (drawn(make(figures=[figure], claims=[]), "bars")["bars"].alt for figure in (shown, FIGURES[1]))
+    values = [float(text) for text in re.findall(r"([\d.]+) at", valiant)]
+    assert "minimal" not in valiant and values and min(values) != 1.0
+    assert max(values) == max(float(text) for text in re.findall(r"([\d.]+) at", both))
+
+
 def test_one_hue_axis_is_one_colour_a_label_whatever_its_text(make: Make) -> None:
     """Labels such as "2 GB/s, 40 ns" are no two axes, of which the second would shade the first."""
     figure = {"id": "a", "kind": "bar", "title": "A", "x": "alpha", "y": "runtime_ns", "hue": "net"}

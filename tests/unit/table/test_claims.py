@@ -177,6 +177,18 @@ def test_crossing_of_two_curves_is_where_their_ratio_rises() -> None:
     assert found.value == pytest.approx(0.25) and (found.pairs, found.pairs_planned) == (4, 4)
 
 
+@pytest.mark.parametrize(("log", "expected"), [(False, 32_500.0), (True, 8_000.0)])
+def test_crossing_along_quantities(log: bool, expected: float) -> None:
+    """The ratio is 0.5 at 1 kB and 1.5 at 64 kB: half-way between them, or between their logarithms."""
+    rows = [
+        {"network": net, "loss": size, "runtime_ns": time}
+        for size, tree in (("1 kB", 5.0), ("64 kB", 15.0))
+        for net, time in (("mesh", tree), ("torus", 10.0))
+    ]
+    asked = EVEN | {"of": {"network": "mesh", "loss": ["1 kB", "64 kB"]}, "against": {"network": "torus"}, "log": log}
+    assert measured(make_tables(rows), **asked).value == pytest.approx(expected)
+
+
 def test_crossing_of_each_seed_is_its_interval() -> None:
     found = measured(lossy((80, 90, 110, 120), (90, 110, 120, 130), (70, 80, 90, 110)), **EVEN)
     # Medians: 80, 90, 110, 120.
