@@ -196,7 +196,7 @@ def claim(**measure: Any) -> Claim:
         ([{**FIGURE, "experiment": "other"}], [], "figures.0.experiment"),
         ([{**FIGURE, "hue": "beta"}], [], "figures.0"),
         ([{**FIGURE, "columns": "job"}], [], "figures.0"),
-        ([{**FIGURE, "columns": "job_name"}], [], "figures.0"),
+        ([{**FIGURE, "columns": "job"}], [], "figures.0"),
         ([{**FIGURE, "table": "agreement", "y": "ratio", "hue": "engine"}], [], "figures.0"),
         ([], [claim(where={"beta": 1})], "claims.0.parts.0.measure"),
         ([], [claim(), claim()], "claims.1.id"),
@@ -238,6 +238,7 @@ def test_names_that_are_there() -> None:
     good = [
         {**FIGURE, "hue": ["engine", "seed"]},
         {**FIGURE, "id": "b", "reduce_jobs": "each", "columns": "job"},
+        {**FIGURE, "id": "b1", "reduce_jobs": "geometric-mean", "columns": "job_name"},
         {**FIGURE, "id": "b2", "reduce_jobs": "each", "columns": "job_name"},
         {**FIGURE, "id": "b3", "table": "interference", "y": "mls", "columns": "job_name"},
         {**FIGURE, "id": "c", "table": "links", "y": "busy_max_ns", "columns": "class"},
