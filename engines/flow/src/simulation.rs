@@ -1,10 +1,6 @@
 //! Operations of ranks, and their messages as flows.
 //!
-//! * An operation starts when the last of those that it needs has ended, or started. A computation also waits for its
-//!   stream, in the order in which computations could start.
-//! * A receive has ended when it has started and its message has arrived; a synchronous send when its message has arrived,
-//!   an eager one when that has left its place (see below). A message within a node takes no time.
-//! * A rank finishes with the last of its operations, a job with the last of its ranks.
+//! * Operations: see the library's `operations.rs`. An eager send has ended when its message has left its place (see below).
 //! * Up to `injection` messages of a node are under way at once. In a packet network a message leaves its place when its
 //!   last packet has left the node, and then up to `window` bytes of the node wait in the buffer of its router, an equal
 //!   part for each place. So here a message leaves its place when no more than `window / injection` bytes of it have to
@@ -15,11 +11,13 @@
 //! * A message has arrived when its last byte has: after its flow has ended, and the latency of its way.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::mem::take;
 use std::ops::Range;
 
-use library::operation_file::{Kind, OperationFile};
+use library::network_interface::Waiting;
+use library::operation_file::OperationFile;
+use library::operations::{Operations, Posted};
 
 use crate::max_min::{Finite, MaxMin, Part};
 use crate::routes::Routes;
@@ -34,47 +32,6 @@ const FULL: f64 = 0.999;
 /// Packets of a message in the first buffer below which it waits for more.
 const STARVED: f64 = 0.01;
 
-/// Computations are listed in picoseconds.
-const PS_PER_NS: f64 = 1000.0;
-
-#[derive(Debug)]
-struct Operation {
-    kind: Kind,
-    has_started: bool,
-    /// Of a receive, whether its message has arrived.
-    has_arrived: bool,
-    rank: u32,
-    stream: u32,
-    partner: u32,
-    /// What it still needs before it starts.
-    missing: u32,
-    /// Time of a computation (ns), bytes of a send.
-    length: f64,
-    started_ns: f64,
-}
-
-#[derive(Debug)]
-struct Rank {
-    job: usize,
-    node: usize,
-    /// Operations that have not ended.
-    left: usize,
-    /// Messages that it gives to the node's interface, in their order.
-    to_send: VecDeque<u32>,
-    /// Computations and sends that have started and not ended.
-    active: usize,
-    /// The time since which it has none, and that before in which it had none.
-    inactive_since_ns: f64,
-    waited_ns: f64,
-}
-
-/// What a rank computes one after another.
-#[derive(Debug, Clone, Default)]
-struct Stream {
-    busy: bool,
-    waiting: VecDeque<u32>,
-}
-
 /// Something that happens at a known time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -86,11 +43,8 @@ enum Event {
 
 #[derive(Debug, Default)]
 struct Node {
-    ranks: Vec<usize>,
-    /// Whose turn it is to give a message to the interface.
-    turn: usize,
-    /// How many messages they have to give.
-    ready: usize,
+    /// Messages that wait for a place.
+    waiting: Waiting,
     /// Flows under way, in the order of their starts.
     flows: Vec<u32>,
     /// How many of them have a place.
@@ -156,14 +110,8 @@ pub struct Simulation {
     settings: Settings,
     routes: Routes,
     fair: MaxMin,
-    operations: Vec<Operation>,
-    /// For each operation where what needs it begins; then all of that: twice its number, plus 1 if it needs the start.
-    first_dependent: Vec<u32>,
-    dependents: Vec<u32>,
-    /// Operations that start now.
-    starting: VecDeque<u32>,
-    ranks: Vec<Rank>,
-    streams: Vec<Stream>,
+    operations: Operations<f64>,
+    job_of_rank: Vec<usize>,
     nodes: Vec<Node>,
     changed: Vec<usize>,
     flows: Vec<Flow>,
@@ -185,25 +133,22 @@ pub struct Simulation {
     coming: BinaryHeap<Reverse<(Finite, Event)>>,
     now_ns: f64,
     passed_ns: f64,
-    operations_left: usize,
     outcome: Outcome,
 }
 
 impl Simulation {
-    pub fn new(settings: Settings, routes: Routes, mut file: OperationFile) -> Simulation {
+    pub fn new(settings: Settings, routes: Routes, file: OperationFile) -> Simulation {
         let jobs = file.jobs.len();
         let links = routes.capacity.len();
         let nodes = routes.graph.node_router.len();
-        let mut simulation = Simulation {
+        let mut ranks = vec![0; nodes];
+        file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
+        Simulation {
             settings,
             fair: MaxMin::new(routes.capacity.clone()),
-            operations: Vec::with_capacity(file.operations.len()),
-            first_dependent: std::mem::take(&mut file.first_dependent),
-            dependents: std::mem::take(&mut file.dependents),
-            starting: VecDeque::new(),
-            ranks: Vec::new(),
-            streams: vec![Stream::default(); file.streams],
-            nodes: (0..nodes).map(|_| Node::default()).collect(),
+            nodes: ranks.iter().map(|&ranks| Node { waiting: Waiting::new(ranks), ..Node::default() }).collect(),
+            job_of_rank: file.ranks.iter().map(|&(job, _)| job).collect(),
+            operations: Operations::new(file, false),
             changed: Vec::new(),
             flows: Vec::new(),
             free_flows: Vec::new(),
@@ -220,7 +165,6 @@ impl Simulation {
             coming: BinaryHeap::new(),
             now_ns: 0.0,
             passed_ns: 0.0,
-            operations_left: file.operations.len(),
             outcome: Outcome {
                 finish_ns: vec![0.0; jobs],
                 waiting_ns: vec![0.0; jobs],
@@ -231,50 +175,11 @@ impl Simulation {
                 solved: 0,
             },
             routes,
-        };
-        simulation.add(&file);
-        simulation
-    }
-
-    fn add(&mut self, file: &OperationFile) {
-        for (index, &(job, node)) in file.ranks.iter().enumerate() {
-            self.ranks.push(Rank {
-                job,
-                node,
-                left: 0,
-                to_send: VecDeque::new(),
-                active: 0,
-                inactive_since_ns: 0.0,
-                waited_ns: 0.0,
-            });
-            self.nodes[node].ranks.push(index);
-        }
-        for one in &file.operations {
-            self.ranks[one.rank as usize].left += 1;
-            self.operations.push(Operation {
-                kind: one.kind,
-                has_started: false,
-                has_arrived: false,
-                rank: one.rank,
-                stream: one.stream,
-                partner: one.partner,
-                missing: 0,
-                length: one.length as f64 / if one.kind == Kind::Calc { PS_PER_NS } else { 1.0 },
-                started_ns: 0.0,
-            });
-        }
-        for &dependent in &self.dependents {
-            self.operations[dependent as usize / 2].missing += 1;
         }
     }
 
     pub fn run(mut self) -> Result<Outcome, String> {
-        for number in 0..self.operations.len() {
-            if self.operations[number].missing == 0 {
-                self.let_start(number as u32);
-            }
-        }
-        self.settle(0.0);
+        self.take_actions();
         loop {
             self.fill_places();
             if !self.active.is_empty() {
@@ -288,14 +193,18 @@ impl Simulation {
                 break;
             }
         }
-        if self.operations_left > 0 {
-            return Err(format!("{} operations wait for each other", self.operations_left));
+        if !self.operations.are_finished() {
+            return Err(format!("operations wait for each other, and {}", self.operations.unfinished()));
         }
-        for rank in &self.ranks {
-            self.outcome.waiting_ns[rank.job] += rank.waited_ns;
+        let mut ranks = vec![0; self.outcome.finish_ns.len()];
+        for (rank, &job) in self.job_of_rank.iter().enumerate() {
+            let finish_ns = self.operations.rank_finish[rank].expect("its job has finished");
+            self.outcome.finish_ns[job] = self.outcome.finish_ns[job].max(finish_ns);
+            self.outcome.waiting_ns[job] += self.operations.rank_waiting[rank];
+            ranks[job] += 1;
         }
-        for (job, waited_ns) in self.outcome.waiting_ns.iter_mut().enumerate() {
-            *waited_ns /= self.ranks.iter().filter(|rank| rank.job == job).count().max(1) as f64;
+        for (waited_ns, ranks) in self.outcome.waiting_ns.iter_mut().zip(ranks) {
+            *waited_ns /= ranks.max(1) as f64;
         }
         Ok(self.outcome)
     }
@@ -308,133 +217,26 @@ impl Simulation {
             }
             self.coming.pop();
             match event {
-                Event::End(number) => self.end_active(number, at_ns.0),
+                Event::End(number) => self.operations.end_active(number, at_ns.0),
                 Event::Arrival(send) => {
-                    let Operation { kind, rank, partner, length, started_ns, .. } = self.operations[send as usize];
-                    let job = self.ranks[rank as usize].job;
-                    self.outcome.arrived_bytes[job] += length;
-                    self.outcome.message_ns[job].push(at_ns.0 - started_ns);
-                    if kind == (Kind::Send { eager: false }) {
-                        self.end_active(send, at_ns.0);
-                    }
-                    self.arrive(partner, at_ns.0);
+                    let (job, _) = self.operations.place_of(send);
+                    self.outcome.arrived_bytes[job] += self.operations.bytes_of(send) as f64;
+                    self.outcome.message_ns[job].push(at_ns.0 - self.operations.posted_at(send));
+                    self.operations.arrive(send, at_ns.0);
                 }
             }
-            self.settle(at_ns.0);
+            self.take_actions();
         }
     }
 
-    /// Start all operations that may start.
-    fn settle(&mut self, at_ns: f64) {
-        while let Some(number) = self.starting.pop_front() {
-            self.start_operation(number, at_ns);
+    /// Do what operations that started have asked for.
+    fn take_actions(&mut self) {
+        for (end_ns, number) in take(&mut self.operations.timers) {
+            self.coming.push(Reverse((Finite(end_ns), Event::End(number))));
         }
-    }
-
-    /// Note that an operation waits for nothing more, except for its stream.
-    fn let_start(&mut self, number: u32) {
-        let one = &self.operations[number as usize];
-        if one.kind == Kind::Calc {
-            let stream = &mut self.streams[one.stream as usize];
-            if stream.busy {
-                stream.waiting.push_back(number);
-                return;
-            }
-            stream.busy = true;
-        }
-        self.starting.push_back(number);
-    }
-
-    /// Tell what needs an operation that it has ended, or started.
-    fn release(&mut self, number: u32, start: bool) {
-        for index in self.first_dependent[number as usize]..self.first_dependent[number as usize + 1] {
-            let (dependent, of_start) = (self.dependents[index as usize] / 2, self.dependents[index as usize] % 2 == 1);
-            if of_start == start {
-                let one = &mut self.operations[dependent as usize];
-                one.missing -= 1;
-                if one.missing == 0 {
-                    self.let_start(dependent);
-                }
-            }
-        }
-    }
-
-    fn node_of(&self, number: u32) -> usize {
-        self.ranks[self.operations[number as usize].rank as usize].node
-    }
-
-    fn start_operation(&mut self, number: u32, at_ns: f64) {
-        self.release(number, true);
-        let Operation { kind, partner, length, .. } = self.operations[number as usize];
-        let node = self.node_of(number);
-        match kind {
-            Kind::Calc if length == 0.0 => self.end_operation(number, at_ns),
-            Kind::Calc => {
-                self.activate(number, at_ns);
-                self.coming.push(Reverse((Finite(at_ns + length), Event::End(number))));
-            }
-            Kind::Send { .. } if self.node_of(partner) == node => {
-                self.end_operation(number, at_ns);
-                self.arrive(partner, at_ns);
-            }
-            Kind::Send { .. } => {
-                self.activate(number, at_ns);
-                let one = &mut self.operations[number as usize];
-                one.started_ns = at_ns;
-                self.ranks[one.rank as usize].to_send.push_back(number);
-                self.nodes[node].ready += 1;
-                self.mark(node);
-            }
-            Kind::Receive => {
-                self.operations[number as usize].has_started = true;
-                if self.operations[number as usize].has_arrived {
-                    self.end_operation(number, at_ns);
-                }
-            }
-        }
-    }
-
-    /// Let the message of a receive arrive.
-    fn arrive(&mut self, receive: u32, at_ns: f64) {
-        self.operations[receive as usize].has_arrived = true;
-        if self.operations[receive as usize].has_started {
-            self.end_operation(receive, at_ns);
-        }
-    }
-
-    fn activate(&mut self, number: u32, at_ns: f64) {
-        let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
-        if rank.active == 0 {
-            rank.waited_ns += at_ns - rank.inactive_since_ns;
-        }
-        rank.active += 1;
-    }
-
-    /// End what was activated.
-    fn end_active(&mut self, number: u32, at_ns: f64) {
-        let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
-        rank.active -= 1;
-        rank.inactive_since_ns = at_ns;
-        self.end_operation(number, at_ns);
-    }
-
-    fn end_operation(&mut self, number: u32, at_ns: f64) {
-        let Operation { kind, rank, stream, .. } = self.operations[number as usize];
-        if kind == Kind::Calc {
-            let stream = &mut self.streams[stream as usize];
-            match stream.waiting.pop_front() {
-                Some(next) => self.starting.push_back(next),
-                None => stream.busy = false,
-            }
-        }
-        self.release(number, false);
-        self.operations_left -= 1;
-        let rank = &mut self.ranks[rank as usize];
-        rank.left -= 1;
-        if rank.left == 0 {
-            rank.waited_ns += at_ns - rank.inactive_since_ns;
-            let finish_ns = &mut self.outcome.finish_ns[rank.job];
-            *finish_ns = finish_ns.max(at_ns);
+        for Posted { node, rank, send, bytes } in take(&mut self.operations.posted) {
+            self.nodes[node].waiting.post(rank, send, bytes);
+            self.mark(node);
         }
     }
 
@@ -451,9 +253,11 @@ impl Simulation {
             for node in take(&mut self.changed) {
                 self.nodes[node].changed = false;
                 self.give_back_places(node);
-                while self.nodes[node].ready > 0 && self.nodes[node].placed < self.settings.injection {
-                    let send = self.next_send(node);
-                    self.start(node, send);
+                while self.nodes[node].placed < self.settings.injection {
+                    match self.nodes[node].waiting.take() {
+                        Some((send, bytes)) => self.start(node, send, f64::from(bytes)),
+                        None => break,
+                    }
                     self.give_back_places(node);
                 }
             }
@@ -470,28 +274,15 @@ impl Simulation {
             if flow.placed && flow.left(node.served) >= flow.size * (1.0 - LITTLE) {
                 flow.placed = false;
                 node.placed -= 1;
-                if self.operations[flow.send as usize].kind == (Kind::Send { eager: true }) {
+                if self.operations.is_eager(flow.send) {
                     self.coming.push(Reverse((Finite(self.now_ns), Event::End(flow.send))));
                 }
             }
         }
     }
 
-    /// The next message of the next rank in turn that has one.
-    fn next_send(&mut self, node: usize) -> u32 {
-        let node = &mut self.nodes[node];
-        loop {
-            let rank = &mut self.ranks[node.ranks[node.turn]];
-            node.turn = (node.turn + 1) % node.ranks.len();
-            if let Some(send) = rank.to_send.pop_front() {
-                node.ready -= 1;
-                return send;
-            }
-        }
-    }
-
     /// Begin a flow.
-    fn start(&mut self, node: usize, send: u32) {
+    fn start(&mut self, node: usize, send: u32, size: f64) {
         let index = self.free_flows.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.rate.push(0.0);
@@ -499,8 +290,7 @@ impl Simulation {
             self.group_of.push(None);
             self.flows.len() as u32 - 1
         });
-        let Operation { length: size, rank, .. } = self.operations[send as usize];
-        self.outcome.sent_bytes[self.ranks[rank as usize].job] += size;
+        self.outcome.sent_bytes[self.operations.place_of(send).0] += size;
         let flow = &mut self.flows[index as usize];
         (flow.send, flow.node, flow.rest, flow.placed) = (send, node, size, true);
         (flow.size, flow.began) = (size, self.nodes[node].served);
@@ -513,7 +303,7 @@ impl Simulation {
     /// Give a flow its links, and say when to look at it again.
     fn choose(&mut self, index: u32) {
         let (send, source) = (self.flows[index as usize].send, self.flows[index as usize].node);
-        let destination = self.node_of(self.operations[send as usize].partner);
+        let (_, destination) = self.operations.place_of(self.operations.receive_of(send));
         let flow = &mut self.flows[index as usize];
         let size = flow.size;
         let packets = flow.rest / self.settings.packet;
@@ -656,8 +446,8 @@ impl Simulation {
                 let (flow, mut rate) = (&self.flows[index as usize], self.rate[index as usize]);
                 fills -= rate;
                 if flow.placed {
-                    let eager = self.operations[flow.send as usize].kind == (Kind::Send { eager: true });
-                    if eager || node.ready > 0 {
+                    let eager = self.operations.is_eager(flow.send);
+                    if eager || !node.waiting.is_empty() {
                         events.push(1e9 * (flow.size - flow.left(node.served)) / node.service);
                     }
                     if flow.held <= little {
@@ -741,7 +531,7 @@ impl Simulation {
         let flow = &mut self.flows[index as usize];
         flow.parts.clear();
         self.coming.push(Reverse((Finite(at_ns + flow.latency_ns), Event::Arrival(flow.send))));
-        if flow.placed && self.operations[flow.send as usize].kind == (Kind::Send { eager: true }) {
+        if flow.placed && self.operations.is_eager(flow.send) {
             self.coming.push(Reverse((Finite(at_ns), Event::End(flow.send))));
         }
         let index_of_node = flow.node;

@@ -1,12 +1,13 @@
 //! Jobs on the network: operations post messages, network interfaces cut them into packets.
 
 use library::histogram::Histogram;
+use library::job_link_packets::JobLinkPackets;
 use library::network_interface::Node;
 use library::operation_file::OperationFile;
 use library::operations::Operations;
 use library::result::Fields;
 
-use crate::network::{Happening, Network, Piece, NONE};
+use crate::network::{Happening, Network, Piece};
 use crate::settings::Settings;
 
 pub struct Jobs {
@@ -29,9 +30,7 @@ impl Jobs {
     pub fn new(mut network: Network, file: OperationFile, settings: &Settings) -> Jobs {
         let (jobs, ports) = (file.jobs.len(), file.ports);
         let all_ports = network.ports.len() - network.first_interface as usize;
-        if let Some(job_of_node) = jobs_of_nodes(&file, all_ports) {
-            network.count_jobs(jobs, job_of_node);
-        }
+        network.job_packets = JobLinkPackets::new(&file, all_ports, network.routes.graph.links);
         let mut ranks = vec![0; all_ports / ports];
         file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
         let nodes = ranks.iter().map(|&ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
@@ -85,13 +84,10 @@ impl Jobs {
 
     fn deadlock(&self) -> String {
         let waiting = self.network.packets_under_way();
-        let (rank, job) = self.operations.first_unfinished().unwrap_or_default();
         let reason =
             if waiting > 0 { "deadlock: packets wait for each other" } else { "operations wait for each other" };
-        format!(
-            "{reason} at {} ps; {waiting} packets are in the network, and rank {rank} of job {job} waits",
-            self.network.now
-        )
+        let unfinished = self.operations.unfinished();
+        format!("{reason} at {} ps; {waiting} packets are in the network, and {unfinished}", self.network.now)
     }
 
     /// Do what operations that started have asked for.
@@ -181,7 +177,7 @@ impl Jobs {
     pub fn to_json(&self, version: &str) -> String {
         let (network, operations) = (&self.network, &self.operations);
         let (link_bytes, link_packets) = network.link_counts();
-        let mut fields = Fields::new(version);
+        let mut fields = Fields::new("version", version);
         fields.number("end_ps", network.now);
         fields.optional("job_finish_ps", &operations.job_finish);
         fields.optional("rank_finish_ps", &operations.rank_finish);
@@ -196,7 +192,7 @@ impl Jobs {
         fields.list("job_messages", &self.messages);
         fields.list("job_message_sum_ps", &self.message_sum_ps);
         fields.lists("job_message_counts", self.message_ps.iter().map(Histogram::listed));
-        if let Some(packets) = network.listed_job_packets() {
+        if let Some(packets) = network.job_packets.listed() {
             fields.list("job_link_packets", packets);
         }
         if let Some(times) = &operations.times {
@@ -204,18 +200,4 @@ impl Jobs {
         }
         fields.end()
     }
-}
-
-/// Return the job of each port of a node; none if there is one job, or a node belongs to two.
-fn jobs_of_nodes(file: &OperationFile, ports: usize) -> Option<Vec<u32>> {
-    let mut jobs = vec![NONE; ports];
-    for &(job, node) in &file.ranks {
-        for of_port in &mut jobs[node * file.ports..(node + 1) * file.ports] {
-            if *of_port != NONE && *of_port != job as u32 {
-                return None;
-            }
-            *of_port = job as u32;
-        }
-    }
-    (file.jobs.len() > 1).then_some(jobs)
 }

@@ -252,7 +252,7 @@ impl OfferedTraffic {
 
     /// Return the result as JSON.
     pub fn to_json(&self, version: &str) -> String {
-        let mut fields = Fields::new(version);
+        let mut fields = Fields::new("version", version);
         let batches = &self.batches;
         fields.number("end_ps", self.network.now);
         fields.number("awaited", self.awaited);

@@ -157,11 +157,8 @@ impl Network {
             End::Router(to) => {
                 let state = &mut self.packets[packet as usize];
                 (state.head, state.tail, state.hop) = (self.now + latency, end + latency, hop + 1);
-                if link != NONE && !self.job_packets.is_empty() {
-                    let job = self.job_of_node[state.node as usize];
-                    if job != NONE {
-                        self.job_packets[job as usize][link as usize] += 1;
-                    }
+                if link != NONE {
+                    self.job_packets.count(state.node as usize, link as usize);
                 }
                 let next_router = self.router_of[to as usize];
                 self.enter_router(packet, next_router, next_router == goal);

@@ -32,6 +32,8 @@ mod links;
 
 use std::collections::VecDeque;
 
+use library::job_link_packets::JobLinkPackets;
+
 use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS};
 use crate::fair::FairArbitration;
 use crate::pool::{Division, Pools};
@@ -257,9 +259,7 @@ pub struct Network {
     /// Packets that each node has sent.
     sent_packets: Vec<u32>,
     pub counts: Counts,
-    /// Packets that crossed each link, for each job, if they are told apart.
-    pub job_packets: Vec<Vec<u32>>,
-    job_of_node: Vec<u32>,
+    pub job_packets: JobLinkPackets,
 }
 
 impl Network {
@@ -349,8 +349,7 @@ impl Network {
             arrived_at: Vec::new(),
             sent_packets: vec![0; nodes],
             counts: Counts::default(),
-            job_packets: Vec::new(),
-            job_of_node: Vec::new(),
+            job_packets: JobLinkPackets::default(),
             routes,
         };
         network.add_ports(settings);
@@ -390,12 +389,6 @@ impl Network {
         self.ports.iter_mut().for_each(|port| port.under_way += packet);
     }
 
-    /// Tell packets of jobs apart on links; `job_of_node` has the job of each port of a node, or `NONE`.
-    pub fn count_jobs(&mut self, jobs: usize, job_of_node: Vec<u32>) {
-        self.job_packets = vec![vec![0; self.routes.graph.links]; jobs];
-        self.job_of_node = job_of_node;
-    }
-
     /// Return bytes and packets of each directed link.
     pub fn link_counts(&self) -> (Vec<u64>, Vec<u64>) {
         let (mut bytes, mut packets) = (vec![0; self.routes.graph.links], vec![0; self.routes.graph.links]);
@@ -404,17 +397,6 @@ impl Network {
             packets[port.link as usize] += port.packets;
         }
         (bytes, packets)
-    }
-
-    /// Return job, link and packets of all that is not 0, one after the other; none if jobs are not told apart.
-    pub fn listed_job_packets(&self) -> Option<Vec<u64>> {
-        let mut listed = Vec::new();
-        for (job, links) in self.job_packets.iter().enumerate() {
-            for (link, &count) in links.iter().enumerate().filter(|(_, &count)| count > 0) {
-                listed.extend_from_slice(&[job as u64, link as u64, u64::from(count)]);
-            }
-        }
-        (!self.job_packets.is_empty()).then_some(listed)
     }
 
     /// Return the packets that have left a node and not reached another one.
