@@ -28,7 +28,7 @@ fn main() {
 /// Read all files and simulate; return the result as JSON, or why the jobs do not finish.
 fn simulate([settings, machine, jobs]: [&str; 3]) -> Result<Result<String, String>, BadFile> {
     let settings = Settings::read(settings)?;
-    let graph = Graph::read(Lines::open(machine)?, settings.class_weight.len())?;
+    let graph = Graph::read(Lines::open(machine)?, settings.links.class_weight.len())?;
     let operations = OperationFile::read(Lines::open(jobs)?, graph.node_router.len())?;
     let routes = Routes::new(&settings, graph)?;
     Ok(Simulation::new(settings, routes, operations).run().map(|outcome| result::to_json(&outcome)))

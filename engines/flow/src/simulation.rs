@@ -349,7 +349,7 @@ impl Simulation {
         }
         for node in &mut self.nodes {
             let drain: f64 = node.flows.iter().map(|&flow| self.rate[flow as usize]).sum();
-            let host = self.settings.bandwidth[self.settings.class_weight.len()];
+            let host = self.settings.links.bandwidth[self.settings.links.host()];
             let room = node.held < self.settings.window * FULL;
             node.service = if node.placed == 0 {
                 0.0
@@ -499,7 +499,7 @@ impl Simulation {
             if node.placed > 0 {
                 let held: f64 = node.flows.iter().map(|&flow| self.flows[flow as usize].in_buffer(node.served)).sum();
                 let room = (self.settings.window - held).max(0.0) / node.placed as f64;
-                let host = self.settings.bandwidth[self.settings.class_weight.len()] / node.placed as f64;
+                let host = self.settings.links.bandwidth[self.settings.links.host()] / node.placed as f64;
                 node.served += room.min(host * 1e-9 * passed_ns);
                 for &flow in &node.flows {
                     let flow = &mut self.flows[flow as usize];

@@ -10,6 +10,7 @@ pub mod network_interface;
 pub mod offered;
 pub mod operation_file;
 pub mod operations;
+pub mod places;
 pub mod program;
 pub mod random;
 pub mod result;

@@ -64,9 +64,10 @@ impl OfferedTraffic {
     /// `targets` are those of each node.
     pub fn new(network: Network, targets: Vec<Vec<Target>>, offered: Offered, settings: &Settings) -> OfferedTraffic {
         let nodes = targets.len();
-        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.bandwidth[settings.host()];
-        let source =
-            |(node, targets)| Source::new(node, settings.seed, targets, offered.arrivals, offered.load, message_ps);
+        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.links.bandwidth[settings.links.host()];
+        let source = |(node, targets)| {
+            Source::new(node, settings.routing.seed, targets, offered.arrivals, offered.load, message_ps)
+        };
         OfferedTraffic {
             sources: targets.into_iter().enumerate().map(source).collect(),
             queues: vec![VecDeque::new(); nodes],

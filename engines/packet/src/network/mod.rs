@@ -287,8 +287,8 @@ impl Network {
         let nodes = routes.graph.node_router.len();
         let first_interface = routes.first_port[routers];
         let all_ports = first_interface as usize + nodes;
-        let fastest = settings.bandwidth.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
-        let fastest_packet_ps = f64::from(settings.packet_bytes) * 1e12 / fastest;
+        let fastest = settings.links.bandwidth.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
+        let fastest_packet_ps = f64::from(settings.links.packet_bytes) * 1e12 / fastest;
         let queue = Queue::new(
             (fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64,
             10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6),
@@ -298,7 +298,7 @@ impl Network {
         let input_lanes = if has_lanes { first_interface * lanes as u32 } else { 0 };
         let mut network = Network {
             now: 0,
-            seed: mix(settings.seed.wrapping_add(0x5851_f42d_4c95_7f2d)),
+            seed: mix(settings.routing.seed.wrapping_add(0x5851_f42d_4c95_7f2d)),
             queue,
             packets: Vec::new(),
             free: NONE,
@@ -329,16 +329,16 @@ impl Network {
             bias: settings.bias,
             threshold_bytes: settings.threshold_bytes,
             progressive: settings.progressive,
-            packet_bytes: settings.packet_bytes,
+            packet_bytes: settings.links.packet_bytes,
             ps_per_byte_crossbar: 1e12 / fastest,
             least_queue: matches!(
-                settings.kind,
+                settings.routing.kind,
                 library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable
             ),
-            fair: (settings.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
+            fair: (settings.routing.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
             management: settings
                 .congestion_management
-                .then(|| CongestionManagement::new(settings.packet_bytes, settings.buffer_bytes)),
+                .then(|| CongestionManagement::new(settings.links.packet_bytes, settings.buffer_bytes)),
             places: Vec::new(),
             free_places: Vec::new(),
             ways: Vec::new(),
@@ -357,8 +357,8 @@ impl Network {
     }
 
     fn add_ports(&mut self, settings: &Settings) {
-        let host = settings.host();
-        let host_ns = settings.latency_ns[host] + settings.router_latency_ns / 2.0;
+        let host = settings.links.host();
+        let host_ns = settings.links.latency_ns[host] + settings.links.router_latency_ns / 2.0;
         let graph = &self.routes.graph;
         let mut nodes_of: Vec<Vec<usize>> = vec![Vec::new(); graph.routers()];
         graph.node_router.iter().enumerate().for_each(|(node, &router)| nodes_of[router].push(node));
@@ -366,24 +366,24 @@ impl Network {
         for (router, exits) in graph.exits.iter().enumerate() {
             for exit in exits {
                 let (class, link) = (exit.class as usize, exit.link as usize);
-                let latency_ns = settings.latency_ns[class] + settings.router_latency_ns;
+                let latency_ns = settings.links.latency_ns[class] + settings.links.router_latency_ns;
                 for cable in 0..exit.cables {
                     // The k-th cable of a link enters where the k-th one of the opposite link leaves.
                     let to = ends[link ^ 1].0 + cable;
                     self.sender_of[to as usize] = self.ports.len() as u32;
-                    self.ports.push(Port::new(settings.bandwidth[class], latency_ns, End::Router(to), exit.link));
+                    self.ports.push(Port::new(settings.links.bandwidth[class], latency_ns, End::Router(to), exit.link));
                 }
             }
             for &node in &nodes_of[router] {
                 self.node_port[node] = self.ports.len() as u32;
-                self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Node, NONE));
+                self.ports.push(Port::new(settings.links.bandwidth[host], host_ns, End::Node, NONE));
             }
             self.router_of.resize(self.ports.len(), router as u32);
         }
         for node in 0..graph.node_router.len() {
             let to = self.node_port[node];
             self.sender_of[to as usize] = self.ports.len() as u32;
-            self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Router(to), NONE));
+            self.ports.push(Port::new(settings.links.bandwidth[host], host_ns, End::Router(to), NONE));
         }
         let packet = self.packet_bytes;
         self.ports.iter_mut().for_each(|port| port.under_way += packet);
@@ -633,7 +633,7 @@ fn class_starts(settings: &Settings) -> Vec<usize> {
 
 /// Return how input buffers and output queues are divided.
 fn divisions(settings: &Settings, units: usize) -> (Division, Division) {
-    let Settings { buffer_bytes, packet_bytes, .. } = *settings;
+    let (buffer_bytes, packet_bytes) = (settings.buffer_bytes, settings.links.packet_bytes);
     let traffic_classes = settings.traffic_classes.len();
     if settings.buffer_per_channel {
         let separate = |bytes| Division::separate(bytes, units, traffic_classes);
