@@ -7,8 +7,19 @@ use library::operation_file::OperationFile;
 use library::operations::Operations;
 use library::result::Fields;
 
-use crate::network::{Happening, Network, Piece};
+use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::Settings;
+
+/// What of a message has left its node, and where it goes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Departure {
+    /// When the last packet of those that have left has.
+    last: u64,
+    /// Bytes that have not.
+    to_leave: u32,
+    destination: u32,
+    job: u32,
+}
 
 pub struct Jobs {
     network: Network,
@@ -16,9 +27,8 @@ pub struct Jobs {
     nodes: Vec<Node>,
     ports: usize,
     traffic_classes: Vec<usize>,
-    /// When the last packet that has left of each message has.
-    left_at: Vec<u64>,
-    to_leave: Vec<u32>,
+    /// Of each message.
+    departures: Vec<Departure>,
     sent_bytes: Vec<u64>,
     arrived_bytes: Vec<u64>,
     message_sum_ps: Vec<u64>,
@@ -37,11 +47,9 @@ impl Jobs {
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
         let operations = Operations::new(file, settings.times);
-        network.to_come = vec![0; operations.len()];
-        network.arrived_at = vec![0; operations.len()];
+        network.arrivals = vec![Arrival::default(); operations.len()];
         Jobs {
-            left_at: vec![0; operations.len()],
-            to_leave: vec![0; operations.len()],
+            departures: vec![Departure::default(); operations.len()],
             network,
             operations,
             nodes,
@@ -97,8 +105,10 @@ impl Jobs {
         }
         let mut posted = std::mem::take(&mut self.operations.posted);
         for one in posted.drain(..) {
-            let index = one.send as usize;
-            (self.to_leave[index], self.network.to_come[index], self.left_at[index]) = (one.bytes, one.bytes, 0);
+            let (job, destination) = self.operations.place_of(self.operations.receive_of(one.send));
+            let (destination, job) = (destination as u32, job as u32);
+            self.departures[one.send as usize] = Departure { last: 0, to_leave: one.bytes, destination, job };
+            self.network.arrivals[one.send as usize].to_come = one.bytes;
             self.nodes[one.node].post(one.rank, one.send, one.bytes);
             self.wake_node(one.node);
         }
@@ -117,19 +127,20 @@ impl Jobs {
             Some(next) => next,
             None => return,
         };
-        let (job, destination) = self.operations.place_of(self.operations.receive_of(send));
-        let piece = Piece { message: send, size, node: (destination * self.ports + port) as u32, job };
+        let Departure { destination, job, .. } = self.departures[send as usize];
+        let job = job as usize;
+        let piece = Piece { message: send, size, node: destination * self.ports as u32 + port as u32, job };
         let end = match self.network.inject(interface, piece, self.traffic_classes[job]) {
             Some(end) => end,
             None => return,
         };
         self.nodes[node].send(port, size);
         self.sent_bytes[job] += u64::from(size);
-        let index = send as usize;
-        self.to_leave[index] -= size;
-        self.left_at[index] = self.left_at[index].max(end);
-        if self.to_leave[index] == 0 && self.operations.is_eager(send) {
-            self.network.set_timer(self.left_at[index], send);
+        let departure = &mut self.departures[send as usize];
+        departure.to_leave -= size;
+        departure.last = departure.last.max(end);
+        if departure.to_leave == 0 && self.operations.is_eager(send) {
+            self.network.set_timer(departure.last, send);
         }
         // Another port may go on, too: a slot is free, or the next packet has room there where this one had none.
         self.wake_node(node);
@@ -147,12 +158,12 @@ impl Jobs {
     fn next_packet(&mut self, interface: u32) -> Option<(u32, u32)> {
         let (node, port) = (interface as usize / self.ports, interface as usize % self.ports);
         let packet_bytes = self.network.packet_bytes;
-        let (ports, operations) = (self.ports, &self.operations);
+        let (ports, departures) = (self.ports as u32, &self.departures);
         match &mut self.network.management {
             None => self.nodes[node].next(port, packet_bytes),
             Some(management) => self.nodes[node].next_allowed(port, packet_bytes, |send, bytes| {
-                let (_, destination) = operations.place_of(operations.receive_of(send));
-                management.allows(interface, (destination * ports + port) as u32, bytes)
+                let destination = departures[send as usize].destination;
+                management.allows(interface, destination * ports + port as u32, bytes)
             }),
         }
     }

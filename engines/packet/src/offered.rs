@@ -11,7 +11,7 @@ use library::histogram::Histogram;
 use library::offered::{Source, Target};
 use library::result::Fields;
 
-use crate::network::{Happening, Network, Piece};
+use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::{Offered, Settings};
 
 /// What is measured in one batch.
@@ -177,12 +177,11 @@ impl OfferedTraffic {
             }
             None => {
                 self.messages.push(message);
-                self.network.to_come.push(0);
-                self.network.arrived_at.push(0);
+                self.network.arrivals.push(Arrival::default());
                 self.messages.len() as u32 - 1
             }
         };
-        self.network.to_come[number as usize] = bytes;
+        self.network.arrivals[number as usize].to_come = bytes;
         self.queues[node as usize].push_back(number);
         self.backlog += 1;
         if let Some(batch) = self.batch_of(due) {

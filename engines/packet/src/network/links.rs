@@ -146,12 +146,12 @@ impl Network {
                 }
                 self.packets[packet as usize].next = self.free;
                 self.free = packet;
-                let left = &mut self.to_come[message as usize];
-                *left -= size;
-                let last = &mut self.arrived_at[message as usize];
-                *last = (*last).max(end + latency);
-                if *left == 0 {
-                    self.queue.push(Event { key: std::mem::take(last) << 2 | TASK, a: message, b: ARRIVAL });
+                let arrival = &mut self.arrivals[message as usize];
+                arrival.to_come -= size;
+                arrival.last = arrival.last.max(end + latency);
+                if arrival.to_come == 0 {
+                    let last = std::mem::take(&mut arrival.last);
+                    self.queue.push(Event { key: last << 2 | TASK, a: message, b: ARRIVAL });
                 }
             }
             End::Router(to) => {
