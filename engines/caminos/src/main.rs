@@ -1,15 +1,11 @@
 //! CAMINOS with four plugs: topology `Graph`, routing `Routes`, traffic `TaskGraph` and `Offered`. Router, policies,
 //! allocator and clock are CAMINOS' own.
 //!
-//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON.
-//! Exit codes: 0 the result is written; 1 the result cannot be written; 2 a file is bad (or the
-//! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
+//! `fabricstudy-caminos CONFIGURATION RESULT` simulates a CAMINOS configuration file and writes the result as JSON; for exit
+//! codes see the library's `program.rs`.
 
 mod configuration;
 mod graph;
-mod injection;
-mod job_link_packets;
-mod node;
 mod offered;
 mod result;
 mod routes;
@@ -20,7 +16,6 @@ use std::any::Any;
 use std::fs::File;
 use std::os::unix::io::AsRawFd;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::Path;
 use std::process::exit;
 use std::rc::Rc;
 
@@ -32,9 +27,6 @@ use caminos_lib::{get_version_number, Plugs, Simulation, Time};
 
 use library::input::BadFile;
 use session::Session;
-
-const BAD_FILE: i32 = 2;
-const NOT_FINISHED: i32 = 3;
 
 /// If no phit reaches its node in so many cycles, and no rank computes, none ever will: the longest delay that CAMINOS
 /// takes is 999 cycles.
@@ -48,48 +40,23 @@ const EVENT_QUEUE_CYCLES: usize = 1000;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--version"] => {
-            println!("caminos-lib {}, front end {}", get_version_number(), env!("SOURCES"))
-        }
-        [configuration, result] => exit(simulate(configuration, Path::new(result))),
-        _ => {
-            eprintln!("usage: fabricstudy-caminos CONFIGURATION RESULT | --version");
-            exit(BAD_FILE);
-        }
-    }
+    let version = format!("caminos-lib {}, front end {}", get_version_number(), env!("SOURCES"));
+    exit(library::program::run("fabricstudy-caminos CONFIGURATION RESULT", &version, simulate));
 }
 
-fn simulate(configuration: &str, result: &Path) -> i32 {
+fn simulate([configuration]: [&str; 1]) -> Result<Result<String, String>, BadFile> {
     let plugs = plugs();
     let session = Rc::new(Session::default());
-    let mut simulation = match session.during(|| prepare(configuration, &plugs)) {
-        Ok(simulation) => simulation,
-        Err(bad) => {
-            eprintln!("{}", bad);
-            return BAD_FILE;
-        }
-    };
+    let mut simulation = session.during(|| prepare(configuration, &plugs))?;
     let offered = session.offered.borrow().clone();
-    let json = match offered {
+    Ok(match offered {
         Some(offered) => {
             let phits = offered::run(&mut simulation, &session, &offered);
-            offered::to_json(&simulation, &offered.borrow(), &phits)
+            let json = offered::to_json(&simulation, &offered.borrow(), &phits);
+            Ok(json)
         }
-        None => match run_silently(&mut simulation, &session) {
-            Ok(()) => result::to_json(&simulation, &session),
-            Err(reason) => {
-                eprintln!("{}", reason);
-                return NOT_FINISHED;
-            }
-        },
-    };
-    if let Err(error) = result::write(&json, result) {
-        eprintln!("{}: cannot be written: {}", result.display(), error);
-        return 1;
-    }
-    0
+        None => run_silently(&mut simulation, &session).map(|()| result::to_json(&simulation, &session)),
+    })
 }
 
 fn plugs() -> Plugs {

@@ -17,7 +17,6 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
-use std::fmt::Write as _;
 use std::mem::size_of;
 use std::rc::Rc;
 
@@ -27,11 +26,12 @@ use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, Tr
 use caminos_lib::{Message, Simulation, Time};
 use library::histogram::Histogram;
 use library::input::{BadFile, Lines};
+use library::result::Fields;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::configuration::Fields;
-use crate::result::{add_list, add_number, link_phits};
+use crate::configuration::Fields as Configuration;
+use crate::result::link_phits;
 use crate::session::Session;
 
 /// The weight of all messages that a node sends at the load of its link.
@@ -131,7 +131,7 @@ pub struct Offered {
 pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let known =
         ["filename", "seed", "arrivals", "burst", "load", "message", "period", "warmup", "batch", "batches", "drain"];
-    let fields = Fields::of(argument.cv, &known);
+    let fields = Configuration::of(argument.cv, &known);
     let arrivals = match fields.text("arrivals") {
         "poisson" => Arrivals::Poisson,
         "periodic" => Arrivals::Periodic,
@@ -338,26 +338,23 @@ pub fn run(simulation: &mut Simulation, session: &Session, offered: &RefCell<Off
 
 /// The result as JSON: counts, and sums of cycles.
 pub fn to_json(simulation: &Simulation, offered: &Offered, phits: &[u64]) -> String {
-    let mut text = format!("{{\"caminos_lib\": \"{}\"", caminos_lib::get_version_number());
-    add_number(&mut text, "cycles", simulation.shared.cycle);
-    add_number(&mut text, "awaited", offered.awaited);
-    add_list(&mut text, "backlog", &offered.backlog_at);
-    add_list(&mut text, "link_phits", phits);
-    let of_nodes = |count: fn(&Node) -> u64| -> Vec<u64> { offered.nodes.iter().map(count).collect() };
-    add_list(&mut text, "node_created", &of_nodes(|node| node.created));
-    add_list(&mut text, "node_arrived", &of_nodes(|node| node.arrived));
-    let of_batches = |count: fn(&Batch) -> u64| -> Vec<u64> { offered.batches.iter().map(count).collect() };
-    add_list(&mut text, "created", &of_batches(|batch| batch.created));
-    add_list(&mut text, "arrived", &of_batches(|batch| batch.arrived));
-    add_list(&mut text, "backlog_cycles", &of_batches(|batch| batch.backlog));
-    add_list(&mut text, "measured", &of_batches(|batch| batch.measured));
-    add_list(&mut text, "latency_cycles", &of_batches(|batch| batch.latency));
-    add_list(&mut text, "longest_cycles", &of_batches(|batch| batch.longest));
-    let hops = &simulation.statistics.current_measurement.total_packet_per_hop_count;
-    add_list(&mut text, "packets_by_hops", hops);
-    let listed: Vec<String> = offered.batches.iter().map(|batch| format!("{:?}", batch.latencies.listed())).collect();
-    writeln!(text, ", \"twice_latency_counts\": [{}]}}", listed.join(", ")).expect("text takes everything");
-    text
+    let (nodes, batches) = (&offered.nodes, &offered.batches);
+    let mut fields = Fields::new("caminos_lib", caminos_lib::get_version_number());
+    fields.number("cycles", simulation.shared.cycle);
+    fields.number("awaited", offered.awaited);
+    fields.list("backlog", offered.backlog_at);
+    fields.list("link_phits", phits);
+    fields.list("node_created", nodes.iter().map(|node| node.created));
+    fields.list("node_arrived", nodes.iter().map(|node| node.arrived));
+    fields.list("created", batches.iter().map(|batch| batch.created));
+    fields.list("arrived", batches.iter().map(|batch| batch.arrived));
+    fields.list("backlog_cycles", batches.iter().map(|batch| batch.backlog));
+    fields.list("measured", batches.iter().map(|batch| batch.measured));
+    fields.list("latency_cycles", batches.iter().map(|batch| batch.latency));
+    fields.list("longest_cycles", batches.iter().map(|batch| batch.longest));
+    fields.list("packets_by_hops", &simulation.statistics.current_measurement.total_packet_per_hop_count);
+    fields.lists("twice_latency_counts", batches.iter().map(|batch| batch.latencies.listed()));
+    fields.end()
 }
 
 #[derive(Debug)]

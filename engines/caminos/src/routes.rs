@@ -114,15 +114,7 @@ impl Routes {
     /// Make sure that the machine and the channels are such as the kind needs.
     fn check(&self) -> Result<(), BadFile> {
         let graph = self.graph();
-        let (needed, missing) = match self.kind {
-            Kind::DimensionOrder => (graph.grid.is_none(), "the dimensions of a grid"),
-            Kind::Table | Kind::AdaptiveTable => (graph.hops.is_none(), "a list of next hops"),
-            Kind::Paths => (graph.paths.is_none(), "a list of paths"),
-            _ => (self.via == Via::Group && graph.group.is_none(), "the groups of the routers"),
-        };
-        if needed {
-            return Err(BadFile(format!("this routing needs {missing} in the machine's file")));
-        }
+        graph.check_has(self.kind, self.via, false)?;
         if self.class_weight.len() != graph.classes {
             return Err(BadFile("class_weight of Routes has a number for each class of cables".into()));
         }
@@ -138,7 +130,7 @@ impl Routes {
         self.check()?;
         self.distances = self.find_distances();
         if self.kind == Kind::DModK {
-            self.tree = Some(self.graph().tree(&self.graph().routers_with_nodes())?);
+            self.tree = Some(self.graph().tree()?);
         }
         Ok(())
     }
@@ -199,18 +191,14 @@ impl Routes {
     /// `drawn` has a bit for each dimension that says which way a packet goes round a ring if both are as short.
     fn in_dimension_order(&self, here: usize, goal: usize, drawn: u32) -> Vec<CandidateEgress> {
         let half = self.channels / 2;
-        let mut ways = Vec::new();
-        for (step, way) in self.grid().in_order(here, goal, self.tie) {
-            if way.map_or(true, |(dimension, upwards)| (drawn >> dimension & 1 == 0) == upwards) {
-                let channels = match (self.grid().has_rings(), step.behind) {
-                    (false, _) => 0..self.channels,
-                    (true, false) => 0..half,
-                    (true, true) => half..self.channels,
-                };
-                ways.extend(self.candidates(self.graph().to(here, step.router), channels, 0, 1));
-            }
-        }
-        ways
+        let upwards = |dimension: u8| drawn >> dimension & 1 == 0;
+        let step = self.grid().in_order(here, goal, self.tie, upwards);
+        let channels = match (self.grid().has_rings(), step.behind) {
+            (false, _) => 0..self.channels,
+            (true, false) => 0..half,
+            (true, true) => half..self.channels,
+        };
+        self.candidates(self.graph().to(here, step.router), channels, 0, 1)
     }
 
     /// Adaptive routing in a grid.
@@ -219,7 +207,7 @@ impl Routes {
         let exits = self.grid().adaptively(here, goal).into_iter().flat_map(|next| self.graph().to(here, next));
         let mut ways = self.candidates(exits, channels, 0, 1);
         if self.escapes() {
-            let (step, _) = self.grid().in_order(here, goal, Tie::Positive)[0];
+            let step = self.grid().in_order(here, goal, Tie::Positive, |_| true);
             ways.extend(self.candidates(self.graph().to(here, step.router), 0..1, ESCAPE, 1));
         }
         ways

@@ -11,9 +11,10 @@ use std::rc::Rc;
 
 use caminos_lib::Time;
 use library::histogram::Histogram;
+use library::job_link_packets::JobLinkPackets;
+use library::operations::Operations;
 
 use crate::graph::Machine;
-use crate::job_link_packets::JobLinkPackets;
 use crate::offered::Offered;
 
 #[derive(Debug, Default)]
@@ -25,14 +26,8 @@ pub struct Session {
     pub computing_until: Cell<Time>,
     /// The cycle to which the clock may jump, if the traffic is not finished.
     pub jump_to: Cell<Option<Time>>,
-    /// For each job the cycle in which it finished, if it has; a background job never does.
-    pub finish_cycles: RefCell<Vec<Option<Time>>>,
-    /// The same for each rank of all jobs.
-    pub rank_finish_cycles: RefCell<Vec<Option<Time>>>,
-    /// For each rank the cycles in which it neither computed nor sent.
-    pub rank_waiting_cycles: RefCell<Vec<Time>>,
-    /// For each operation of all jobs the cycles in which it started and ended, if that is asked for.
-    pub operation_cycles: RefCell<Option<Vec<(Time, Time)>>>,
+    /// Operations of jobs, in cycles and phits.
+    pub operations: RefCell<Operations>,
     /// Phits that each job has sent, and those of them that have arrived.
     pub sent_phits: RefCell<Vec<u64>>,
     pub arrived_phits: RefCell<Vec<u64>>,

@@ -1,21 +1,12 @@
 //! The result as JSON: times of the jobs, and bytes.
 
-use std::fmt::Write as _;
-use std::fs;
-use std::io;
-use std::path::Path;
+use library::result::Fields;
 
 use crate::simulation::Outcome;
 
-/// Write the result under a temporary name, then give it its own.
-pub fn write(outcome: &Outcome, path: &Path) -> io::Result<()> {
-    let partial = path.with_extension("partial");
-    fs::write(&partial, to_json(outcome))?;
-    fs::rename(&partial, path)
-}
-
-fn to_json(outcome: &Outcome) -> String {
-    let mut text = format!("{{\"solved\": {}", outcome.solved);
+pub fn to_json(outcome: &Outcome) -> String {
+    let mut fields = Fields::default();
+    fields.number("solved", outcome.solved);
     for (name, values) in [
         ("job_finish_ns", &outcome.finish_ns),
         ("job_waiting_ns", &outcome.waiting_ns),
@@ -23,15 +14,13 @@ fn to_json(outcome: &Outcome) -> String {
         ("job_arrived_bytes", &outcome.arrived_bytes),
         ("link_bytes", &outcome.link_bytes),
     ] {
-        let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-        write!(text, ", \"{name}\": [{}]", values.join(", ")).expect("text takes everything");
+        fields.list(name, values.iter().map(|value| format!("{value:?}")));
     }
     let (mean_ns, p99_ns): (Vec<String>, Vec<String>) =
         outcome.message_ns.iter().map(|times_ns| mean_and_p99(times_ns)).unzip();
-    write!(text, ", \"job_message_mean_ns\": [{}]", mean_ns.join(", ")).expect("text takes everything");
-    write!(text, ", \"job_message_p99_ns\": [{}]", p99_ns.join(", ")).expect("text takes everything");
-    text.push_str("}\n");
-    text
+    fields.list("job_message_mean_ns", mean_ns);
+    fields.list("job_message_p99_ns", p99_ns);
+    fields.end()
 }
 
 /// The mean, and the least time that 99 % of the times do not exceed; null without any.

@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, HashMap};
 use library::graph::{Exit, Graph};
 use library::grid::Grid;
 use library::input::BadFile;
+use library::places::Places;
 use library::random::Random;
 use library::tree::Tree;
 
 use crate::max_min::Part;
-use crate::settings::{Kind, Settings, Via};
+use crate::settings::Settings;
+use library::settings::{Kind, Via};
 
 /// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
 /// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
@@ -47,8 +49,7 @@ pub struct Routes {
     pub capacity: Vec<f64>,
     class: Vec<u32>,
     tree: Option<Tree>,
-    routers_with_nodes: Vec<usize>,
-    groups_with_nodes: Vec<usize>,
+    places: Places,
     /// Weight of the lightest path to a router, its hops, and the weight to the nearest router of a group.
     weights: Rows,
     hops: Rows,
@@ -60,55 +61,29 @@ pub struct Routes {
 impl Routes {
     pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
         let routers = graph.routers();
-        let mut routers_with_nodes = graph.node_router.clone();
-        routers_with_nodes.sort_unstable();
-        routers_with_nodes.dedup();
-        let mut groups_with_nodes = Vec::new();
-        if let Some(group) = &graph.group {
-            groups_with_nodes = routers_with_nodes.iter().map(|&router| group[router]).collect();
-            groups_with_nodes.sort_unstable();
-            groups_with_nodes.dedup();
-        }
-        let tree = match settings.kind {
-            Kind::DModK => Some(graph.tree(&routers_with_nodes)?),
-            _ => None,
-        };
-        if settings.kind == Kind::DimensionOrder && graph.grid.is_none() {
-            return Err(BadFile("dimension-order needs the dimensions of a grid".into()));
-        }
-        if settings.via == Via::Group && graph.group.is_none() {
-            return Err(BadFile("via group needs the groups of the routers".into()));
-        }
-        let listed = match settings.kind {
-            Kind::Table | Kind::AdaptiveTable => graph.hops.is_some(),
-            Kind::Paths => graph.paths.is_some(),
-            _ => true,
-        };
-        if !listed {
-            return Err(BadFile("the machine's file lists no such routes".into()));
-        }
+        graph.check_has(settings.routing.kind, settings.routing.via, false)?;
+        let tree = if settings.routing.kind == Kind::DModK { Some(graph.tree()?) } else { None };
         let mut capacity = vec![0.0; graph.links];
         let mut class = vec![0; graph.links];
         for exit in graph.exits.iter().flatten() {
-            capacity[exit.link as usize] = f64::from(exit.cables) * settings.bandwidth[exit.class as usize];
+            capacity[exit.link as usize] = f64::from(exit.cables) * settings.links.bandwidth[exit.class as usize];
             class[exit.link as usize] = exit.class;
         }
         let hosts = 2 * graph.node_router.len();
-        capacity.extend(std::iter::repeat(settings.bandwidth[graph.classes]).take(hosts));
+        capacity.extend(std::iter::repeat(settings.links.bandwidth[graph.classes]).take(hosts));
         class.extend(std::iter::repeat(graph.classes as u32).take(hosts));
         let routes = Routes {
             settings: settings.clone(),
+            places: Places::new(&graph, settings.routing.via),
             graph,
             capacity,
             class,
             tree,
-            routers_with_nodes,
-            groups_with_nodes,
             weights: vec![None; routers],
             hops: vec![None; routers],
             into_group: vec![None; routers],
             known: HashMap::new(),
-            random: Random::new(settings.seed),
+            random: Random::new(settings.routing.seed),
         };
         Ok(routes)
     }
@@ -123,14 +98,14 @@ impl Routes {
 
     /// Whether a message should choose again as it goes on.
     pub fn chooses(&self) -> bool {
-        matches!(self.settings.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal)
+        matches!(self.settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal)
     }
 
     /// The route of a message of so many packets, of which the network holds some. `waiting` has the packets that wait
     /// for each link, over its bandwidth; those of this message are added where its way depends on them.
     pub fn find(&mut self, source: usize, destination: usize, packets: f64, held: f64, waiting: &mut [f64]) -> Route {
         let (here, goal) = (self.graph.node_router[source], self.graph.node_router[destination]);
-        let mut route = match self.settings.kind {
+        let mut route = match self.settings.routing.kind {
             _ if here == goal => Route::default(),
             Kind::Minimal | Kind::DimensionOrder | Kind::DModK | Kind::Table => self.exact(here, goal, destination),
             Kind::Paths => {
@@ -147,8 +122,8 @@ impl Routes {
             }
         };
         let settings = &self.settings;
-        let of_host = settings.latency_ns[settings.class_weight.len()];
-        route.latency_ns += 2.0 * of_host + settings.router_latency_ns;
+        let of_host = settings.links.latency_ns[settings.links.host()];
+        route.latency_ns += 2.0 * of_host + settings.links.router_latency_ns;
         route.parts.push((self.injection(source), 1.0));
         route.parts.push((self.ejection(destination), 1.0));
         route
@@ -156,7 +131,7 @@ impl Routes {
 
     /// All paths, each with its part, found once.
     fn exact(&mut self, here: usize, goal: usize, node: usize) -> Route {
-        let by_node = self.graph.hops.as_ref().map_or(self.settings.kind == Kind::DModK, |hops| hops.by_node);
+        let by_node = self.graph.hops.as_ref().map_or(self.settings.routing.kind == Kind::DModK, |hops| hops.by_node);
         let end = if by_node { node } else { goal };
         let key = (here as u32, end as u32);
         if let Some(route) = self.known.get(&key) {
@@ -194,8 +169,9 @@ impl Routes {
                 _ => merged.push((link, part)),
             }
         }
-        let of_link =
-            |link: u32| self.settings.latency_ns[self.class[link as usize] as usize] + self.settings.router_latency_ns;
+        let of_link = |link: u32| {
+            self.settings.links.latency_ns[self.class[link as usize] as usize] + self.settings.links.router_latency_ns
+        };
         let latency_ns = merged.iter().map(|&(link, part)| part * of_link(link)).sum();
         Route { parts: merged, latency_ns }
     }
@@ -203,11 +179,13 @@ impl Routes {
     /// The next links of an oblivious routing from a router, and their cables, by which packets split.
     fn ways(&mut self, here: usize, goal: usize, node: usize) -> Vec<(Exit, f64)> {
         let by_cables = |exit: &Exit| (*exit, f64::from(exit.cables));
-        match self.settings.kind {
+        match self.settings.routing.kind {
             Kind::DimensionOrder => {
-                let steps = self.grid().in_order(here, goal, self.settings.tie);
+                let step = |up| self.grid().in_order(here, goal, self.settings.routing.tie, |_| up);
+                let mut steps = vec![step(true), step(false)];
+                steps.dedup();
                 let mut ways = Vec::new();
-                for (step, _) in steps {
+                for step in steps {
                     let exits = self.graph.to(here, step.router);
                     let cables: f64 = exits.iter().map(|exit| f64::from(exit.cables)).sum();
                     ways.extend(exits.iter().map(|exit| (*exit, f64::from(exit.cables) / cables)));
@@ -261,43 +239,31 @@ impl Routes {
 
     /// The links with which the lightest paths begin.
     fn lightest(&mut self, here: usize, towards: Towards) -> Vec<Exit> {
-        let of_class = &self.settings.class_weight;
+        let of_class = &self.settings.links.class_weight;
         let left = match towards {
             Towards::Router(goal) => row(&mut self.weights, goal, || self.graph.weights_to(&[goal], of_class)),
-            Towards::Group(group) => row(&mut self.into_group, group, || {
-                let member = |&router: &usize| self.graph.group.as_ref().expect("new has seen groups")[router] == group;
-                let members: Vec<usize> = (0..self.graph.exits.len()).filter(member).collect();
-                self.graph.weights_to(&members, of_class)
-            }),
+            Towards::Group(group) => {
+                row(&mut self.into_group, group, || self.graph.weights_to(&self.places.group_routers[group], of_class))
+            }
         };
         let begins = |exit: &&Exit| left[exit.router as usize] + of_class[exit.class as usize] == left[here];
         self.graph.exits[here].iter().filter(begins).copied().collect()
     }
 
     fn hops(&mut self, from: usize, goal: usize) -> u32 {
-        let equal = vec![1; self.settings.class_weight.len()];
+        let equal = vec![1; self.settings.links.host()];
         row(&mut self.hops, goal, || self.graph.weights_to(&[goal], &equal))[from]
-    }
-
-    fn place(&self, router: usize) -> usize {
-        match (self.settings.via, &self.graph.group) {
-            (Via::Group, Some(group)) => group[router],
-            _ => router,
-        }
     }
 
     /// What a packet draws; none if that is where it comes from or goes to. Under UGAL it draws again then.
     fn draw(&mut self, here: usize, goal: usize) -> Option<Towards> {
-        let ends = [self.place(here), self.place(goal)];
-        let among = match self.settings.via {
-            Via::Router => &self.routers_with_nodes,
-            Via::Group => &self.groups_with_nodes,
-        };
-        let again = self.settings.kind == Kind::Ugal && among.iter().any(|place| !ends.contains(place));
+        let ends = [self.places.place(here), self.places.place(goal)];
+        let among = &self.places.drawn;
+        let again = self.settings.routing.kind == Kind::Ugal && among.iter().any(|place| !ends.contains(place));
         loop {
             let drawn = among[self.random.below(among.len())];
             if !ends.contains(&drawn) {
-                let via = self.settings.via;
+                let via = self.settings.routing.via;
                 return Some(if via == Via::Router { Towards::Router(drawn) } else { Towards::Group(drawn) });
             }
             if !again {
@@ -343,7 +309,7 @@ impl Routes {
     fn is_at(&self, router: usize, towards: Towards) -> bool {
         match towards {
             Towards::Router(goal) => router == goal,
-            Towards::Group(group) => self.place(router) == group,
+            Towards::Group(group) => self.places.place(router) == group,
         }
     }
 
@@ -367,7 +333,7 @@ impl Routes {
         let (here, goal, node) = ends;
         let mut taken: Vec<u32> = Vec::new();
         for _ in 0..paths {
-            let path = match self.settings.kind {
+            let path = match self.settings.routing.kind {
                 Kind::Ugal => self.shorter_path(here, goal, waiting),
                 _ => self.emptiest_path(here, goal, node, waiting),
             };
@@ -382,7 +348,7 @@ impl Routes {
     /// The links among which adaptive routing chooses.
     fn choices(&mut self, here: usize, goal: usize, node: usize) -> Vec<Exit> {
         match &self.graph.grid {
-            _ if self.settings.kind == Kind::AdaptiveTable => {
+            _ if self.settings.routing.kind == Kind::AdaptiveTable => {
                 self.listed(here, goal, node).into_iter().map(|(exit, _)| exit).collect()
             }
             Some(grid) => {
@@ -436,16 +402,15 @@ impl Routes {
 
     /// Packets that wait for a cable.
     fn queue(&self, exit: &Exit, waiting: &[f64]) -> f64 {
-        (waiting[exit.link as usize] * self.settings.bandwidth[exit.class as usize]).min(48.0)
+        (waiting[exit.link as usize] * self.settings.links.bandwidth[exit.class as usize]).min(48.0)
     }
 
     /// The router where a packet enters a group: the nearest one.
     fn entry(&mut self, from: usize, group: usize) -> usize {
-        let graph = &self.graph;
-        let members = graph.group.as_ref().expect("new has seen groups");
-        let weights = row(&mut self.weights, from, || graph.weights_to(&[from], &self.settings.class_weight));
-        let member = |router: &usize| members[*router] == group;
-        (0..graph.exits.len()).filter(member).min_by_key(|&router| weights[router]).expect("groups have routers")
+        let find = || self.graph.weights_to(&[from], &self.settings.links.class_weight);
+        let weights = row(&mut self.weights, from, find);
+        let members = self.places.group_routers[group].iter().copied();
+        members.min_by_key(|&router| weights[router]).expect("groups have routers")
     }
 }
 

@@ -4,21 +4,13 @@
 //! for each class of cables and then for the links to nodes, `router_latency_ns L`, `packet_bytes N`, `window_bytes N`,
 //! `injection N`, `batching E`.
 
-use library::grid::Tie;
 use library::input::BadFile;
-pub use library::settings::{Kind, Via};
-use library::settings::{Words, KINDS, TIES, VIAS};
+use library::settings::{Links, Routing, Words};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub seed: u64,
-    pub kind: Kind,
-    pub tie: Tie,
-    pub via: Via,
-    pub class_weight: Vec<u32>,
-    pub bandwidth: Vec<f64>,
-    pub latency_ns: Vec<f64>,
-    pub router_latency_ns: f64,
+    pub routing: Routing,
+    pub links: Links,
     pub packet: f64,
     /// Bytes of a node that the network may hold while the node counts them as sent.
     pub window: f64,
@@ -30,38 +22,11 @@ pub struct Settings {
 
 impl Settings {
     pub fn read(name: &str) -> Result<Settings, BadFile> {
-        Settings::of_words(Words::open(name, "flow")?)
-    }
-
-    pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
-        let [seed] = lines.values("seed")?;
-        let [kind, tie, via]: [String; 3] = lines.values("routing")?;
-        let (kind, tie, via) = (lines.choice(&kind, &KINDS)?, lines.choice(&tie, &TIES)?, lines.choice(&via, &VIAS)?);
-        let class_weight = lines.list("class_weight")?;
-        let bandwidth: Vec<f64> = lines.list("bandwidth_Bps")?;
-        let latency_ns: Vec<f64> = lines.list("latency_ns")?;
-        let fits = bandwidth.len() == class_weight.len() + 1 && latency_ns.len() == bandwidth.len();
-        if !fits || !bandwidth.iter().all(|&bandwidth| bandwidth > 0.0) {
-            return Err(lines.bad("weights are for each class, bandwidths and latencies for one more"));
-        }
-        let [router_latency_ns] = lines.values("router_latency_ns")?;
-        let [packet] = lines.values("packet_bytes")?;
+        let mut lines = Words::open(name, "flow")?;
+        let (routing, links) = (Routing::read(&mut lines)?, Links::read(&mut lines)?);
         let [window] = lines.values("window_bytes")?;
         let [injection] = lines.values("injection")?;
         let [batching] = lines.values("batching")?;
-        Ok(Settings {
-            seed,
-            kind,
-            tie,
-            via,
-            class_weight,
-            bandwidth,
-            latency_ns,
-            router_latency_ns,
-            packet,
-            window,
-            injection,
-            batching,
-        })
+        Ok(Settings { routing, packet: f64::from(links.packet_bytes), links, window, injection, batching })
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BinaryHeap;
 use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
 use crate::listed_routes::{HopTable, PathTable};
+use crate::settings::{Kind, Via};
 use crate::tree::Tree;
 
 /// A link to another router.
@@ -163,6 +164,35 @@ impl Graph {
         weights
     }
 
+    /// Return the most hops of a lightest path from each router to a goal, given the weights of these paths.
+    pub fn most_hops(&self, weights: &[u32], of_class: &[u32]) -> Box<[u16]> {
+        let mut nearest_first: Vec<usize> = (0..weights.len()).collect();
+        nearest_first.sort_unstable_by_key(|&router| weights[router]);
+        let mut hops = vec![0; weights.len()].into_boxed_slice();
+        for &router in &nearest_first[1..] {
+            let leads_on =
+                |exit: &&Exit| weights[exit.router as usize] + of_class[exit.class as usize] == weights[router];
+            let behind = self.exits[router].iter().filter(leads_on).map(|exit| 1 + hops[exit.router as usize]);
+            hops[router] = behind.max().expect("a lightest path begins somewhere");
+        }
+        hops
+    }
+
+    /// Make sure that the file has what a routing needs, and the dimensions of a grid if its channels need that.
+    pub fn check_has(&self, kind: Kind, via: Via, grid: bool) -> Result<(), BadFile> {
+        let (is_missing, what) = match kind {
+            Kind::DimensionOrder => (self.grid.is_none(), "the dimensions of a grid"),
+            Kind::Table | Kind::AdaptiveTable => (self.hops.is_none(), "a list of next hops"),
+            Kind::Paths => (self.paths.is_none(), "a list of paths"),
+            _ if grid => (self.grid.is_none(), "the dimensions of a grid"),
+            _ => (via == Via::Group && self.group.is_none(), "the groups of the routers"),
+        };
+        match is_missing {
+            true => Err(BadFile(format!("this routing needs {what} in the machine's file"))),
+            false => Ok(()),
+        }
+    }
+
     /// Return the routers with nodes, in order.
     pub fn routers_with_nodes(&self) -> Vec<usize> {
         let mut routers = self.node_router.clone();
@@ -172,7 +202,7 @@ impl Graph {
     }
 
     /// Return the ways of D-mod-K.
-    pub fn tree(&self, routers_with_nodes: &[usize]) -> Result<Tree, BadFile> {
+    pub fn tree(&self) -> Result<Tree, BadFile> {
         let level = self.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
         let neighbours = |exits: &Vec<Exit>| {
             let mut routers: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
@@ -180,7 +210,7 @@ impl Graph {
             routers
         };
         let neighbours: Vec<Vec<usize>> = self.exits.iter().map(neighbours).collect();
-        Tree::new(level, &neighbours, routers_with_nodes)
+        Tree::new(level, &neighbours, &self.routers_with_nodes())
     }
 
     /// Return the links to a neighbour.
@@ -247,5 +277,19 @@ mod tests {
         assert!(problem("graph 1\nrouters 2\nclasses 1\nnodes 0\ncables 0\n").starts_with("text: not every router"));
         let line = "graph 1\nrouters 3\nclasses 1\nnodes 0\ncables 2\n0 1 0 1\n1 2 0 1\ndimensions 1\n3 1 0\n";
         assert!(problem(line).contains("not those of the grid"));
+    }
+
+    #[test]
+    fn of_equally_light_paths_that_with_most_hops_counts() {
+        // A ring of five routers; the link between 0 and 4 is of class 1.
+        let ring =
+            "graph 1\nrouters 5\nclasses 2\nnodes 2\n0\n3\ncables 5\n0 1 0 1\n1 2 0 1\n2 3 0 1\n3 4 0 1\n4 0 1 1\n";
+        let graph = Graph::read(Lines::of_text(ring), 2).expect("a graph");
+        for (of_class, weights, hops) in
+            [([1, 100], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([1, 2], [0, 1, 2, 3, 2], [0, 1, 2, 3, 1])]
+        {
+            let found = graph.weights_to(&[0], &of_class);
+            assert_eq!((&found[..], &graph.most_hops(&found, &of_class)[..]), (&weights[..], &hops[..]));
+        }
     }
 }

@@ -136,23 +136,9 @@ impl Grid {
         (self.coordinate(goal, dimension) + length - self.coordinate(here, dimension)) % length
     }
 
-    /// The step of dimension order from `here`, which is not `goal`. Where both ways round a ring are as short and
-    /// packets draw one of them, both, each with the dimension and whether it leads up.
-    pub fn in_order(&self, here: usize, goal: usize, tie: Tie) -> Vec<(Step, Option<(u8, bool)>)> {
-        let differs = |&d: &usize| self.coordinate(here, d) != self.coordinate(goal, d);
-        let d = (0..self.dimensions.len()).find(differs).expect("the packet has not arrived");
-        let step = |upwards| self.step(here, goal, d, upwards);
-        match (self.directions(here, goal, d), tie) {
-            ((true, true), Tie::Split) => [true, false].map(|up| (step(up), Some((d as u8, up)))).into(),
-            ((true, true), Tie::Positive) => vec![(step(true), None)],
-            ((true, true), Tie::Alternate) => vec![(step(self.coordinate(here, d) % 2 == 0), None)],
-            ((upwards, _), _) => vec![(step(upwards), None)],
-        }
-    }
-
     /// Return the step of dimension order; `upwards` says which way to go where both ways round a ring are as short, and
     /// packets draw one.
-    pub fn next_in_order(&self, here: usize, goal: usize, tie: Tie, upwards: impl Fn(u8) -> bool) -> Step {
+    pub fn in_order(&self, here: usize, goal: usize, tie: Tie, upwards: impl Fn(u8) -> bool) -> Step {
         let differs = |&d: &usize| self.coordinate(here, d) != self.coordinate(goal, d);
         let d = (0..self.dimensions.len()).find(differs).expect("the packet has not arrived");
         let upwards = match (self.directions(here, goal, d), tie) {
@@ -226,9 +212,7 @@ mod tests {
         let mut way = vec![from];
         while *way.last().expect("not empty") != to {
             let here = *way.last().expect("not empty");
-            let mut steps = grid.in_order(here, to, tie).into_iter();
-            let taken = steps.find(|(_, way)| way.map_or(true, |(_, up)| up == drawn));
-            way.push(taken.expect("a way").0.router);
+            way.push(grid.in_order(here, to, tie, |_| drawn).router);
         }
         way
     }
@@ -287,7 +271,7 @@ mod tests {
     #[test]
     fn links_before_the_dateline_are_those_of_packets_that_have_yet_to_cross_it() {
         let grid = Grid::new(vec![RING]);
-        let behind = |here, goal| grid.in_order(here, goal, Tie::Positive)[0].0.behind;
+        let behind = |here, goal| grid.in_order(here, goal, Tie::Positive, |_| false).behind;
         assert!(!behind(4, 0) && !behind(5, 1) && behind(0, 1) && behind(1, 3) && !behind(1, 5) && behind(5, 4));
     }
 

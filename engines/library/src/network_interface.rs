@@ -8,13 +8,49 @@
 
 use std::collections::VecDeque;
 
+/// Messages of the ranks of a node that wait for a slot.
 #[derive(Debug, Default)]
-pub struct Node {
-    /// For each rank its messages that wait for a slot, in their order, with their bytes.
+pub struct Waiting {
+    /// For each rank its messages in their order, with their bytes.
     queues: Vec<VecDeque<(u32, u32)>>,
     /// All of these messages, and whose turn it is.
-    waiting: usize,
+    count: usize,
     turn: usize,
+}
+
+impl Waiting {
+    pub fn new(ranks: usize) -> Waiting {
+        Waiting { queues: vec![VecDeque::new(); ranks], ..Waiting::default() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
+        self.queues[rank].push_back((message, bytes));
+        self.count += 1;
+    }
+
+    /// Take the next message of the next rank in turn that has one.
+    pub fn take(&mut self) -> Option<(u32, u32)> {
+        if self.count == 0 {
+            return None;
+        }
+        self.count -= 1;
+        loop {
+            let message = self.queues[self.turn].pop_front();
+            self.turn = (self.turn + 1) % self.queues.len();
+            if message.is_some() {
+                return message;
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Node {
+    waiting: Waiting,
     /// One for each port, or one for all: messages in flight and the bytes of each that have not left, in the order of
     /// their turns.
     interfaces: Vec<VecDeque<(u32, u32)>>,
@@ -26,13 +62,12 @@ impl Node {
     /// Return a node of so many ranks.
     pub fn new(ranks: usize, slots: usize, striped: bool, ports: usize) -> Node {
         let interfaces = vec![VecDeque::new(); if striped { 1 } else { ports }];
-        Node { queues: vec![VecDeque::new(); ranks], interfaces, slots, ..Node::default() }
+        Node { waiting: Waiting::new(ranks), interfaces, next_interface: 0, slots }
     }
 
     /// Let a message of a rank wait for a slot.
     pub fn post(&mut self, rank: usize, message: u32, bytes: u32) {
-        self.queues[rank].push_back((message, bytes));
-        self.waiting += 1;
+        self.waiting.post(rank, message, bytes);
     }
 
     fn interface_of(&self, port: usize) -> usize {
@@ -41,9 +76,7 @@ impl Node {
 
     /// Return the message of the next packet of a port, and the bytes of the packet, of `packet` at most.
     pub fn next(&mut self, port: usize, packet: u32) -> Option<(u32, u32)> {
-        if self.waiting > 0 {
-            self.fill_slots();
-        }
+        self.fill_slots();
         let (message, left) = *self.interfaces[self.interface_of(port)].front()?;
         Some((message, left.min(packet)))
     }
@@ -85,17 +118,16 @@ impl Node {
 
     /// Return whether a port may have something to send.
     pub fn can_send(&self, port: usize) -> bool {
-        self.waiting > 0 || !self.interfaces[self.interface_of(port)].is_empty()
+        !self.waiting.is_empty() || !self.interfaces[self.interface_of(port)].is_empty()
     }
 
     fn fill_slots(&mut self) {
-        while self.waiting > 0 && self.interfaces[self.next_interface].len() < self.slots {
-            if let Some(message) = self.queues[self.turn].pop_front() {
-                self.interfaces[self.next_interface].push_back(message);
-                self.next_interface = (self.next_interface + 1) % self.interfaces.len();
-                self.waiting -= 1;
+        while self.interfaces[self.next_interface].len() < self.slots {
+            match self.waiting.take() {
+                Some(message) => self.interfaces[self.next_interface].push_back(message),
+                None => return,
             }
-            self.turn = (self.turn + 1) % self.queues.len();
+            self.next_interface = (self.next_interface + 1) % self.interfaces.len();
         }
     }
 }

@@ -11,22 +11,53 @@
 //!   are there in all rounds of others.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::fmt::Debug;
+use std::ops::{Add, AddAssign, Range};
 
 use crate::operation_file::{Kind, ListedOperation, OperationFile};
 
+/// A time, in the unit of whoever runs the operations.
+pub trait Time: Copy + Debug + Default + Add<Output = Self> + AddAssign {
+    fn since(self, earlier: Self) -> Self;
+
+    /// Return a duration that the file lists.
+    fn of_length(length: u64) -> Self;
+}
+
+/// In the unit of the file: picoseconds, or cycles.
+impl Time for u64 {
+    fn since(self, earlier: u64) -> u64 {
+        self.saturating_sub(earlier)
+    }
+
+    fn of_length(length: u64) -> u64 {
+        length
+    }
+}
+
+/// Nanoseconds.
+impl Time for f64 {
+    fn since(self, earlier: f64) -> f64 {
+        self - earlier
+    }
+
+    fn of_length(length_ps: u64) -> f64 {
+        length_ps as f64 / 1000.0
+    }
+}
+
 #[derive(Debug)]
-struct Operation {
+struct Operation<T> {
     kind: Kind,
     rank: u32,
     stream: u32,
     partner: u32,
-    /// Picoseconds or bytes.
+    /// Picoseconds or bytes; or cycles and phits.
     length: u64,
     /// What it waits for before it starts, and how much of that is missing.
     needs: u32,
     missing: u32,
-    started_at: u64,
+    started_at: T,
     /// Of a receive: whether it has started, and messages that have arrived for it.
     has_started: bool,
     arrived: u32,
@@ -36,7 +67,7 @@ struct Operation {
 const ALWAYS: u32 = u32::MAX;
 
 #[derive(Debug)]
-struct Rank {
+struct Rank<T> {
     job: usize,
     node: usize,
     /// Its number among the ranks of the node.
@@ -49,8 +80,8 @@ struct Rank {
     /// Computations and sends that have started and not ended.
     active: usize,
     /// The time since which it has none, and the time before in which it had none.
-    inactive_since: u64,
-    waited: u64,
+    inactive_since: T,
+    waited: T,
 }
 
 /// What a rank computes one after another.
@@ -76,13 +107,13 @@ pub struct Posted {
     pub bytes: u32,
 }
 
-#[derive(Debug)]
-pub struct Operations {
-    operations: Vec<Operation>,
+#[derive(Debug, Default)]
+pub struct Operations<T = u64> {
+    operations: Vec<Operation<T>>,
     /// For each operation where what needs it begins; then all of that: twice its number, plus 1 if it needs the start.
     first_dependent: Vec<u32>,
     dependents: Vec<u32>,
-    ranks: Vec<Rank>,
+    ranks: Vec<Rank<T>>,
     streams: Vec<Stream>,
     jobs: Vec<Job>,
     /// Jobs that are not in the background and have not finished.
@@ -92,20 +123,20 @@ pub struct Operations {
     /// Operations that start now.
     starting: VecDeque<u32>,
     /// Computations that end at a time, and messages that were posted; whoever runs the operations takes them.
-    pub timers: Vec<(u64, u32)>,
+    pub timers: Vec<(T, u32)>,
     pub posted: Vec<Posted>,
     /// When each job and each rank finished, if it has; a background job never does.
-    pub job_finish: Vec<Option<u64>>,
-    pub rank_finish: Vec<Option<u64>>,
+    pub job_finish: Vec<Option<T>>,
+    pub rank_finish: Vec<Option<T>>,
     /// Time of each rank in which it neither computed nor sent.
-    pub rank_waiting: Vec<u64>,
+    pub rank_waiting: Vec<T>,
     /// Start and end of each operation, if they are asked for.
-    pub times: Option<Vec<(u64, u64)>>,
+    pub times: Option<Vec<(T, T)>>,
 }
 
-impl Operations {
+impl<T: Time> Operations<T> {
     /// Set up the operations of a file; with `times` the start and the end of each are noted.
-    pub fn new(file: OperationFile, times: bool) -> Operations {
+    pub fn new(file: OperationFile, times: bool) -> Operations<T> {
         let mut ranks_of_node = vec![0; file.ranks.iter().map(|&(_, node)| node + 1).max().unwrap_or(0)];
         let ranks = file.ranks.iter().map(|&(job, node)| {
             ranks_of_node[node] += 1;
@@ -118,20 +149,20 @@ impl Operations {
                 repeats: false,
                 left: 0,
                 active: 0,
-                inactive_since: 0,
-                waited: 0,
+                inactive_since: T::default(),
+                waited: T::default(),
             }
         });
-        let ranks: Vec<Rank> = ranks.collect();
+        let ranks: Vec<Rank<T>> = ranks.collect();
         let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
         let mut operations = Operations {
-            times: times.then(|| vec![(0, 0); file.operations.len()]),
+            times: times.then(|| vec![(T::default(), T::default()); file.operations.len()]),
             operations: file.operations.iter().map(Operation::of).collect(),
             first_dependent: file.first_dependent,
             dependents: file.dependents,
             job_finish: vec![None; jobs.len()],
             rank_finish: vec![None; ranks.len()],
-            rank_waiting: vec![0; ranks.len()],
+            rank_waiting: vec![T::default(); ranks.len()],
             ranks,
             streams: vec![Stream::default(); file.streams],
             jobs_left: jobs.iter().filter(|job| !job.background).count(),
@@ -178,7 +209,7 @@ impl Operations {
     }
 
     /// Return when a send was posted.
-    pub fn posted_at(&self, send: u32) -> u64 {
+    pub fn posted_at(&self, send: u32) -> T {
         self.operations[send as usize].started_at
     }
 
@@ -195,33 +226,35 @@ impl Operations {
         self.operations.is_empty()
     }
 
-    /// Return the first operation that has not ended, and its rank and job, for a message about a run that does not end.
-    pub fn first_unfinished(&self) -> Option<(usize, usize)> {
-        let unfinished = |rank: &Rank| rank.left > 0 && !self.jobs[rank.job].background;
-        self.ranks.iter().position(unfinished).map(|rank| (rank, self.ranks[rank].job))
+    /// Return which rank has operations that have not ended, for a message about a run that does not end.
+    pub fn unfinished(&self) -> String {
+        let unfinished = |rank: &Rank<T>| rank.left > 0 && !self.jobs[rank.job].background;
+        let rank = self.ranks.iter().position(unfinished).expect("a job has not finished");
+        format!("rank {rank} of job {} waits", self.ranks[rank].job)
     }
 
     /// End a computation, or an eager send whose last byte has left its node.
-    pub fn end_active(&mut self, number: u32, now: u64) {
+    pub fn end_active(&mut self, number: u32, now: T) {
         let Operation { kind, rank, .. } = self.operations[number as usize];
         if kind == Kind::Calc {
             self.count_under_way(rank, false);
         }
+        self.deactivate(number, now);
+        self.settle(now);
+    }
+
+    fn deactivate(&mut self, number: u32, now: T) {
         let rank = &mut self.ranks[self.operations[number as usize].rank as usize];
         rank.active -= 1;
         rank.inactive_since = now;
         self.end(number as usize, now);
-        self.settle(now);
     }
 
     /// Let the last byte of a message between nodes arrive.
-    pub fn arrive(&mut self, send: u32, now: u64) {
+    pub fn arrive(&mut self, send: u32, now: T) {
         self.count_under_way(self.operations[send as usize].rank, false);
         if !self.is_eager(send) {
-            let rank = &mut self.ranks[self.operations[send as usize].rank as usize];
-            rank.active -= 1;
-            rank.inactive_since = now;
-            self.end(send as usize, now);
+            self.deactivate(send, now);
         }
         self.arrive_at(self.receive_of(send) as usize, now);
         self.settle(now);
@@ -269,16 +302,16 @@ impl Operations {
     fn begin_jobs(&mut self) {
         for job in 0..self.jobs.len() {
             if self.jobs[job].ranks_left == 0 && !self.jobs[job].background {
-                self.finish_job(job, 0);
+                self.finish_job(job, T::default());
             }
         }
         for rank in 0..self.ranks.len() {
             self.begin(rank);
             if self.ranks[rank].operations.is_empty() {
-                self.finish_rank(rank, 0);
+                self.finish_rank(rank, T::default());
             }
         }
-        self.settle(0);
+        self.settle(T::default());
     }
 
     /// Let a rank begin its operations, or begin them again.
@@ -299,7 +332,7 @@ impl Operations {
     }
 
     /// Count something that a rank had left.
-    fn count_down(&mut self, rank: usize, now: u64) {
+    fn count_down(&mut self, rank: usize, now: T) {
         self.ranks[rank].left -= 1;
         if self.ranks[rank].left > 0 {
             return;
@@ -311,13 +344,13 @@ impl Operations {
         }
     }
 
-    fn finish_rank(&mut self, rank: usize, now: u64) {
+    fn finish_rank(&mut self, rank: usize, now: T) {
         let one = &self.ranks[rank];
         let job = one.job;
         if self.jobs[job].background {
             return;
         }
-        let waited = one.waited + if one.active == 0 { now.saturating_sub(one.inactive_since) } else { 0 };
+        let waited = one.waited + if one.active == 0 { now.since(one.inactive_since) } else { T::default() };
         self.rank_finish[rank] = Some(now);
         self.rank_waiting[rank] = waited;
         self.jobs[job].ranks_left -= 1;
@@ -326,13 +359,13 @@ impl Operations {
         }
     }
 
-    fn finish_job(&mut self, job: usize, now: u64) {
+    fn finish_job(&mut self, job: usize, now: T) {
         self.job_finish[job] = Some(now);
         self.jobs_left -= 1;
     }
 
     /// Start all operations that may start now.
-    fn settle(&mut self, now: u64) {
+    fn settle(&mut self, now: T) {
         while let Some(number) = self.starting.pop_front() {
             self.start(number as usize, now);
         }
@@ -370,7 +403,7 @@ impl Operations {
         self.ranks[self.operations[number].rank as usize].node
     }
 
-    fn start(&mut self, number: usize, now: u64) {
+    fn start(&mut self, number: usize, now: T) {
         self.release(number, true);
         if let Some(times) = &mut self.times {
             times[number].0 = now;
@@ -382,7 +415,7 @@ impl Operations {
             Kind::Calc => {
                 self.activate(rank as usize, now);
                 self.count_under_way(rank, true);
-                self.timers.push((now + length, number as u32));
+                self.timers.push((now + T::of_length(length), number as u32));
             }
             Kind::Send { .. } if self.node_of(partner) == node => {
                 self.end(number, now);
@@ -403,7 +436,7 @@ impl Operations {
     }
 
     /// Let the message of a receive arrive.
-    fn arrive_at(&mut self, receive: usize, now: u64) {
+    fn arrive_at(&mut self, receive: usize, now: T) {
         let Operation { kind, rank, .. } = self.operations[self.operations[receive].partner as usize];
         let sender = &self.ranks[rank as usize];
         let is_there_always = self.jobs[sender.job].background && !sender.repeats;
@@ -417,7 +450,7 @@ impl Operations {
     }
 
     /// End a receive that has started if a message has arrived for it.
-    fn end_received(&mut self, number: usize, now: u64) {
+    fn end_received(&mut self, number: usize, now: T) {
         let one = &mut self.operations[number];
         if one.has_started && one.arrived > 0 {
             one.has_started = false;
@@ -426,15 +459,15 @@ impl Operations {
         }
     }
 
-    fn activate(&mut self, rank: usize, now: u64) {
+    fn activate(&mut self, rank: usize, now: T) {
         let rank = &mut self.ranks[rank];
         if rank.active == 0 {
-            rank.waited += now.saturating_sub(rank.inactive_since);
+            rank.waited += now.since(rank.inactive_since);
         }
         rank.active += 1;
     }
 
-    fn end(&mut self, number: usize, now: u64) {
+    fn end(&mut self, number: usize, now: T) {
         let Operation { kind, rank, stream, .. } = self.operations[number];
         if let Some(times) = &mut self.times {
             times[number].1 = now;
@@ -451,8 +484,8 @@ impl Operations {
     }
 }
 
-impl Operation {
-    fn of(listed: &ListedOperation) -> Operation {
+impl<T: Time> Operation<T> {
+    fn of(listed: &ListedOperation) -> Operation<T> {
         let &ListedOperation { kind, rank, stream, partner, length } = listed;
         Operation {
             kind,
@@ -462,7 +495,7 @@ impl Operation {
             length,
             needs: 0,
             missing: 0,
-            started_at: 0,
+            started_at: T::default(),
             has_started: false,
             arrived: 0,
         }
@@ -474,7 +507,7 @@ mod tests {
     use super::*;
     use crate::input::Lines;
 
-    fn operations(text: &str) -> Operations {
+    fn operations(text: &str) -> Operations<u64> {
         let text = Box::leak(format!("operations 1\njobs 1\n{text}").into_boxed_str());
         Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), true)
     }
@@ -516,7 +549,7 @@ mod tests {
         let text = "operations 1\njobs 2\nranks 1\n0\nstreams 1\noperations 1\n0 0 0 90 0\ndependencies 0\n\
                     background 2\n1\n2\nstreams 0\noperations 2\n1 0 0 9 1\n2 1 0 0 0\ndependencies 0\n";
         let file = OperationFile::read(Lines::of_text(text), 3).expect("a file");
-        let mut run = Operations::new(file, false);
+        let mut run: Operations = Operations::new(file, false);
         for round in 0..3 {
             assert_eq!(run.posted.drain(..).map(|posted| posted.send).collect::<Vec<_>>(), [1]);
             run.end_active(1, 10 * round);
@@ -525,5 +558,45 @@ mod tests {
         }
         run.end_active(0, 90);
         assert_eq!((run.job_finish.clone(), run.are_finished()), (vec![Some(90), None], true));
+    }
+
+    #[test]
+    fn a_chain_waits_for_ends_or_for_starts() {
+        let calcs: String = (0..3).map(|stream| format!("0 0 {stream} 10 0\n")).collect();
+        for (when, started) in [(0, 1), (1, 3)] {
+            let lists = format!("ranks 1\n0\nstreams 3\noperations 3\n{calcs}dependencies 2\n0 1 {when}\n1 2 {when}\n");
+            assert_eq!(operations(&lists).timers.len(), started);
+        }
+    }
+
+    #[test]
+    fn messages_of_later_rounds_do_not_stand_for_those_of_this_one() {
+        // Ranks 0 and 1 send to rank 2 in each round.
+        let text = "operations 1\njobs 2\nranks 1\n0\nstreams 1\noperations 1\n0 0 0 90 0\ndependencies 0\n\
+                    background 3\n0\n1\n2\nstreams 0\noperations 4\n3 0 0 9 2\n3 1 0 9 3\n2 2 0 0 0\n2 2 0 0 1\n\
+                    dependencies 0\n";
+        let mut run: Operations = Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), false);
+        for _ in 0..3 {
+            run.arrive(1, 10);
+        }
+        assert_eq!(run.ranks[3].left, 1);
+        run.arrive(2, 20);
+        // In its second round it has taken the message of that round of rank 0; that of the third one waits.
+        assert_eq!((run.ranks[3].left, run.operations[3].arrived), (1, 1));
+    }
+
+    #[test]
+    fn a_background_rank_whose_round_takes_no_time_does_not_repeat_for_ever() {
+        // Ranks 0 and 1 of node 2 exchange messages; rank 2 there gets one from 1, and computes.
+        let text = "operations 1\njobs 2\nbackground 3\n2\n2\n2\nstreams 1\noperations 7\n3 0 0 9 2\n2 0 0 0 3\n\
+                    2 1 0 0 0\n3 1 0 9 1\n3 1 0 9 5\n2 2 0 0 4\n0 2 0 10 0\ndependencies 2\n2 4 0\n5 6 0\n\
+                    ranks 1\n0\nstreams 0\noperations 0\ndependencies 0\n";
+        let mut run: Operations = Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), false);
+        for round in 1..4 {
+            assert_eq!(std::mem::take(&mut run.timers), [(10 * round, 6)]);
+            run.end_active(6, 10 * round);
+        }
+        // A job without operations has finished at once.
+        assert_eq!(run.job_finish, [None, Some(0)]);
     }
 }

@@ -1,6 +1,6 @@
-//! Results as JSON: whole numbers and lists of them. A file appears in one piece.
+//! Results as JSON: numbers and lists of them. A file appears in one piece.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -13,21 +13,25 @@ pub fn write(json: &str, path: &Path) -> io::Result<()> {
 }
 
 /// An object whose fields are added one after the other.
+#[derive(Default)]
 pub struct Fields(String);
 
 impl Fields {
-    /// Begin with the version of the program.
-    pub fn new(version: &str) -> Fields {
-        Fields(format!("{{\"version\": \"{version}\""))
+    /// Begin with the version of a program.
+    pub fn new(name: &str, version: &str) -> Fields {
+        let mut fields = Fields::default();
+        fields.number(name, format_args!("\"{version}\""));
+        fields
     }
 
-    pub fn number(&mut self, name: &str, value: u64) {
-        write!(self.0, ", \"{name}\": {value}").expect("text takes everything");
+    pub fn number(&mut self, name: &str, value: impl Display) {
+        let before = if self.0.is_empty() { "{" } else { ", " };
+        write!(self.0, "{before}\"{name}\": {value}").expect("text takes everything");
     }
 
     pub fn list(&mut self, name: &str, values: impl IntoIterator<Item = impl ToString>) {
         let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
-        write!(self.0, ", \"{name}\": [{}]", values.join(", ")).expect("text takes everything");
+        self.number(name, format_args!("[{}]", values.join(", ")));
     }
 
     /// Add a list in which what is missing is null.

@@ -1,13 +1,25 @@
 //! Jobs on the network: operations post messages, network interfaces cut them into packets.
 
 use library::histogram::Histogram;
+use library::job_link_packets::JobLinkPackets;
 use library::network_interface::Node;
 use library::operation_file::OperationFile;
 use library::operations::Operations;
 use library::result::Fields;
 
-use crate::network::{Happening, Network, Piece, NONE};
+use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::Settings;
+
+/// What of a message has left its node, and where it goes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Departure {
+    /// When the last packet of those that have left has.
+    last: u64,
+    /// Bytes that have not.
+    to_leave: u32,
+    destination: u32,
+    job: u32,
+}
 
 pub struct Jobs {
     network: Network,
@@ -15,9 +27,8 @@ pub struct Jobs {
     nodes: Vec<Node>,
     ports: usize,
     traffic_classes: Vec<usize>,
-    /// When the last packet that has left of each message has.
-    left_at: Vec<u64>,
-    to_leave: Vec<u32>,
+    /// Of each message.
+    departures: Vec<Departure>,
     sent_bytes: Vec<u64>,
     arrived_bytes: Vec<u64>,
     message_sum_ps: Vec<u64>,
@@ -29,20 +40,16 @@ impl Jobs {
     pub fn new(mut network: Network, file: OperationFile, settings: &Settings) -> Jobs {
         let (jobs, ports) = (file.jobs.len(), file.ports);
         let all_ports = network.ports.len() - network.first_interface as usize;
-        if let Some(job_of_node) = jobs_of_nodes(&file, all_ports) {
-            network.count_jobs(jobs, job_of_node);
-        }
+        network.job_packets = JobLinkPackets::new(&file, all_ports, network.routes.graph.links);
         let mut ranks = vec![0; all_ports / ports];
         file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
         let nodes = ranks.iter().map(|&ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
         let operations = Operations::new(file, settings.times);
-        network.to_come = vec![0; operations.len()];
-        network.arrived_at = vec![0; operations.len()];
+        network.arrivals = vec![Arrival::default(); operations.len()];
         Jobs {
-            left_at: vec![0; operations.len()],
-            to_leave: vec![0; operations.len()],
+            departures: vec![Departure::default(); operations.len()],
             network,
             operations,
             nodes,
@@ -85,13 +92,10 @@ impl Jobs {
 
     fn deadlock(&self) -> String {
         let waiting = self.network.packets_under_way();
-        let (rank, job) = self.operations.first_unfinished().unwrap_or_default();
         let reason =
             if waiting > 0 { "deadlock: packets wait for each other" } else { "operations wait for each other" };
-        format!(
-            "{reason} at {} ps; {waiting} packets are in the network, and rank {rank} of job {job} waits",
-            self.network.now
-        )
+        let unfinished = self.operations.unfinished();
+        format!("{reason} at {} ps; {waiting} packets are in the network, and {unfinished}", self.network.now)
     }
 
     /// Do what operations that started have asked for.
@@ -101,8 +105,10 @@ impl Jobs {
         }
         let mut posted = std::mem::take(&mut self.operations.posted);
         for one in posted.drain(..) {
-            let index = one.send as usize;
-            (self.to_leave[index], self.network.to_come[index], self.left_at[index]) = (one.bytes, one.bytes, 0);
+            let (job, destination) = self.operations.place_of(self.operations.receive_of(one.send));
+            let (destination, job) = (destination as u32, job as u32);
+            self.departures[one.send as usize] = Departure { last: 0, to_leave: one.bytes, destination, job };
+            self.network.arrivals[one.send as usize].to_come = one.bytes;
             self.nodes[one.node].post(one.rank, one.send, one.bytes);
             self.wake_node(one.node);
         }
@@ -121,19 +127,20 @@ impl Jobs {
             Some(next) => next,
             None => return,
         };
-        let (job, destination) = self.operations.place_of(self.operations.receive_of(send));
-        let piece = Piece { message: send, size, node: (destination * self.ports + port) as u32, job };
+        let Departure { destination, job, .. } = self.departures[send as usize];
+        let job = job as usize;
+        let piece = Piece { message: send, size, node: destination * self.ports as u32 + port as u32, job };
         let end = match self.network.inject(interface, piece, self.traffic_classes[job]) {
             Some(end) => end,
             None => return,
         };
         self.nodes[node].send(port, size);
         self.sent_bytes[job] += u64::from(size);
-        let index = send as usize;
-        self.to_leave[index] -= size;
-        self.left_at[index] = self.left_at[index].max(end);
-        if self.to_leave[index] == 0 && self.operations.is_eager(send) {
-            self.network.set_timer(self.left_at[index], send);
+        let departure = &mut self.departures[send as usize];
+        departure.to_leave -= size;
+        departure.last = departure.last.max(end);
+        if departure.to_leave == 0 && self.operations.is_eager(send) {
+            self.network.set_timer(departure.last, send);
         }
         // Another port may go on, too: a slot is free, or the next packet has room there where this one had none.
         self.wake_node(node);
@@ -151,12 +158,12 @@ impl Jobs {
     fn next_packet(&mut self, interface: u32) -> Option<(u32, u32)> {
         let (node, port) = (interface as usize / self.ports, interface as usize % self.ports);
         let packet_bytes = self.network.packet_bytes;
-        let (ports, operations) = (self.ports, &self.operations);
+        let (ports, departures) = (self.ports as u32, &self.departures);
         match &mut self.network.management {
             None => self.nodes[node].next(port, packet_bytes),
             Some(management) => self.nodes[node].next_allowed(port, packet_bytes, |send, bytes| {
-                let (_, destination) = operations.place_of(operations.receive_of(send));
-                management.allows(interface, (destination * ports + port) as u32, bytes)
+                let destination = departures[send as usize].destination;
+                management.allows(interface, destination * ports + port as u32, bytes)
             }),
         }
     }
@@ -181,7 +188,7 @@ impl Jobs {
     pub fn to_json(&self, version: &str) -> String {
         let (network, operations) = (&self.network, &self.operations);
         let (link_bytes, link_packets) = network.link_counts();
-        let mut fields = Fields::new(version);
+        let mut fields = Fields::new("version", version);
         fields.number("end_ps", network.now);
         fields.optional("job_finish_ps", &operations.job_finish);
         fields.optional("rank_finish_ps", &operations.rank_finish);
@@ -196,7 +203,7 @@ impl Jobs {
         fields.list("job_messages", &self.messages);
         fields.list("job_message_sum_ps", &self.message_sum_ps);
         fields.lists("job_message_counts", self.message_ps.iter().map(Histogram::listed));
-        if let Some(packets) = network.listed_job_packets() {
+        if let Some(packets) = network.job_packets.listed() {
             fields.list("job_link_packets", packets);
         }
         if let Some(times) = &operations.times {
@@ -204,18 +211,4 @@ impl Jobs {
         }
         fields.end()
     }
-}
-
-/// Return the job of each port of a node; none if there is one job, or a node belongs to two.
-fn jobs_of_nodes(file: &OperationFile, ports: usize) -> Option<Vec<u32>> {
-    let mut jobs = vec![NONE; ports];
-    for &(job, node) in &file.ranks {
-        for of_port in &mut jobs[node * file.ports..(node + 1) * file.ports] {
-            if *of_port != NONE && *of_port != job as u32 {
-                return None;
-            }
-            *of_port = job as u32;
-        }
-    }
-    (file.jobs.len() > 1).then_some(jobs)
 }

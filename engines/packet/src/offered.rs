@@ -11,7 +11,7 @@ use library::histogram::Histogram;
 use library::offered::{Source, Target};
 use library::result::Fields;
 
-use crate::network::{Happening, Network, Piece};
+use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::{Offered, Settings};
 
 /// What is measured in one batch.
@@ -64,9 +64,10 @@ impl OfferedTraffic {
     /// `targets` are those of each node.
     pub fn new(network: Network, targets: Vec<Vec<Target>>, offered: Offered, settings: &Settings) -> OfferedTraffic {
         let nodes = targets.len();
-        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.bandwidth[settings.host()];
-        let source =
-            |(node, targets)| Source::new(node, settings.seed, targets, offered.arrivals, offered.load, message_ps);
+        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.links.bandwidth[settings.links.host()];
+        let source = |(node, targets)| {
+            Source::new(node, settings.routing.seed, targets, offered.arrivals, offered.load, message_ps)
+        };
         OfferedTraffic {
             sources: targets.into_iter().enumerate().map(source).collect(),
             queues: vec![VecDeque::new(); nodes],
@@ -176,12 +177,11 @@ impl OfferedTraffic {
             }
             None => {
                 self.messages.push(message);
-                self.network.to_come.push(0);
-                self.network.arrived_at.push(0);
+                self.network.arrivals.push(Arrival::default());
                 self.messages.len() as u32 - 1
             }
         };
-        self.network.to_come[number as usize] = bytes;
+        self.network.arrivals[number as usize].to_come = bytes;
         self.queues[node as usize].push_back(number);
         self.backlog += 1;
         if let Some(batch) = self.batch_of(due) {
@@ -252,7 +252,7 @@ impl OfferedTraffic {
 
     /// Return the result as JSON.
     pub fn to_json(&self, version: &str) -> String {
-        let mut fields = Fields::new(version);
+        let mut fields = Fields::new("version", version);
         let batches = &self.batches;
         fields.number("end_ps", self.network.now);
         fields.number("awaited", self.awaited);

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use library::graph::Graph;
 use library::grid::{Grid, Tie};
 use library::input::BadFile;
+use library::places::Places;
 use library::settings::{Kind, Via};
 use library::tree::Tree;
 
@@ -59,7 +60,6 @@ pub struct Standing {
 
 pub struct Routes {
     pub kind: Kind,
-    pub via: Via,
     tie: Tie,
     scheme: Scheme,
     pub classes: usize,
@@ -71,9 +71,7 @@ pub struct Routes {
     exit_port: Vec<Vec<u32>>,
     /// First port and number of ports of each link.
     link_ports: Vec<(u32, u32)>,
-    pub routers_with_nodes: Vec<usize>,
-    pub groups_with_nodes: Vec<usize>,
-    group_routers: Vec<Vec<usize>>,
+    pub places: Places,
     /// For each goal that somebody has asked for, for each router: a single local port, marked, or a list of them.
     to_router: Vec<Option<Box<[u32]>>>,
     to_group: Vec<Option<Box<[u32]>>>,
@@ -89,30 +87,13 @@ pub struct Routes {
 impl Routes {
     pub fn new(settings: &Settings, graph: Graph) -> Result<Routes, BadFile> {
         let routers = graph.routers();
-        let routers_with_nodes = graph.routers_with_nodes();
-        let (mut group_routers, mut groups_with_nodes) = (Vec::new(), Vec::new());
-        if let Some(group) = &graph.group {
-            group_routers = vec![Vec::new(); group.iter().max().map_or(0, |last| last + 1)];
-            group.iter().enumerate().for_each(|(router, &group)| group_routers[group].push(router));
-            groups_with_nodes = routers_with_nodes.iter().map(|&router| group[router]).collect();
-            groups_with_nodes.sort_unstable();
-            groups_with_nodes.dedup();
-        }
-        let tree = if settings.kind == Kind::DModK { Some(graph.tree(&routers_with_nodes)?) } else { None };
-        let missing = match (settings.kind, settings.scheme) {
-            (Kind::DimensionOrder, _) | (_, Scheme::Dateline | Scheme::Escape) => graph.grid.is_none(),
-            (Kind::Table | Kind::AdaptiveTable, _) => graph.hops.is_none(),
-            (Kind::Paths, _) => graph.paths.is_none(),
-            _ => settings.via == Via::Group && graph.group.is_none(),
-        };
-        if settings.kind == Kind::DimensionOrder && !matches!(settings.scheme, Scheme::Dateline | Scheme::One) {
+        let places = Places::new(&graph, settings.routing.via);
+        let tree = if settings.routing.kind == Kind::DModK { Some(graph.tree()?) } else { None };
+        if settings.routing.kind == Kind::DimensionOrder && !matches!(settings.scheme, Scheme::Dateline | Scheme::One) {
             return Err(BadFile("dimension order has channels by the dateline, or one class".into()));
         }
-        if missing {
-            return Err(BadFile(
-                "the machine's file lacks what the routing needs: a grid, groups, or listed routes".into(),
-            ));
-        }
+        let needs_grid = matches!(settings.scheme, Scheme::Dateline | Scheme::Escape);
+        graph.check_has(settings.routing.kind, settings.routing.via, needs_grid)?;
         let (mut first_port, mut exit_port) = (vec![0], Vec::new());
         let mut link_ports = vec![(0, 0); graph.links];
         let mut nodes_of = vec![0; routers];
@@ -129,21 +110,18 @@ impl Routes {
             first_port.push(port + nodes_of[router]);
         }
         Ok(Routes {
-            kind: settings.kind,
-            via: settings.via,
-            tie: settings.tie,
+            kind: settings.routing.kind,
+            tie: settings.routing.tie,
             scheme: settings.scheme,
             classes: settings.classes,
-            class_weight: settings.class_weight.clone(),
+            class_weight: settings.links.class_weight.clone(),
             tree,
             first_port,
             exit_port,
             link_ports,
-            routers_with_nodes,
-            groups_with_nodes,
             to_router: vec![None; routers],
-            to_group: vec![None; group_routers.len()],
-            group_routers,
+            to_group: vec![None; places.group_routers.len()],
+            places,
             lists: Vec::new(),
             known_lists: HashMap::new(),
             hops_to: vec![None; routers],
@@ -157,17 +135,8 @@ impl Routes {
         self.graph.grid.as_ref().expect("new has seen a grid")
     }
 
-    /// Return of a router what packets draw: itself, or its group.
-    #[inline]
-    pub fn place(&self, router: usize) -> usize {
-        match (self.via, &self.graph.group) {
-            (Via::Group, Some(group)) => group[router],
-            _ => router,
-        }
-    }
-
     pub fn towards(&self, place: usize) -> Towards {
-        match self.via {
+        match self.places.via {
             Via::Router => Towards::Router(place),
             Via::Group => Towards::Group(place),
         }
@@ -206,7 +175,7 @@ impl Routes {
         match self.kind {
             Kind::DimensionOrder => {
                 let upwards = |dimension: u8| via >> dimension & 1 == 1;
-                let step = self.grid().next_in_order(here, goal, self.tie, upwards);
+                let step = self.grid().in_order(here, goal, self.tie, upwards);
                 let class = u8::from(self.scheme == Scheme::Dateline && step.behind);
                 self.add_ports_to(here, step.router, Way { first_class: class, last_class: class, ..way }, ways);
             }
@@ -251,7 +220,7 @@ impl Routes {
             self.add_ports_to(here, next, Way { first_class: class, last_class: class, ..way }, ways);
         }
         if escapes {
-            let step = self.grid().next_in_order(here, goal, Tie::Positive, |_| true);
+            let step = self.grid().in_order(here, goal, Tie::Positive, |_| true);
             self.add_ports_to(here, step.router, Way { first_class: 0, last_class: 0, escape: true, ..way }, ways);
         }
         self.steps = steps;
@@ -302,7 +271,7 @@ impl Routes {
     fn store(&mut self, towards: Towards) {
         let goals = match towards {
             Towards::Router(goal) => vec![goal],
-            Towards::Group(group) => self.group_routers[group].clone(),
+            Towards::Group(group) => self.places.group_routers[group].clone(),
         };
         let weights = self.graph.weights_to(&goals, &self.class_weight);
         let mut row = vec![0; self.graph.routers()];
@@ -343,24 +312,15 @@ impl Routes {
         }
         if self.hops_to[goal].is_none() {
             let weights = self.graph.weights_to(&[goal], &self.class_weight);
-            let mut nearest_first: Vec<usize> = (0..weights.len()).collect();
-            nearest_first.sort_unstable_by_key(|&router| weights[router]);
-            let mut hops = vec![0u16; weights.len()];
-            for &router in &nearest_first[1..] {
-                let leads = |&&exit: &&library::graph::Exit| {
-                    weights[exit.router as usize] + self.class_weight[exit.class as usize] == weights[router]
-                };
-                let behind = self.graph.exits[router].iter().filter(leads).map(|exit| 1 + hops[exit.router as usize]);
-                hops[router] = behind.max().expect("a lightest path begins somewhere");
-            }
-            self.hops_to[goal] = Some(hops.into_boxed_slice());
+            let hops = self.graph.most_hops(&weights, &self.class_weight);
+            self.hops_to[goal] = Some(hops);
         }
         u32::from(self.hops_to[goal].as_ref().expect("it has been found")[from])
     }
 
     /// Return the most hops of a way from a router through a place to a goal.
     pub fn hops_through(&mut self, here: usize, place: usize, goal: usize) -> u32 {
-        match self.via {
+        match self.places.via {
             Via::Router => self.hops(here, place) + self.hops(place, goal),
             Via::Group => {
                 self.find_entries(here);
@@ -386,25 +346,6 @@ impl Routes {
             let least = members.iter().map(|&router| weights[router]).min();
             members.iter().filter(|&&router| Some(weights[router]) == least).map(|&router| router as u32).collect()
         };
-        self.entries[here] = self.group_routers.iter().map(nearest).collect();
-    }
-
-    /// Return whether a place that was drawn leads a packet away from its first and last router, or group.
-    pub fn leads_away(&self, here: usize, goal: usize, drawn: usize) -> bool {
-        match (self.kind, self.via, &self.graph.group) {
-            // Most detours through another router of the first or the last group cross the link of the minimal path.
-            (Kind::Ugal, Via::Router, Some(group)) if group[here] != group[goal] => {
-                group[drawn] != group[here] && group[drawn] != group[goal]
-            }
-            _ => drawn != self.place(here) && drawn != self.place(goal),
-        }
-    }
-
-    /// Return the places among which packets draw.
-    pub fn places(&self) -> &[usize] {
-        match self.via {
-            Via::Router => &self.routers_with_nodes,
-            Via::Group => &self.groups_with_nodes,
-        }
+        self.entries[here] = self.places.group_routers.iter().map(nearest).collect();
     }
 }

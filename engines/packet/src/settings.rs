@@ -7,10 +7,9 @@
 //! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1`, and for offered traffic
 //! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`.
 
-use library::grid::Tie;
 use library::input::BadFile;
 use library::offered::Arrivals;
-use library::settings::{Kind, Via, Words, KINDS, TIES, VIAS};
+use library::settings::{Links, Routing, Words};
 
 /// How the channel class of a packet's next hop follows from its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +48,12 @@ pub struct Offered {
 
 #[derive(Debug, Clone)]
 pub struct Settings {
-    pub seed: u64,
-    pub kind: Kind,
-    pub tie: Tie,
-    pub via: Via,
+    pub routing: Routing,
     pub detours: usize,
     pub bias: f64,
     pub threshold_bytes: f64,
     pub progressive: bool,
-    pub class_weight: Vec<u32>,
-    /// Bytes a second.
-    pub bandwidth: Vec<f64>,
-    pub latency_ns: Vec<f64>,
-    pub router_latency_ns: f64,
-    pub packet_bytes: u32,
+    pub links: Links,
     pub buffer_bytes: u32,
     /// Whether each channel has a buffer of its own.
     pub buffer_per_channel: bool,
@@ -84,20 +75,9 @@ impl Settings {
     }
 
     pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
-        let [seed] = lines.values("seed")?;
-        let [kind, tie, via]: [String; 3] = lines.values("routing")?;
-        let (kind, tie, via) = (lines.choice(&kind, &KINDS)?, lines.choice(&tie, &TIES)?, lines.choice(&via, &VIAS)?);
+        let routing = Routing::read(&mut lines)?;
         let [detours, bias, threshold_bytes, progressive]: [f64; 4] = lines.values("ugal")?;
-        let class_weight: Vec<u32> = lines.list("class_weight")?;
-        let bandwidth: Vec<f64> = lines.list("bandwidth_Bps")?;
-        let latency_ns: Vec<f64> = lines.list("latency_ns")?;
-        let fits = bandwidth.len() == class_weight.len() + 1 && latency_ns.len() == bandwidth.len();
-        let valid = |values: &[f64]| values.iter().all(|&value| value.is_finite() && value >= 0.0);
-        if !fits || !valid(&latency_ns) || !valid(&bandwidth) || bandwidth.contains(&0.0) {
-            return Err(lines.bad("weights are for each class, bandwidths and latencies for one more"));
-        }
-        let [router_latency_ns] = lines.values("router_latency_ns")?;
-        let [packet_bytes]: [u32; 1] = lines.values("packet_bytes")?;
+        let links = Links::read(&mut lines)?;
         let [buffer_bytes]: [u32; 1] = lines.values("buffer_bytes")?;
         let [buffers]: [String; 1] = lines.values("buffers")?;
         let buffer_per_channel = lines.choice(&buffers, &[("port", false), ("channel", true)])?;
@@ -108,8 +88,8 @@ impl Settings {
             _ => return Err(lines.bad("there are as many channels as classes at least")),
         };
         let [crossbar_speedup]: [f64; 1] = lines.values("crossbar_speedup")?;
-        if packet_bytes == 0 || crossbar_speedup <= 0.0 || !crossbar_speedup.is_finite() {
-            return Err(lines.bad("packets and the speed-up of the crossbar are above 0"));
+        if crossbar_speedup <= 0.0 || !crossbar_speedup.is_finite() {
+            return Err(lines.bad("the speed-up of the crossbar is above 0"));
         }
         let [injection]: [usize; 1] = lines.values("injection")?;
         let traffic_classes: Vec<f64> = lines.list("traffic_classes")?;
@@ -131,19 +111,12 @@ impl Settings {
         let [times]: [u8; 1] = lines.values("times")?;
         let offered = if lines.is_at_end() { None } else { Some(offered(&mut lines)?) };
         let settings = Settings {
-            seed,
-            kind,
-            tie,
-            via,
+            routing,
             detours: detours as usize,
             bias,
             threshold_bytes,
             progressive: progressive != 0.0,
-            class_weight,
-            bandwidth,
-            latency_ns,
-            router_latency_ns,
-            packet_bytes,
+            links,
             buffer_bytes,
             buffer_per_channel,
             channels,
@@ -167,12 +140,7 @@ impl Settings {
     /// Return the bytes of a buffer below which a class of channels would have no packet of its own.
     pub fn least_buffer(&self) -> u32 {
         let packets = if self.buffer_per_channel { 4 } else { (self.classes + 1).max(4) };
-        packets as u32 * self.packet_bytes
-    }
-
-    /// Return the class of links to nodes.
-    pub fn host(&self) -> usize {
-        self.class_weight.len()
+        packets as u32 * self.links.packet_bytes
     }
 }
 

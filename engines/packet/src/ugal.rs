@@ -49,19 +49,20 @@ impl Network {
     /// Draw a place that leads away from both ends. Valiant draws once; under UGAL a packet draws again, since one with
     /// nothing but the minimal path would wait for it, and hold up all behind it.
     fn draw_place(&self, key: u32, index: usize, here: usize, goal: usize) -> Option<u32> {
-        let places = self.routes.places();
+        let places = &self.routes.places.drawn;
         let again = self.routes.kind == Kind::Ugal;
+        let leads_away = |place| self.routes.places.leads_away(self.routes.kind, [here, goal], place);
         let tries = if again { 64 } else { 1 };
         let mut bits = mix(u64::from(key) << 8 | index as u64);
         for _ in 0..tries {
             let drawn = places[below(bits, places.len() as u32) as usize];
-            if self.routes.leads_away(here, goal, drawn) {
+            if leads_away(drawn) {
                 return Some(drawn as u32);
             }
             bits = mix(bits);
         }
         let rest: Vec<usize> = match again {
-            true => places.iter().copied().filter(|&place| self.routes.leads_away(here, goal, place)).collect(),
+            true => places.iter().copied().filter(|&place| leads_away(place)).collect(),
             false => Vec::new(),
         };
         (!rest.is_empty()).then(|| rest[below(bits, rest.len() as u32) as usize] as u32)
@@ -89,7 +90,7 @@ impl Network {
     #[inline]
     pub(crate) fn enter_router(&mut self, packet: u32, here: u32, is_goal: bool) {
         let state = self.packets[packet as usize];
-        if state.stage == Stage::Detour && self.routes.place(here as usize) == state.via as usize {
+        if state.stage == Stage::Detour && self.routes.places.place(here as usize) == state.via as usize {
             self.packets[packet as usize].stage = Stage::Direct;
         }
         if self.routes.kind == Kind::Table && !is_goal {

@@ -14,7 +14,8 @@
 //!   (bonus cards: Boppana and Chalasani, ISCA 1993).
 
 use caminos_lib::routing::prelude::*;
-use library::graph::{Exit, Graph};
+use library::graph::Exit;
+use library::places::Places;
 use library::settings::{Kind, Via};
 use rand::rngs::StdRng;
 use rand::Rng;
@@ -30,7 +31,7 @@ const UNDECIDED: i32 = -1;
 const MINIMAL: i32 = -2;
 
 /// Of the lightest paths from each router to one: their weight, and the hops of the longest.
-type PathLengths = (Box<[u32]>, Box<[u32]>);
+type PathLengths = (Box<[u32]>, Box<[u16]>);
 
 /// How far it is from all routers to some, or to groups.
 #[derive(Debug, Default)]
@@ -39,37 +40,32 @@ pub struct Distances {
     to_router: Vec<Option<PathLengths>>,
     /// Weights to the nearest router of each group.
     to_group: Vec<Box<[u32]>>,
-    group_routers: Vec<Vec<usize>>,
-    /// What packets draw: routers or groups with nodes.
-    drawn: Vec<usize>,
+    /// What packets draw, if they draw any.
+    places: Option<Places>,
 }
 
 impl Routes {
     pub fn find_distances(&self) -> Distances {
-        let (graph, with_nodes) = (self.graph(), self.graph().routers_with_nodes());
+        let graph = self.graph();
         let mut distances = Distances::default();
         match self.kind {
             Kind::Minimal | Kind::Valiant | Kind::Ugal => (),
             Kind::Adaptive if graph.grid.is_none() => (),
             _ => return distances,
         }
-        let mut goals = with_nodes.clone();
-        distances.drawn = with_nodes;
-        if let (Via::Group, Some(group)) = (self.via, &graph.group) {
-            distances.group_routers = vec![Vec::new(); group.iter().max().map_or(0, |last| last + 1)];
-            group.iter().enumerate().for_each(|(router, &group)| distances.group_routers[group].push(router));
+        let mut goals = graph.routers_with_nodes();
+        let places = Places::new(graph, self.via);
+        if self.via == Via::Group {
             let to_group = |routers: &Vec<usize>| graph.weights_to(routers, &self.class_weight);
-            distances.to_group = distances.group_routers.iter().map(to_group).collect();
-            distances.drawn.iter_mut().for_each(|place| *place = group[*place]);
-            distances.drawn.sort_unstable();
-            distances.drawn.dedup();
+            distances.to_group = places.group_routers.iter().map(to_group).collect();
             goals = (0..graph.routers()).collect();
         }
+        distances.places = Some(places);
         if graph.grid.is_none() || self.via == Via::Group || self.class_weight.iter().any(|&weight| weight != 1) {
             distances.to_router = vec![None; graph.routers()];
             for goal in goals {
                 let weights = graph.weights_to(&[goal], &self.class_weight);
-                let hops = most_hops(graph, &weights, &self.class_weight);
+                let hops = graph.most_hops(&weights, &self.class_weight);
                 distances.to_router[goal] = Some((weights, hops));
             }
         }
@@ -115,16 +111,12 @@ impl Routes {
             return through(place);
         }
         let nearest = self.distances.to_group[place][here];
-        let entries = self.distances.group_routers[place].iter().filter(|&&entry| self.weight(here, entry) == nearest);
+        let entries = self.places().group_routers[place].iter().filter(|&&entry| self.weight(here, entry) == nearest);
         entries.map(|&entry| through(entry)).max().expect("a group has routers")
     }
 
-    /// Of a router what packets draw: itself, or its group.
-    pub fn place(&self, router: usize) -> usize {
-        match (self.via, &self.graph().group) {
-            (Via::Group, Some(group)) => group[router],
-            _ => router,
-        }
+    fn places(&self) -> &Places {
+        self.distances.places.as_ref().expect("packets draw places")
     }
 
     pub fn draw_detours(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<Vec<i32>> {
@@ -141,14 +133,8 @@ impl Routes {
     /// whose draw left it nothing but the minimal path would wait for that one, and hold up all behind it. So it does,
     /// between two groups, where it draws a router of either: most such detours cross the link of the minimal path.
     fn draw(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<usize> {
-        let among = &self.distances.drawn;
-        let ends = [self.place(here), self.place(goal)];
-        let leads_away = |drawn: usize| match (self.kind, self.via, &self.graph().group) {
-            (Kind::Ugal, Via::Router, Some(group)) if group[here] != group[goal] => {
-                ![group[here], group[goal]].contains(&group[drawn])
-            }
-            _ => !ends.contains(&drawn),
-        };
+        let among = &self.places().drawn;
+        let leads_away = |drawn| self.places().leads_away(self.kind, [here, goal], drawn);
         let again = self.kind == Kind::Ugal && among.iter().any(|&drawn| leads_away(drawn));
         loop {
             let drawn = among[rng.gen_range(0..among.len())];
@@ -227,23 +213,10 @@ impl Routes {
             Some(&[.., asked, UNDECIDED]) if asked != UNDECIDED => info.selections = Some(vec![asked]),
             _ => (),
         }
-        if info.selections.as_deref() == Some(&[self.place(here) as i32]) {
+        if info.selections.as_deref() == Some(&[self.places().place(here) as i32]) {
             info.selections = None;
         }
     }
-}
-
-/// Most hops of a lightest path from each router to a goal, given the weights of these paths.
-fn most_hops(graph: &Graph, weights: &[u32], of_class: &[u32]) -> Box<[u32]> {
-    let mut nearest_first: Vec<usize> = (0..weights.len()).collect();
-    nearest_first.sort_unstable_by_key(|&router| weights[router]);
-    let mut hops = vec![0; weights.len()].into_boxed_slice();
-    for &router in &nearest_first[1..] {
-        let leads_on = |exit: &&Exit| weights[exit.router as usize] + of_class[exit.class as usize] == weights[router];
-        let behind = graph.exits[router].iter().filter(leads_on).map(|exit| 1 + hops[exit.router as usize]);
-        hops[router] = behind.max().expect("a lightest path begins somewhere");
-    }
-    hops
 }
 
 #[cfg(test)]
@@ -254,7 +227,6 @@ mod tests {
     use std::rc::Rc;
 
     use caminos_lib::Simulation;
-    use library::input::Lines;
 
     use super::*;
     use crate::session::Session;
@@ -339,19 +311,5 @@ mod tests {
                 assert_eq!(info.borrow().selections, then.map(|then| vec![then]));
             }
         });
-    }
-
-    #[test]
-    fn of_equally_light_paths_that_with_most_hops_counts() {
-        // A ring of five routers; the link between 0 and 4 is of class 1.
-        let ring =
-            "graph 1\nrouters 5\nclasses 2\nnodes 2\n0\n3\ncables 5\n0 1 0 1\n1 2 0 1\n2 3 0 1\n3 4 0 1\n4 0 1 1\n";
-        let graph = Graph::read(Lines::of_text(ring), 2).expect("a graph");
-        for (of_class, weights, hops) in
-            [([1, 100], [0, 1, 2, 3, 4], [0, 1, 2, 3, 4]), ([1, 2], [0, 1, 2, 3, 2], [0, 1, 2, 3, 1])]
-        {
-            let found = graph.weights_to(&[0], &of_class);
-            assert_eq!((&found[..], &most_hops(&graph, &found, &of_class)[..]), (&weights[..], &hops[..]));
-        }
     }
 }

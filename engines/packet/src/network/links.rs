@@ -146,22 +146,19 @@ impl Network {
                 }
                 self.packets[packet as usize].next = self.free;
                 self.free = packet;
-                let left = &mut self.to_come[message as usize];
-                *left -= size;
-                let last = &mut self.arrived_at[message as usize];
-                *last = (*last).max(end + latency);
-                if *left == 0 {
-                    self.queue.push(Event { key: std::mem::take(last) << 2 | TASK, a: message, b: ARRIVAL });
+                let arrival = &mut self.arrivals[message as usize];
+                arrival.to_come -= size;
+                arrival.last = arrival.last.max(end + latency);
+                if arrival.to_come == 0 {
+                    let last = std::mem::take(&mut arrival.last);
+                    self.queue.push(Event { key: last << 2 | TASK, a: message, b: ARRIVAL });
                 }
             }
             End::Router(to) => {
                 let state = &mut self.packets[packet as usize];
                 (state.head, state.tail, state.hop) = (self.now + latency, end + latency, hop + 1);
-                if link != NONE && !self.job_packets.is_empty() {
-                    let job = self.job_of_node[state.node as usize];
-                    if job != NONE {
-                        self.job_packets[job as usize][link as usize] += 1;
-                    }
+                if link != NONE {
+                    self.job_packets.count(state.node as usize, link as usize);
                 }
                 let next_router = self.router_of[to as usize];
                 self.enter_router(packet, next_router, next_router == goal);

@@ -26,18 +26,23 @@
 //! order, take waiting packets; then new packets ask, in random order. Random choices are hashes of the seed, what chooses, and
 //! how many packets have crossed to the port, so that they depend neither on the order of events in the queue nor on the unit of time.
 
+mod arbitration;
+mod building;
+#[cfg(test)]
+mod check;
 mod crossing;
 mod interfaces;
 mod links;
 
 use std::collections::VecDeque;
 
+use library::job_link_packets::JobLinkPackets;
+
 use crate::congestion::{Acknowledgement, CongestionManagement, THRESHOLD_PACKETS};
 use crate::fair::FairArbitration;
-use crate::pool::{Division, Pools};
+use crate::pool::Pools;
 use crate::queue::{Event, Queue};
 use crate::routes::{Routes, Standing, Way};
-use crate::settings::Settings;
 
 pub const NONE: u32 = u32::MAX;
 
@@ -120,6 +125,7 @@ pub enum End {
 }
 
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Port {
     pub free_at: u64,
     /// When it looks again for something to do.
@@ -162,6 +168,8 @@ struct Credit {
 #[derive(Debug, Clone, Copy)]
 struct Waiter {
     lanes: u64,
+    /// Distinguishes the queues in random choices.
+    name: u64,
     input: u32,
     ticket: u32,
 }
@@ -186,6 +194,15 @@ pub struct Piece {
     /// Destination: a port of a node.
     pub node: u32,
     pub job: usize,
+}
+
+/// What of a message has reached its node.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Arrival {
+    /// When the last byte of those that have does: ports of a node may end in another order than they begin.
+    last: u64,
+    /// Bytes that have not.
+    pub to_come: u32,
 }
 
 /// What was counted as packets reached their nodes.
@@ -250,152 +267,15 @@ pub struct Network {
     opened: Vec<u32>,
     asking: Vec<u32>,
     ranked: Vec<(u64, u32)>,
-    /// Bytes of each message that have not reached its node.
-    pub to_come: Vec<u32>,
-    /// When the last byte of those that have, does: ports of a node may end in another order than they begin.
-    pub arrived_at: Vec<u64>,
+    /// Of each message.
+    pub arrivals: Vec<Arrival>,
     /// Packets that each node has sent.
     sent_packets: Vec<u32>,
     pub counts: Counts,
-    /// Packets that crossed each link, for each job, if they are told apart.
-    pub job_packets: Vec<Vec<u32>>,
-    job_of_node: Vec<u32>,
+    pub job_packets: JobLinkPackets,
 }
 
 impl Network {
-    /// Build the network; `graph.node_router` has the ports of nodes.
-    pub fn new(settings: &Settings, routes: Routes) -> Network {
-        let traffic_classes = settings.traffic_classes.len();
-        let lanes = settings.channels * traffic_classes;
-        let class_starts = class_starts(settings);
-        let class_of_channel: Vec<u8> = (0..settings.channels)
-            .map(|channel| class_starts.iter().rposition(|&start| start <= channel).expect("starts at 0") as u8)
-            .collect();
-        let lanes_of_class = (0..traffic_classes).flat_map(|of| {
-            class_starts.windows(2).map(move |range| mask(range[0], range[1]) << (of * settings.channels))
-        });
-        let lanes_of_class: Vec<u64> = lanes_of_class.collect();
-        let units = if settings.buffer_per_channel { settings.channels } else { settings.classes };
-        let unit_of_lane = (0..lanes).map(|lane| {
-            let (of, channel) = (lane / settings.channels, lane % settings.channels);
-            let unit = if settings.buffer_per_channel { channel } else { usize::from(class_of_channel[channel]) };
-            (of * units + unit) as u32
-        });
-        let unit_of_lane: Vec<u32> = unit_of_lane.collect();
-        let (input_buffer, output_queue) = divisions(settings, units);
-        let routers = routes.graph.routers();
-        let nodes = routes.graph.node_router.len();
-        let first_interface = routes.first_port[routers];
-        let all_ports = first_interface as usize + nodes;
-        let fastest = settings.bandwidth.iter().copied().fold(0.0, f64::max) * settings.crossbar_speedup;
-        let fastest_packet_ps = f64::from(settings.packet_bytes) * 1e12 / fastest;
-        let queue = Queue::new(
-            (fastest_packet_ps * 4.5 / nodes.max(72) as f64) as u64,
-            10 + (usize::BITS - (nodes / 72).leading_zeros()).min(6),
-        );
-        let empty_out = OutLane { busy_until: 0, head: NONE, tail: NONE };
-        let has_lanes = settings.buffer_per_channel;
-        let input_lanes = if has_lanes { first_interface * lanes as u32 } else { 0 };
-        let mut network = Network {
-            now: 0,
-            seed: mix(settings.seed.wrapping_add(0x5851_f42d_4c95_7f2d)),
-            queue,
-            packets: Vec::new(),
-            free: NONE,
-            inputs: (0..input_lanes).map(|lane| InputQueue::new(lane / lanes as u32, 0)).collect(),
-            free_inputs: Vec::new(),
-            queues_of: vec![Vec::new(); if has_lanes { 0 } else { first_interface as usize }],
-            has_lanes,
-            outputs: vec![empty_out; first_interface as usize * lanes],
-            ports: Vec::with_capacity(all_ports),
-            router_of: Vec::with_capacity(first_interface as usize),
-            sender_of: vec![NONE; first_interface as usize],
-            first_interface,
-            node_port: vec![0; nodes],
-            node_router: routes.graph.node_router.iter().map(|&router| router as u32).collect(),
-            out_pools: Pools::new(first_interface as usize, output_queue),
-            in_pools: Pools::new(all_ports, input_buffer),
-            credits: vec![VecDeque::new(); all_ports],
-            waiters: vec![Vec::new(); first_interface as usize],
-            lanes: lanes as u32,
-            lanes_per_traffic_class: settings.channels as u32,
-            unit_of_lane,
-            lanes_of_class,
-            class_of_channel,
-            shares: settings.traffic_classes.clone(),
-            virtual_time: if traffic_classes > 1 { vec![0.0; all_ports] } else { Vec::new() },
-            served: if traffic_classes > 1 { vec![0.0; all_ports * traffic_classes] } else { Vec::new() },
-            detours: settings.detours.max(1),
-            bias: settings.bias,
-            threshold_bytes: settings.threshold_bytes,
-            progressive: settings.progressive,
-            packet_bytes: settings.packet_bytes,
-            ps_per_byte_crossbar: 1e12 / fastest,
-            least_queue: matches!(
-                settings.kind,
-                library::settings::Kind::Adaptive | library::settings::Kind::AdaptiveTable
-            ),
-            fair: (settings.kind == library::settings::Kind::DimensionOrder).then(FairArbitration::default),
-            management: settings
-                .congestion_management
-                .then(|| CongestionManagement::new(settings.packet_bytes, settings.buffer_bytes)),
-            places: Vec::new(),
-            free_places: Vec::new(),
-            ways: Vec::new(),
-            opened: Vec::new(),
-            asking: Vec::new(),
-            ranked: Vec::new(),
-            to_come: Vec::new(),
-            arrived_at: Vec::new(),
-            sent_packets: vec![0; nodes],
-            counts: Counts::default(),
-            job_packets: Vec::new(),
-            job_of_node: Vec::new(),
-            routes,
-        };
-        network.add_ports(settings);
-        network
-    }
-
-    fn add_ports(&mut self, settings: &Settings) {
-        let host = settings.host();
-        let host_ns = settings.latency_ns[host] + settings.router_latency_ns / 2.0;
-        let graph = &self.routes.graph;
-        let mut nodes_of: Vec<Vec<usize>> = vec![Vec::new(); graph.routers()];
-        graph.node_router.iter().enumerate().for_each(|(node, &router)| nodes_of[router].push(node));
-        let ends: Vec<(u32, u32)> = (0..graph.links).map(|link| self.routes.ports_of_link(link)).collect();
-        for (router, exits) in graph.exits.iter().enumerate() {
-            for exit in exits {
-                let (class, link) = (exit.class as usize, exit.link as usize);
-                let latency_ns = settings.latency_ns[class] + settings.router_latency_ns;
-                for cable in 0..exit.cables {
-                    // The k-th cable of a link enters where the k-th one of the opposite link leaves.
-                    let to = ends[link ^ 1].0 + cable;
-                    self.sender_of[to as usize] = self.ports.len() as u32;
-                    self.ports.push(Port::new(settings.bandwidth[class], latency_ns, End::Router(to), exit.link));
-                }
-            }
-            for &node in &nodes_of[router] {
-                self.node_port[node] = self.ports.len() as u32;
-                self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Node, NONE));
-            }
-            self.router_of.resize(self.ports.len(), router as u32);
-        }
-        for node in 0..graph.node_router.len() {
-            let to = self.node_port[node];
-            self.sender_of[to as usize] = self.ports.len() as u32;
-            self.ports.push(Port::new(settings.bandwidth[host], host_ns, End::Router(to), NONE));
-        }
-        let packet = self.packet_bytes;
-        self.ports.iter_mut().for_each(|port| port.under_way += packet);
-    }
-
-    /// Tell packets of jobs apart on links; `job_of_node` has the job of each port of a node, or `NONE`.
-    pub fn count_jobs(&mut self, jobs: usize, job_of_node: Vec<u32>) {
-        self.job_packets = vec![vec![0; self.routes.graph.links]; jobs];
-        self.job_of_node = job_of_node;
-    }
-
     /// Return bytes and packets of each directed link.
     pub fn link_counts(&self) -> (Vec<u64>, Vec<u64>) {
         let (mut bytes, mut packets) = (vec![0; self.routes.graph.links], vec![0; self.routes.graph.links]);
@@ -404,17 +284,6 @@ impl Network {
             packets[port.link as usize] += port.packets;
         }
         (bytes, packets)
-    }
-
-    /// Return job, link and packets of all that is not 0, one after the other; none if jobs are not told apart.
-    pub fn listed_job_packets(&self) -> Option<Vec<u64>> {
-        let mut listed = Vec::new();
-        for (job, links) in self.job_packets.iter().enumerate() {
-            for (link, &count) in links.iter().enumerate().filter(|(_, &count)| count > 0) {
-                listed.extend_from_slice(&[job as u64, link as u64, u64::from(count)]);
-            }
-        }
-        (!self.job_packets.is_empty()).then_some(listed)
     }
 
     /// Return the packets that have left a node and not reached another one.
@@ -542,42 +411,10 @@ impl Network {
     pub(crate) fn first_packet(&self, input: u32) -> u32 {
         self.inputs[input as usize].head
     }
-
-    /// Panic if a packet waits beside an open lane, or a port that could send does not: an event was lost.
-    #[cfg(test)]
-    pub fn check(&mut self) {
-        if !self.opened.is_empty() || self.queue.has_more_at(self.now) {
-            return;
-        }
-        for input in 0..self.inputs.len() as u32 {
-            let InputQueue { waiting, head, port, .. } = self.inputs[input as usize];
-            if !waiting || head == NONE || self.has_lanes && self.packets[head as usize].stage == Stage::Undecided {
-                continue;
-            }
-            let mut ways = self.find_ways(head, self.router_of[port as usize]);
-            let open = self.choose(&ways, head);
-            assert!(open.is_none(), "lane {input} waits beside an open one at {}", self.now);
-            ways.clear();
-            self.ways = ways;
-        }
-        for port in 0..self.first_interface {
-            let state = &self.ports[port as usize];
-            if state.filled != 0 && state.free_at > self.now {
-                assert!(state.wake_at <= state.free_at, "port {port} does not look when it is free");
-            } else if state.filled != 0 {
-                assert!(state.waits_for_credit, "port {port} does not send");
-                let next = self.credits[port as usize].front().map(|credit| credit.time);
-                assert!(next.map_or(true, |time| state.wake_at <= time), "port {port} overlooks a credit");
-            }
-        }
-    }
 }
 
-impl InputQueue {
-    fn new(port: u32, outputs: u64) -> InputQueue {
-        InputQueue { busy_until: 0, outputs, head: NONE, tail: NONE, port, ticket: 0, waiting: false }
-    }
-}
+/// Marks the number of a set of several ways.
+const SEVERAL: u64 = 1 << 62;
 
 /// Return a number for a set of ways of packets of a traffic class; different sets have different ones.
 fn outputs_of(ways: &[Way], traffic_class: u8) -> u64 {
@@ -590,38 +427,20 @@ fn outputs_of(ways: &[Way], traffic_class: u8) -> u64 {
     };
     match ways {
         [way] => number(way) | traffic_class,
-        _ => ways.iter().fold(traffic_class | 1, |all, way| mix(all ^ number(way))) >> 1 | 1 << 62,
+        _ => ways.iter().fold(traffic_class | 1, |all, way| mix(all ^ number(way))) >> 1 | SEVERAL,
     }
 }
 
-impl Port {
-    /// Return an idle port; `bandwidth` is in bytes a second.
-    fn new(bandwidth: f64, latency_ns: f64, end: End, link: u32) -> Port {
-        let ps_per_byte = 1e12 / bandwidth;
-        Port {
-            free_at: 0,
-            wake_at: u64::MAX,
-            latency: rounded(latency_ns * 1e3),
-            ps_per_byte,
-            remainder: 0.0,
-            filled: 0,
-            crossing: 0,
-            end,
-            link,
-            leaving_unit: 0,
-            leaving_bytes: 0,
-            awaiting: 0,
-            queued: 0,
-            outstanding: 0,
-            under_way: (2e3 * latency_ns / ps_per_byte) as u32,
-            bytes: 0,
-            packets: 0,
-            granted: 0,
-            turn: 0,
-            waits_for_credit: false,
-        }
-    }
+/// Return the way of a set of one.
+#[inline]
+fn only_way(outputs: u64) -> Option<Way> {
+    let class = |shift: u32| (outputs >> shift) as u8;
+    let way =
+        Way { port: (outputs >> 17) as u32, first_class: class(9), last_class: class(1), escape: outputs & 1 == 1 };
+    (outputs & SEVERAL == 0).then_some(way)
+}
 
+impl Port {
     /// Count a packet that begins to leave, and return when its last byte has left at the bandwidth of the link.
     #[inline]
     fn occupy(&mut self, now: u64, bytes: u32) -> u64 {
@@ -639,26 +458,6 @@ impl Port {
 #[inline]
 fn rounded(number: f64) -> u64 {
     (number + 0.5) as u64
-}
-
-/// Return the first channel of each class, and the number of channels.
-fn class_starts(settings: &Settings) -> Vec<usize> {
-    match settings.scheme {
-        crate::settings::Scheme::Escape => vec![0, 1, settings.channels],
-        _ => (0..=settings.classes).map(|class| class * settings.channels / settings.classes).collect(),
-    }
-}
-
-/// Return how input buffers and output queues are divided.
-fn divisions(settings: &Settings, units: usize) -> (Division, Division) {
-    let Settings { buffer_bytes, packet_bytes, .. } = *settings;
-    let traffic_classes = settings.traffic_classes.len();
-    if settings.buffer_per_channel {
-        let separate = |bytes| Division::separate(bytes, units, traffic_classes);
-        return (separate(buffer_bytes), separate((buffer_bytes / 2).max(packet_bytes)));
-    }
-    let shared = |bytes| Division::shared(bytes, units, traffic_classes, packet_bytes);
-    (shared(buffer_bytes), shared((buffer_bytes / 2).max(units as u32 * packet_bytes)))
 }
 
 /// Return the bits from `first` up to `end`.
