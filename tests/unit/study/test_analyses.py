@@ -74,8 +74,6 @@ ISO = {"kind": "isoperimetry"}
         ({"analyses": {"p": ISO | {"shapes": [[5, 5]], "weights": [1]}}}, "analyses.p.shapes.0", "out-of-range"),
         ({"analyses": {"p": {"kind": "design", "families": {"F": "fat-tree"}, "ports": [9, 5]}}}, "analyses.p.ports",
          "out-of-range"),
-        ({"analyses": {"p": {"kind": "express-lines", "lengths": [9, 5], "gaps": [1, 2]}}}, "analyses.p.lengths",
-         "out-of-range"),
         ({"analyses": {"p": {"kind": "topologies", "families": {"M": ["mira", "sequoia", "mira"]}}}},
          "analyses.p.families.M.2", "duplicate"),
         ({"analyses": {"p": {"kind": "deadlock", "machines": {"D": "dragonfly-11k"}, "routings": {"m": "minimal"}}}},

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.machine.base import Topology
 from fabricstudy.workload.job import Job
 
 from .conftest import the_error, told
+
+EXTENSIONS = ["partitioning"]
 
 MESH = {"kind": "mesh", "shape": [6, 4], "nodes_per_router": 2}
 TORUS = {"kind": "torus", "shape": [8, 8]}
@@ -106,9 +110,11 @@ def test_what_cannot_be_is_told_when_planned(kind: str, write_study: Callable[[d
     pattern = {"kind": "pairs", "message": "1 kB"} if kind == "ranks for pairs" else RING
     path = write_study(
         {
+            "extensions": ["partitioning.py"],
             "machine": {"bandwidth": "1 GB/s"} | machine,
             "jobs": [{"nodes": nodes, "pattern": pattern, "allocation": allocation} for allocation, nodes in jobs],
             "sweep": ...,
         }
     )
+    shutil.copy(CONFIGS / "extensions/partitioning.py", path.parent)
     assert told(the_error(path)) == [(code, place)]
