@@ -511,7 +511,7 @@ def test_a_closed_form_of_a_machine_that_gives_no_number_is_told(
 
 
 def test_bundled_extensions_define_their_kinds_and_no_others() -> None:
-    found = {}
+    found: dict[str, str] = {}
     for file in (CONFIGS / "extensions").glob("*.py"):
         kinds = extensions.kinds_of(extensions.load_extensions([file.name], file.parent))
         found |= {kind_of(kind): file.stem for members in kinds.values() for kind in members}
