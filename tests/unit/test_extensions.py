@@ -18,7 +18,7 @@ import yaml
 from fabricstudy.cli import main
 from fabricstudy.core import extensions
 from fabricstudy.core.bundled_files import CONFIGS
-from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS
+from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS, MODULES
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import imported
@@ -514,7 +514,7 @@ def test_bundled_extensions_define_their_kinds_and_no_others() -> None:
     found: dict[str, str] = {}
     for file in (CONFIGS / "extensions").glob("*.py"):
         kinds = extensions.kinds_of(extensions.load_extensions([file.name], file.parent))
-        found |= {kind_of(kind): file.stem for members in kinds.values() for kind in members}
+        found |= {kind_of(kind): file.stem for noun in MODULES for kind in kinds.get(noun, ())}
     assert found == BUNDLED_EXTENSIONS
 
 

@@ -17,22 +17,18 @@ MODULES: dict[str, dict[str, str]] = {
     ),
     "analysis": _modules(
         "analysis",
-        "candidates", "contention", "cost", "deadlock", "design", "isoperimetry", "packings", "partition-lists",
-        "partitions", "printed", "resilience", "topologies",
+        "candidates", "contention", "cost", "deadlock", "packings", "partition-lists", "partitions",
+        "printed", "resilience", "topologies",
     ),
     "backfill": dict.fromkeys(["conservative", "drain", "easy", "none"], "fabricstudy.schedule.backfill.rules"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),
     "engine": _modules("engine", "analysis", "caminos", "codes", "flow", "packet", "sst"),
-    "family of topologies": dict.fromkeys(
-        ["dragonfly", "express-mesh", "fat-tree", "slim-fly"], "fabricstudy.analysis.design"
-    ),
     "machine": {"graph": "fabricstudy.machine.from_file"} | dict.fromkeys(
         ["express-mesh", "hypercube", "hyperx", "mesh", "torus"], "fabricstudy.machine.grids"
     ) | dict.fromkeys(["bluegene-p", "bluegene-q"], "fabricstudy.machine.bluegene") | _modules(
         "machine",
-        "aries", "dragonfly", "fat-tree", "gemini",
-        "jellyfish", "megafly", "percs", "polarfly", "rails", "slim-fly", "tofu-d",
-        "twisted-torus", "xgft",
+        "aries", "dragonfly", "fat-tree", "gemini", "jellyfish", "megafly", "percs", "polarfly", "rails", "slim-fly",
+        "tofu-d", "xgft",
     ),
     "mapping": _modules(
         "workload.mapping",
@@ -69,7 +65,8 @@ SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 """Other names that a study may write for a kind, by the noun of its family."""
 
 BUNDLED_EXTENSIONS = dict.fromkeys(["building-blocks", "swapped-cluster", "tree-partition"], "partitioning") | {
-    "b-eff": "b_eff", "caps": "caps", "express-lines": "express_lines", "hop-pairs": "wicon", "patches": "namd",
-    "placed-patches": "namd", "refined-blocks": "refined_blocks", "states-planes": "openatom", "strassen-bfs": "caps",
+    "b-eff": "b_eff", "caps": "caps", "design": "design", "express-lines": "express_lines", "hop-pairs": "wicon",
+    "isoperimetry": "isoperimetry", "patches": "namd", "placed-patches": "namd", "refined-blocks": "refined_blocks",
+    "states-planes": "openatom", "strassen-bfs": "caps", "twisted-torus": "twisted_torus",
 }  # fmt: skip
 """The file in ``configs/extensions`` of each kind that a study has to list as an extension."""

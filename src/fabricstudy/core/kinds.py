@@ -17,6 +17,7 @@ True
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -217,8 +218,9 @@ class Kind(Model):
 
 
 def families() -> list[type[Kind]]:
-    """Return the base classes of the imported families, sorted by noun."""
-    return sorted((base for base in Kind.__subclasses__() if base.is_family()), key=lambda base: base.FAMILY.noun)
+    """Return the base classes of the imported families, sorted by noun; an extension may define one, too."""
+    bases = (base for base in Kind.__subclasses__() if base.is_family() and base.__module__ in sys.modules)
+    return sorted(bases, key=lambda base: base.FAMILY.noun)
 
 
 def kinds_within(value: Any) -> Iterator[Kind]:

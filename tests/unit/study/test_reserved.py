@@ -55,7 +55,8 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[Any, int]], str, str]] = {
         DRAGONFLY, [("cuboid", 4)], "jobs.0.allocation", "unsupported",
     ),
     "convex block without rings or lines": (
-        {"kind": "twisted-torus", "shape": [4, 8]}, [("convex-block", 4)], "jobs.0.allocation", "unsupported",
+        {"kind": "jellyfish", "routers": 8, "degree": 3, "nodes_per_router": 1}, [("convex-block", 4)],
+        "jobs.0.allocation", "unsupported",
     ),
     "convex block of more than half of both rings": (
         TORUS, [("convex-block", 33), ("cluster", 1)], "jobs.1.nodes", "does-not-fit",
