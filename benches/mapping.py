@@ -10,6 +10,8 @@ from importlib.util import find_spec
 import numpy as np
 from scipy.spatial import cKDTree
 
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.extensions import load_extensions
 from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.structure.load import link_loads
@@ -17,7 +19,7 @@ from fabricstudy.workload.mapping import Mapping, Slots, Tasks
 from fabricstudy.workload.mapping.bound import partners_bound
 from fabricstudy.workload.mapping.kernels import compile_kernels, mapping_hop_bytes, slot_topology
 from fabricstudy.workload.messages import Messages
-from fabricstudy.workload.pattern.patches import Patches
+from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.pattern.stencil import Stencil
 
 BYTES = 1000
@@ -70,7 +72,8 @@ def random_geometric(ranks: int) -> Tasks:
 
 def molecular(ranks: int, patches: tuple[int, ...] = (12, 12, 12)) -> Tasks:
     """Patches and computes like NAMD's."""
-    pattern = Patches.model_validate({"patches": patches, "message": "1 kB"})
+    load_extensions(["extensions/namd.py"], CONFIGS)
+    pattern = Pattern.model_validate({"kind": "patches", "patches": patches, "message": "1 kB"})
     sends = pattern.sends(ranks, np.random.default_rng(0))
     size_bytes = np.full(len(sends.source), BYTES)
     return Tasks(ranks, Messages(sends.phase, sends.source, sends.destination, size_bytes))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
+from typing import Any
 
-from fabricstudy.analysis.design import ExpressMeshFamily, largest_system
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.extensions import load_extensions
 from fabricstudy.machine.base import published_machine
 from fabricstudy.machine.grid import GridConfig
-from fabricstudy.structure.isoperimetry.product import product_weights
-from fabricstudy.structure.isoperimetry.search import edge_profile
 from fabricstudy.structure.partitions import geometries_by_size, partition_space
+
+
+def bundled_extension(name: str) -> Any:
+    """Return the module of a bundled extension."""
+    return import_module(f"{load_extensions([f'extensions/{name}.py'], CONFIGS)}.{name}")
 
 
 def all_partitions() -> None:
@@ -26,17 +32,19 @@ def all_partitions() -> None:
 
 def exhaustive_search() -> None:
     """Search all sets of vertices of a torus."""
-    edge_profile(product_weights([3], "torus"))  # compiles, or loads what was compiled before
+    search = bundled_extension("isoperimetry")
+    search.edge_profile(search.product_weights([3], "torus"))  # compiles, or loads what was compiled before
     for shape in ([7, 3], [6, 4]):
         start = time.process_time()
-        edge_profile(product_weights(shape, "torus"))
+        search.edge_profile(search.product_weights(shape, "torus"))
         print(f"all sets of a torus of {shape[0]} x {shape[1]}: {time.process_time() - start:.2f} s CPU")
 
 
 def largest_machine() -> None:
     """Find the largest express mesh of a radix."""
+    design = bundled_extension("design")
     start = time.process_time()
-    found = largest_system(ExpressMeshFamily(gap=2), 48, True)
+    found = design.largest_system(design.ExpressMeshFamily(gap=2), 48, True)
     assert found is not None
     print(f"largest express mesh with 48 ports: {found.nodes} nodes, {time.process_time() - start:.2f} s CPU")
 

@@ -14,7 +14,8 @@ from hypothesis import settings
 # As Snakemake does for its jobs. Threads of linear algebra that wait for each other burn many times what one takes.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from fabricstudy.core.extensions import LOADED, unload_extensions
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.extensions import LOADED, load_extensions, unload_extensions
 
 # Machines are loaded and noisy: no example fails for its time. The same examples come each time, unless others are
 # asked for: RANDOM_EXAMPLES=1 python -m pytest.
@@ -47,8 +48,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 @pytest.fixture(autouse=True)
-def no_extension_is_left() -> Iterator[None]:
-    """Take away the extensions that a test imported, for those after it."""
+def extensions_of_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Import the bundled extensions that a module of tests lists as EXTENSIONS; take away all after each test."""
+    load_extensions([f"extensions/{name}.py" for name in getattr(request.module, "EXTENSIONS", [])], CONFIGS)
     yield
     for package in list(LOADED):
         unload_extensions(package)

@@ -9,7 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
-from fabricstudy.structure.isoperimetry.product import product_weights
+
+from .bundled import bundled_extension
+
+product_weights = bundled_extension("isoperimetry").product_weights
 
 
 def weighted_dragonfly(groups: int, rows: int, columns: int, row_weight: float = 3, global_weight: float = 4) -> Floats:

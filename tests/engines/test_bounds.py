@@ -19,6 +19,8 @@ from fabricstudy.routing.base import Routing
 
 from ..machines import DRAGONFLY, point_on
 
+EXTENSIONS = ["twisted_torus"]
+
 
 def engines(*names: str) -> list[Any]:
     """Return these engines as parameters, skipped where they are absent."""

@@ -8,6 +8,8 @@ import pytest
 
 from .test_block_sizes import on_each_engine, record_of
 
+EXTENSIONS = ["refined_blocks"]
+
 
 @on_each_engine
 @pytest.mark.parametrize("aggregate", [True, False])

@@ -216,7 +216,6 @@ STRUCTURES = (
         "@njit(cache=True)\ndef crossing_bytes(",
         ("structure", "workload", "analysis", "simulate", *TABLE),
     ),
-    known("isoperimetry of tori", "structure/isoperimetry/torus.py", "def torus_bound("),
 )
 
 WORKLOADS = (
@@ -533,7 +532,7 @@ ANALYSES = (
         ("analysis", *TABLE),
         new='"ports_per_node": 2 * ports /',
     ),
-    known("analysis of no study", "analysis/isoperimetry.py", "class Isoperimetry("),
+    known("analysis of no study", "analysis/printed.py", "class Printed("),
 )
 
 TABLES = (

@@ -17,6 +17,8 @@ import yaml
 
 from fabricstudy.cli import main
 from fabricstudy.core import extensions
+from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS, MODULES
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.source import imported
@@ -506,3 +508,25 @@ def test_a_closed_form_of_a_machine_that_gives_no_number_is_told(
     assert main(["plan", str(tmp_path / "own.yaml"), "--json"]) == 1
     (error,) = json.loads(capsys.readouterr().out)["errors"]
     assert error["code"] == "extension" and told[0] in error["message"] and error.get("path") == told[1]
+
+
+def test_bundled_extensions_define_their_kinds_and_no_others() -> None:
+    found: dict[str, str] = {}
+    for file in (CONFIGS / "extensions").glob("*.py"):
+        kinds = extensions.kinds_of(extensions.load_extensions([file.name], file.parent))
+        found |= {kind_of(kind): file.stem for noun in MODULES for kind in kinds.get(noun, ())}
+    assert found == BUNDLED_EXTENSIONS
+
+
+def test_ids_contain_the_code_of_changed_copies_of_bundled_extensions_alone(tmp_path: Path) -> None:
+    jobs = [{"share": 1.0, "pattern": {"kind": "b-eff", "message": "1 kB"}}]
+    with pytest.raises(ConfigError) as refusal:
+        load_study(write(tmp_path, {}, extensions=[], jobs=jobs))
+    assert refusal.value.code == "unknown-value" and "b_eff.py" in refusal.value.remedy
+    code = (CONFIGS / "extensions/b_eff.py").read_text()
+    physics = []
+    for text in (code, f"# A copy\n{code}", code.replace("max(16,", "max(8,")):
+        path = write(tmp_path, {"b_eff.py": text}, extensions=["b_eff.py"], jobs=jobs)
+        physics.append(points(path)[0].jobs[0].pattern.physics())
+    assert physics[0] == physics[1] == {"kind": "b-eff", "message_bytes": 1000}
+    assert set(physics[2]) == {"kind", "message_bytes", "code"}

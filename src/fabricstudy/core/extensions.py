@@ -21,10 +21,10 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from fabricstudy.core.bundled_files import bundled_path
+from fabricstudy.core.bundled_files import CONFIGS, bundled_path
 from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.source import EXTENSIONS, direct_imports, extension_package
+from fabricstudy.core.source import EXTENSIONS, direct_imports, extension_package, meaning
 
 MAX_EXTENSION_BYTES = 1_000_000
 
@@ -115,6 +115,9 @@ class _Loader(SourceFileLoader):
     def __init__(self, fullname: str, file: _File) -> None:
         super().__init__(fullname, str(file.path))
         self._content = file.content
+        bundled = CONFIGS / "extensions" / file.path.name
+        self.is_bundled = bundled.is_file() and meaning(bundled.read_text()) == meaning(file.content.decode())
+        """Whether it has the meaning of the bundled extension of its name."""
 
     def get_data(self, path: str) -> bytes:
         return self._content

@@ -13,28 +13,22 @@ MODULES: dict[str, dict[str, str]] = {
     "allocation": {"fragmented": "fabricstudy.schedule.fragmented"} | dict.fromkeys(
         ["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups"
     ) | _modules(
-        "workload.allocation",
-        "building-blocks", "cluster", "convex-block", "cuboid", "explicit", "random", "spread",
-        "swapped-cluster", "tree-partition",
+        "workload.allocation", "cluster", "convex-block", "cuboid", "explicit", "random", "spread",
     ),
     "analysis": _modules(
         "analysis",
-        "candidates", "caps", "contention", "cost", "deadlock", "design", "express-lines", "isoperimetry",
-        "packings", "partition-lists", "partitions", "printed", "resilience", "topologies",
+        "candidates", "contention", "cost", "deadlock", "packings", "partition-lists", "partitions",
+        "printed", "resilience", "topologies",
     ),
     "backfill": dict.fromkeys(["conservative", "drain", "easy", "none"], "fabricstudy.schedule.backfill.rules"),
     "block sizes": dict.fromkeys(["file", "linear", "power-law", "uniform"], "fabricstudy.workload.block_sizes"),
     "engine": _modules("engine", "analysis", "caminos", "codes", "flow", "packet", "sst"),
-    "family of topologies": dict.fromkeys(
-        ["dragonfly", "express-mesh", "fat-tree", "slim-fly"], "fabricstudy.analysis.design"
-    ),
     "machine": {"graph": "fabricstudy.machine.from_file"} | dict.fromkeys(
         ["express-mesh", "hypercube", "hyperx", "mesh", "torus"], "fabricstudy.machine.grids"
     ) | dict.fromkeys(["bluegene-p", "bluegene-q"], "fabricstudy.machine.bluegene") | _modules(
         "machine",
-        "aries", "dragonfly", "fat-tree", "gemini",
-        "jellyfish", "megafly", "percs", "polarfly", "rails", "slim-fly", "tofu-d",
-        "twisted-torus", "xgft",
+        "aries", "dragonfly", "fat-tree", "gemini", "jellyfish", "megafly", "percs", "polarfly", "rails", "slim-fly",
+        "tofu-d", "xgft",
     ),
     "mapping": _modules(
         "workload.mapping",
@@ -47,11 +41,9 @@ MODULES: dict[str, dict[str, str]] = {
     "partition list": _modules("schedule.partition_list", "cuboids", "nodes", "shapes"),
     "pattern": dict.fromkeys(["gather", "incast", "scatter"], "fabricstudy.workload.pattern.rooted") | _modules(
         "workload.pattern",
-        "all-gather", "all-reduce", "all-to-all", "b-eff", "barrier", "bisection", "broadcast",
-        "domain-all-to-all",
-        "furthest-pairing", "hop-pairs", "idle", "matrix", "messages", "pairs", "patches",
-        "pencil-fft", "permutation", "ping-pong", "placed-patches", "reduce-scatter", "refined-blocks", "ring",
-        "spread", "states-planes", "stencil", "strassen-bfs", "sub-all-to-all", "task-graph", "trace", "training",
+        "all-gather", "all-reduce", "all-to-all", "barrier", "bisection", "broadcast", "domain-all-to-all",
+        "furthest-pairing", "idle", "matrix", "messages", "pairs", "pencil-fft", "permutation", "ping-pong",
+        "reduce-scatter", "ring", "spread", "stencil", "sub-all-to-all", "task-graph", "trace", "training",
         "uniform-random", "unstructured-mesh",
     ),
     "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules(
@@ -71,3 +63,10 @@ MODULES: dict[str, dict[str, str]] = {
 
 SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 """Other names that a study may write for a kind, by the noun of its family."""
+
+BUNDLED_EXTENSIONS = dict.fromkeys(["building-blocks", "swapped-cluster", "tree-partition"], "partitioning") | {
+    "b-eff": "b_eff", "caps": "caps", "design": "design", "express-lines": "express_lines", "hop-pairs": "wicon",
+    "isoperimetry": "isoperimetry", "patches": "namd", "placed-patches": "namd", "refined-blocks": "refined_blocks",
+    "states-planes": "openatom", "strassen-bfs": "caps", "twisted-torus": "twisted_torus",
+}  # fmt: skip
+"""The file in ``configs/extensions`` of each kind that a study has to list as an extension."""

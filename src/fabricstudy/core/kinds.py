@@ -17,6 +17,7 @@ True
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,8 +26,9 @@ from typing import Annotated, Any, ClassVar, Literal, get_args, get_origin
 from pydantic import BaseModel, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationInfo, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
+from fabricstudy.core.bundled_files import bundled_path
 from fabricstudy.core.errors import suggestion
-from fabricstudy.core.kind_modules import MODULES, SYNONYMS
+from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS, MODULES, SYNONYMS
 from fabricstudy.core.model import ConfigError, Model, Written
 from fabricstudy.core.quantities import has_base_units
 from fabricstudy.core.source import extension_package
@@ -207,13 +209,18 @@ class Kind(Model):
         if member is None:
             path = ("kind",) if isinstance(value, dict) else ()
             problem = f"unknown kind of {cls.FAMILY.noun}"
-            raise ConfigError(problem, suggestion(kind, cls.FAMILY.kinds), path, kind, code="unknown-value")
+            remedy = suggestion(kind, cls.FAMILY.kinds)
+            if isinstance(kind, str) and kind in BUNDLED_EXTENSIONS:
+                file = f"extensions/{BUNDLED_EXTENSIONS[kind]}.py"
+                remedy = f"copy {bundled_path(f'configs/{file}')} to {file} beside the study; add extensions: [{file}]"
+            raise ConfigError(problem, remedy, path, kind, code="unknown-value")
         return member
 
 
 def families() -> list[type[Kind]]:
-    """Return the base classes of the imported families, sorted by noun."""
-    return sorted((base for base in Kind.__subclasses__() if base.is_family()), key=lambda base: base.FAMILY.noun)
+    """Return the base classes of the imported families, sorted by noun; an extension may define one, too."""
+    bases = (base for base in Kind.__subclasses__() if base.is_family() and base.__module__ in sys.modules)
+    return sorted(bases, key=lambda base: base.FAMILY.noun)
 
 
 def kinds_within(value: Any) -> Iterator[Kind]:

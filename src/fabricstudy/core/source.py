@@ -98,8 +98,17 @@ def extension_package(module: str) -> str:
 
 @cache
 def extension_digest(module: str) -> str:
-    """Return 12 hexadecimal digits over an extension and those that it imports; "" for any other module."""
-    return digest_of(filter(extension_package, imported(module))) if extension_package(module) else ""
+    """Return 12 hexadecimal digits over an extension and those that it imports; "" for any other module.
+
+    Bundled extensions have the version of the project, as its modules have: unchanged ones have no digest, either.
+    """
+    extensions = list(filter(extension_package, imported(module)))
+    return "" if all(map(_is_bundled, extensions)) else digest_of(extensions)
+
+
+def _is_bundled(extension: str) -> bool:
+    loader: Any = sys.modules[extension].__loader__
+    return bool(loader.is_bundled)
 
 
 def is_project_module(module: str) -> bool:

@@ -14,6 +14,7 @@ import yaml
 from fabricstudy.artifact.compare import compare
 from fabricstudy.artifact.completed_study import CompletedStudy, load_completed_study
 from fabricstudy.artifact.pack import pack
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.checkout import checkout
 from fabricstudy.report.page import write_report
 from fabricstudy.study.file import load_study
@@ -25,6 +26,7 @@ from fabricstudy.table.schemas import validated_analysis
 
 STUDY = {
     "study": "small-tori",
+    "extensions": ["isoperimetry.py"],
     "analyses": {"squares": {"kind": "isoperimetry", "shapes": [[3, 3], [4, 4]], "exact": True}},
     "figures": [
         {"id": "bound", "title": "Bound", "kind": "line", "analysis": "squares", "x": "size", "y": "exact_over_bound"}
@@ -39,6 +41,7 @@ def ran(tmp_path: Path) -> CompletedStudy:
     base.mkdir()
     file = base / "small-tori.yaml"
     file.write_text(yaml.safe_dump(STUDY))
+    shutil.copy(CONFIGS / "extensions/isoperimetry.py", base)
     study = load_study(file)
     planned = plan(study)
     tables = collect(

@@ -51,11 +51,11 @@ def point(machine: dict[str, Any] = TORUS, routing: str = "minimal", engine: str
 
 POINTS: dict[str, dict[str, Any]] = {
     "stencil": {},
-    "b-eff": {"pattern": {"kind": "b-eff", **MESSAGE}, "mapping": "random"},
-    "strassen": {"pattern": {"kind": "strassen-bfs", **MESSAGE}, "share": None, "nodes": 7, "allocation": "random"},
+    "all-gather": {"pattern": {"kind": "all-gather", **MESSAGE}, "mapping": "random"},
+    "spread": {"pattern": {"kind": "spread", "degree": [1, 3], **MESSAGE}, "share": None, "nodes": 7},
     "cuboid": {"share": None, "nodes": 6, "allocation": "cuboid", "routing": "dimension-order"},
     "bisection": {"machine": DRAGONFLY, "pattern": {"kind": "bisection", **MESSAGE}, "routing": "valiant"},
-    "tree": {"machine": TREE, "routing": "d-mod-k", "allocation": "tree-partition", "mapping": "recursive-bisection"},
+    "tree": {"machine": TREE, "routing": "d-mod-k", "allocation": "whole-groups", "mapping": "recursive-bisection"},
     "adaptive": {"routing": "adaptive", "pattern": {"kind": "pencil-fft", **MESSAGE}, "allocation": "convex-block"},
 }
 
@@ -142,10 +142,10 @@ def test_readers_are_covered(engine: str) -> None:
 
 # Which points a change concerns
 
-# Formulas: of ring sizes, Strassen's steps, cuboids, global ports: what the study's models computed, too (B1).
+# Formulas: of neighbours, degrees, cuboids, global ports: what the study's models computed, too (B1).
 FORMULAS = {
-    "workload/pattern/b_eff.py": ("ranks // 4", "ranks // 5", "b-eff"),
-    "workload/pattern/strassen_bfs.py": ("7**step / 4**step", "7**step / 5**step", "strassen"),
+    "workload/pattern/all_gather.py": ("np.roll(rank, -1)", "np.roll(rank, -2)", "all-gather"),
+    "workload/pattern/spread.py": ("sum(self.degree) / 2", "sum(self.degree) / 3", "spread"),
     "workload/allocation/cuboid.py": ("exact_boxes", "convex_boxes", "cuboid"),
     "machine/arrangement.py": ("port // 2 + 1", "port // 2 + 2", "bisection"),
     "machine/fat_tree.py": ("// 2", "// 3", "tree"),

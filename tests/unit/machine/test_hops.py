@@ -11,6 +11,8 @@ import pytest
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.hops import hop_distances
 
+EXTENSIONS = ["twisted_torus"]
+
 MACHINES: list[dict[str, Any]] = [
     {"kind": "torus", "shape": [5, 4, 2]},
     {"kind": "torus", "shape": [4, 3], "wrap": [True, False], "nodes_per_router": 2},

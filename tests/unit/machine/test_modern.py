@@ -19,6 +19,8 @@ from fabricstudy.structure.deadlock import is_deadlock_free
 from fabricstudy.structure.load import router_link_loads
 from fabricstudy.structure.summary import hop_figures
 
+EXTENSIONS = ["twisted_torus"]
+
 
 def config(kind: str, **keys: Any) -> Any:
     return Topology.model_validate({"kind": kind, "bandwidth": "1 GB/s"} | keys)

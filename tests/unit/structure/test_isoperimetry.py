@@ -11,14 +11,12 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.bundled import bundled_extension
 from tests.isoperimetry import cubic_torus_bound, harper_cut, lindsey_order, weighted_dragonfly
 
-from fabricstudy.structure.isoperimetry.product import (
-    lindsey_cut,
-    product_weights,
-)
-from fabricstudy.structure.isoperimetry.search import edge_profile
-from fabricstudy.structure.isoperimetry.torus import best_cuboid_cuts, cuboid_cut, s_r, torus_bound
+ISO = bundled_extension("isoperimetry")
+lindsey_cut, product_weights, edge_profile = ISO.lindsey_cut, ISO.product_weights, ISO.edge_profile
+best_cuboid_cuts, cuboid_cut, s_r, torus_bound = ISO.best_cuboid_cuts, ISO.cuboid_cut, ISO.s_r, ISO.torus_bound
 
 Matrix = npt.NDArray[np.float64]
 shapes = st.lists(st.integers(3, 7), min_size=1, max_size=3)

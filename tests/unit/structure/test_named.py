@@ -8,6 +8,8 @@ import pytest
 
 from fabricstudy.analysis.base import Analysis
 
+EXTENSIONS = ["caps", "design", "express_lines", "isoperimetry"]
+
 EXAMPLES: list[dict[str, Any]] = [
     {"kind": "partitions", "machines": {"J": "juqueen", "cube": {"kind": "hypercube", "dimensions": 3,
      "bandwidth": "1 GB/s"}}, "message": "1 MB"},

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.errors import ConfigError
 from fabricstudy.study.file import validate_study
 from fabricstudy.study.model import Study
@@ -43,7 +46,6 @@ def test_a_published_list_is_the_same_as_its_geometries() -> None:
 HALF = {
     "machine": {"kind": "dragonfly", "groups": 3, "routers_per_group": 2, "nodes_per_router": 2, "bandwidth": "1 GB/s"}
 }
-ISO = {"kind": "isoperimetry"}
 
 
 @pytest.mark.parametrize(
@@ -67,15 +69,6 @@ ISO = {"kind": "isoperimetry"}
          "analyses.p.allowed.1", "does-not-fit"),
         ({"analyses": {"p": {"kind": "partitions", "machines": {"M": "mira"}, "allowed": [[1, 1, 1, 1, 2]]}}},
          "analyses.p.allowed.0", "does-not-fit"),
-        ({"analyses": {"p": ISO}}, "analyses.p.shapes", "conflicting-keys"),
-        ({"analyses": {"p": ISO | {"family": {"dimensions": [2], "lengths": [4, 3]}}}}, "analyses.p.family.lengths",
-         "out-of-range"),
-        ({"analyses": {"p": ISO | {"shapes": [[6, 5]], "exact": True}}}, "analyses.p.shapes.0", "out-of-range"),
-        ({"analyses": {"p": ISO | {"shapes": [[5, 5]], "weights": [1]}}}, "analyses.p.shapes.0", "out-of-range"),
-        ({"analyses": {"p": {"kind": "design", "families": {"F": "fat-tree"}, "ports": [9, 5]}}}, "analyses.p.ports",
-         "out-of-range"),
-        ({"analyses": {"p": {"kind": "express-lines", "lengths": [9, 5], "gaps": [1, 2]}}}, "analyses.p.lengths",
-         "out-of-range"),
         ({"analyses": {"p": {"kind": "topologies", "families": {"M": ["mira", "sequoia", "mira"]}}}},
          "analyses.p.families.M.2", "duplicate"),
         ({"analyses": {"p": {"kind": "deadlock", "machines": {"D": "dragonfly-11k"}, "routings": {"m": "minimal"}}}},
@@ -92,6 +85,22 @@ def test_what_is_refused(changes: dict[str, Any], path: str, code: str) -> None:
     with pytest.raises(ConfigError) as caught:
         validate_study({**ALONE, **changes})
     assert (caught.value.path, caught.value.code) == (path, code)
+
+
+@pytest.mark.parametrize(
+    ("keys", "path", "code"),
+    [({}, "shapes", "conflicting-keys"),
+     ({"family": {"dimensions": [2], "lengths": [4, 3]}}, "family.lengths", "out-of-range"),
+     ({"shapes": [[6, 5]], "exact": True}, "shapes.0", "out-of-range"),
+     ({"shapes": [[5, 5]], "weights": [1]}, "shapes.0", "out-of-range")],
+)  # fmt: skip
+def test_isoperimetries_that_are_refused(keys: dict[str, Any], path: str, code: str, tmp_path: Path) -> None:
+    shutil.copy(CONFIGS / "extensions/isoperimetry.py", tmp_path)
+    analyses = {"p": {"kind": "isoperimetry", **keys}}
+    with pytest.raises(ConfigError) as caught:
+        study = {**ALONE, "extensions": ["isoperimetry.py"], "figures": [], "claims": [], "analyses": analyses}
+        validate_study(study, tmp_path / "study.yaml")
+    assert (caught.value.path, caught.value.code) == (f"analyses.p.{path}", code)
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.machine.base import Topology
 from fabricstudy.workload.job import Job
 
 from .conftest import the_error, told
+
+EXTENSIONS = ["partitioning"]
 
 MESH = {"kind": "mesh", "shape": [6, 4], "nodes_per_router": 2}
 TORUS = {"kind": "torus", "shape": [8, 8]}
@@ -51,7 +55,8 @@ BROKEN: dict[str, tuple[dict[str, Any], list[tuple[Any, int]], str, str]] = {
         DRAGONFLY, [("cuboid", 4)], "jobs.0.allocation", "unsupported",
     ),
     "convex block without rings or lines": (
-        {"kind": "twisted-torus", "shape": [4, 8]}, [("convex-block", 4)], "jobs.0.allocation", "unsupported",
+        {"kind": "jellyfish", "routers": 8, "degree": 3, "nodes_per_router": 1}, [("convex-block", 4)],
+        "jobs.0.allocation", "unsupported",
     ),
     "convex block of more than half of both rings": (
         TORUS, [("convex-block", 33), ("cluster", 1)], "jobs.1.nodes", "does-not-fit",
@@ -106,9 +111,11 @@ def test_what_cannot_be_is_told_when_planned(kind: str, write_study: Callable[[d
     pattern = {"kind": "pairs", "message": "1 kB"} if kind == "ranks for pairs" else RING
     path = write_study(
         {
+            "extensions": ["partitioning.py"],
             "machine": {"bandwidth": "1 GB/s"} | machine,
             "jobs": [{"nodes": nodes, "pattern": pattern, "allocation": allocation} for allocation, nodes in jobs],
             "sweep": ...,
         }
     )
+    shutil.copy(CONFIGS / "extensions/partitioning.py", path.parent)
     assert told(the_error(path)) == [(code, place)]

@@ -24,7 +24,6 @@ FAST = {
 }
 KEYS: dict[str, dict[str, Any]] = {
     "explicit": {"nodes": [3, 1, 0, 2, 9, 8, 7, 6]},
-    "building-blocks": {"block": [2, 2, 1]},
     "ordered": {"order": "ZYXT"},
     "fragmented": {"trace": {"kind": "lublin", "jobs": 200}, "after": "1 h"},
     "file": {"file": "ranks.txt", "cores": list(range(15, -1, -1))},
@@ -60,7 +59,7 @@ def test_mappings_do_not_depend_on_speeds(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(MODULES["allocation"]))
 def test_allocations_do_not_depend_on_speeds(kind: str) -> None:
-    machine = {"one-group": DRAGONFLY, "whole-groups": DRAGONFLY, "tree-partition": TREE}.get(kind, TORUS)
+    machine = {"one-group": DRAGONFLY, "whole-groups": DRAGONFLY}.get(kind, TORUS)
     size = {} if kind == "explicit" else {"nodes": 8}
     assert_shared(*pair(machine, **size, allocation={"kind": kind} | KEYS.get(kind, {})))
 

@@ -11,6 +11,8 @@ import pytest
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.pattern.base import Pattern
 
+EXTENSIONS = ["namd", "openatom"]
+
 
 def pattern_of(**keys: Any) -> Any:
     """Return a pattern of any kind, of which each has its own fields."""

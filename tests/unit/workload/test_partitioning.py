@@ -24,6 +24,8 @@ from fabricstudy.workload.allocation.boxes import box_surface, convex_boxes, exa
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import place
 
+EXTENSIONS = ["partitioning"]
+
 MACHINE, ROUTING, ALLOCATION = Topology, Routing, Allocation
 GRIDS: dict[str, dict[str, Any]] = {
     "mesh": {"kind": "mesh", "shape": [5, 3, 4], "nodes_per_router": 2},

@@ -17,22 +17,18 @@ from fabricstudy.engine.point import Point
 from fabricstudy.workload.messages import Messages, PlacedJob, WorkloadError
 from fabricstudy.workload.pattern.base import Pattern, Sends, in_send_order
 
+EXTENSIONS = ["b_eff", "caps"]
+
 ELSEWHERE = {
     "domain-all-to-all",
-    "hop-pairs",
-    "patches",
-    "placed-patches",
-    "states-planes",
     "task-graph",
     "matrix",
     "messages",
-    "refined-blocks",
     "trace",
     "training",
 }
-"""Those that need a grid, objects, a file or a model; see test_wicon, test_object_patterns, test_*_file,
-test_operations, test_training."""
-KINDS = [kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE]
+"""Those that need a file or a model; see test_*_file, test_operations, test_training."""
+KINDS = [*(kind for kind in Pattern.FAMILY.kinds if kind not in ELSEWHERE), "b-eff", "strassen-bfs"]
 # What each rank sends and receives in a phase, where that is the same for all: by ranks and pattern.
 PER_RANK: dict[str, Callable[[int, dict[str, Any]], int]] = {
     "all-to-all": lambda ranks, pattern: 1 if pattern.get("algorithm") == "pairwise" else ranks - 1,

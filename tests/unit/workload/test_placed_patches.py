@@ -11,6 +11,8 @@ from fabricstudy.machine.base import Topology
 from fabricstudy.machine.hops import hop_distances
 from fabricstudy.workload.pattern.base import JobPlacement, Pattern, Sends
 
+EXTENSIONS = ["namd"]
+
 RING = {"kind": "torus", "shape": [4]}
 CUBE = {"kind": "torus", "shape": [8, 8, 8], "cores_per_node": 4}
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2, "cores_per_node": 2}

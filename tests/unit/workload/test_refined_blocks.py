@@ -15,9 +15,10 @@ from pydantic import ValidationError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.workload.mapping.curve import morton
 from fabricstudy.workload.pattern.base import Pattern, Sends
-from fabricstudy.workload.pattern.refined_blocks import Contacts, Octree
 
 from ...machines import place_jobs, point_on
+
+EXTENSIONS = ["refined_blocks"]
 
 FACE = 8 * 8 * 4 * 10
 """Bytes of a whole face by default, with 10 B per cell."""
@@ -41,7 +42,7 @@ def sizes_of(sends: Sends) -> list[int]:
     return sizes
 
 
-def touching_area(tree: Octree) -> dict[tuple[int, int], int]:
+def touching_area(tree: Any) -> dict[tuple[int, int], int]:
     """Area by which each two blocks touch, in faces of the finest level: every pair is compared, and shifted copies."""
     finest = int(tree.level.max())
     edge = 1 << (finest - tree.level)
@@ -61,7 +62,7 @@ def touching_area(tree: Octree) -> dict[tuple[int, int], int]:
     return dict(areas)
 
 
-def found_area(tree: Octree, found: Contacts) -> dict[tuple[int, int], int]:
+def found_area(tree: Any, found: Any) -> dict[tuple[int, int], int]:
     finest = int(tree.level.max())
     areas: Counter[tuple[int, int]] = Counter()
     for a, b, quarters in zip(*(column.tolist() for column in vars(found).values()), strict=True):

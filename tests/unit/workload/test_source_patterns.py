@@ -17,6 +17,8 @@ from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.pattern.base import Pattern
 from fabricstudy.workload.placing import place
 
+EXTENSIONS = ["b_eff", "caps"]
+
 PATTERN = Pattern
 
 

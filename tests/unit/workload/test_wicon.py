@@ -17,6 +17,8 @@ from fabricstudy.workload.pattern.base import Pattern
 
 from ...machines import place_jobs, point_on
 
+EXTENSIONS = ["wicon"]
+
 BGP = {"kind": "torus", "shape": [8, 8, 16], "bandwidth": "425 MB/s"}
 
 

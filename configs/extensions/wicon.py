@@ -1,4 +1,4 @@
-"""Pairs of ranks a fixed number of hops apart along a dimension."""
+"""Pairs of ranks a fixed number of hops apart along a dimension, as in the benchmark WICON2."""
 
 import numpy as np
 from pydantic import Field
@@ -6,9 +6,15 @@ from pydantic import Field
 from fabricstudy.core.arrays import Integers
 from fabricstudy.core.model import ConfigError, Flag, Whole
 from fabricstudy.machine.base import Topology
-
-from ..messages import WorkloadError
-from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, both_ways, request_and_reply
+from fabricstudy.workload.messages import WorkloadError
+from fabricstudy.workload.pattern.base import (
+    JobPlacement,
+    MessagePattern,
+    Sends,
+    TrafficEstimate,
+    both_ways,
+    request_and_reply,
+)
 
 
 class HopPairs(MessagePattern, kind="hop-pairs"):

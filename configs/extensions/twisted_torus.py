@@ -30,11 +30,18 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
-
-from .base import LATENCY_DESCRIPTION, NodesPerRouter, Topology
-from .graph import Machine
-from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
-from .requirements import MachineRequirements
+from fabricstudy.machine.base import LATENCY_DESCRIPTION, NodesPerRouter, Topology
+from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.grid import (
+    AXES,
+    GridBandwidths,
+    GridLatencies,
+    Shape,
+    check_length,
+    classes_in_turn,
+    coordinates,
+)
+from fabricstudy.machine.requirements import MachineRequirements
 
 TorusRows = tuple[tuple[int, ...], ...]
 

@@ -6,8 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Int32s
-
-from .base import MessagePattern, Sends, TrafficEstimate, concatenate_phases, one_phase
+from fabricstudy.workload.pattern.base import MessagePattern, Sends, TrafficEstimate, concatenate_phases, one_phase
 
 
 class BEff(MessagePattern, kind="b-eff"):

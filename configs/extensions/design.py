@@ -10,14 +10,13 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from fabricstudy.analysis.base import IN_ORDER, Analysis, Row
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
 from fabricstudy.machine.finite_field import prime_of
 from fabricstudy.machine.slim_fly import router_degree
 from fabricstudy.structure.partitions import Geometry
-
-from .base import IN_ORDER, Analysis, Row
 
 
 @dataclass(frozen=True)

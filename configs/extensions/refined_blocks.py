@@ -15,9 +15,8 @@ from pydantic import Field
 from fabricstudy.core.arrays import Bools, Integers, Ints
 from fabricstudy.core.model import ConfigError, Flag, Number, Whole, model_check
 from fabricstudy.core.quantities import Size
-
-from ..mapping.curve import morton
-from .base import MessagePattern, Sends, TrafficEstimate, one_phase, pair_sums
+from fabricstudy.workload.mapping.curve import morton
+from fabricstudy.workload.pattern.base import MessagePattern, Sends, TrafficEstimate, one_phase, pair_sums
 
 _DIRECTIONS = np.concatenate([np.eye(3, dtype=np.int64), -np.eye(3, dtype=np.int64)])
 _OCTANTS = np.indices((2, 2, 2)).reshape(3, -1).T

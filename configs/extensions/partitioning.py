@@ -1,4 +1,4 @@
-"""Rules for fat trees under which jobs share no links."""
+"""Allocations that keep jobs apart on low-diameter networks, and one that does not (Jain et al., IPDPS 2017)."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -7,12 +7,71 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.arrays import Bools, Integers
+from fabricstudy.core.model import ConfigError, Number
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fat_tree import FatTreeConfig
+from fabricstudy.workload.allocation.base import NO_JOB, Allocation, Grant, Request
+from fabricstudy.workload.allocation.boxes import Box, BoxSide, convex_boxes, dimensions_of, shape_of
+from fabricstudy.workload.allocation.groups import WholeGroups, check_fits, group_of_node
+from fabricstudy.workload.messages import WorkloadError
 
-from ..messages import WorkloadError
-from .base import NO_JOB, Allocation, Grant, Request
-from .groups import WholeGroups, check_fits, group_of_node
+
+class BuildingBlocks(Box, kind="building-blocks"):
+    """A convex cuboid of blocks of one shape, into which the grid is divided (Jain et al., IPDPS 2017)."""
+
+    block: tuple[BoxSide, ...] = Field(
+        min_length=1, description="routers of a block along each dimension, a divisor of the dimension's length"
+    )
+
+    def reserved_nodes(self, machine: Topology, nodes: int) -> int:
+        self.check_sides(machine, "block")
+        lines = dimensions_of(machine)
+        if any(line.length % side for side, line in zip(self.block, lines, strict=True)):
+            problem = f"the block does not divide {shape_of(machine)}"
+            remedy = "use a divisor of each dimension's length"
+            raise ConfigError(problem, remedy, ("block",), list(self.block), "does-not-fit")
+        boxes = convex_boxes(self.routers_needed(machine, nodes), lines, self.block)
+        return self.nodes_of_box(machine, boxes[0]) if boxes else nodes
+
+    def allocate(self, request: Request) -> Grant:
+        """Allocate the smallest free convex cuboid of blocks that holds the job, the preferred ones first."""
+        routers = self.routers_needed(request.machine, request.wanted)
+        boxes = convex_boxes(routers, request.machine.dimensions, self.block, self.prefer)
+        return self.first_free(request, boxes, f"cuboid of blocks with {routers} routers or more", self.block)
+
+
+class SwappedCluster(Allocation, kind="swapped-cluster"):
+    """The first free nodes in an order in which pairs of nodes are swapped (Jain et al., IPDPS 2017).
+
+    All jobs of a point see the same order, so that jobs that fill the machine exchange nodes.
+    """
+
+    swaps: Number = Field(
+        0.05,
+        ge=0,
+        le=10,
+        description="pairs of nodes swapped, one after another and the same for all jobs, as a share of the machine's "
+        "nodes; 0.05 displaces 9.5 % of the nodes",
+    )
+
+    def allocate(self, request: Request) -> Grant:
+        order = swapped(request.machine.nodes, self.swaps, request.common_rng)
+        return Grant(order[request.free[order]][: request.wanted])
+
+
+def swapped(nodes: int, share: float, rng: np.random.Generator) -> Integers:
+    """Return the node numbers after ``share * nodes`` swaps of random pairs, one after another.
+
+    Examples
+    --------
+    >>> order = swapped(10_000, 0.05, np.random.default_rng(1))
+    >>> int(np.count_nonzero(order != np.arange(10_000)))
+    958
+    """
+    order = np.arange(nodes)
+    for pair in rng.integers(nodes, size=(round(share * nodes), 2)):
+        order[pair] = order[pair[::-1]]
+    return order
 
 
 class TreePartition(Allocation, kind="tree-partition"):

@@ -4,10 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from fabricstudy.analysis.base import IN_ORDER, Analysis, Row
 from fabricstudy.core.model import Whole
 from fabricstudy.machine.dimension import Dimension
-
-from .base import IN_ORDER, Analysis, Row
 
 
 def _facts(length: int, gap: int) -> Row:

@@ -7,8 +7,14 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.model import ConfigError, Whole
-
-from .base import MessagePattern, Sends, TrafficEstimate, all_to_all_along, between_ranks, concatenate_phases
+from fabricstudy.workload.pattern.base import (
+    MessagePattern,
+    Sends,
+    TrafficEstimate,
+    all_to_all_along,
+    between_ranks,
+    concatenate_phases,
+)
 
 
 class StatesPlanes(MessagePattern, kind="states-planes"):
