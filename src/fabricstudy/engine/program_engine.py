@@ -23,6 +23,14 @@ MANAGED = (
 )
 
 
+def check_parts(machine: Machine, title: str) -> None:
+    """Raise `Unsupported` for one router, group or side, on which the models of other programs have not been tried."""
+    lengths = [dimension.length for dimension in machine.dimensions]
+    groups = [] if machine.group is None else [int(machine.group.max()) + 1]
+    if min([machine.routers, *lengths, *groups]) < 2:
+        raise Unsupported(f"{title} has not been tried on one router, group or side of length 1; use packet or flow")
+
+
 def check_network(point: Point, packet_bytes: int) -> None:
     """Raise `Unsupported` for parameters that only packet and CAMINOS have, and for buffers of fewer than four packets.
 

@@ -33,7 +33,7 @@ from fabricstudy.core.model import ConfigError, Whole
 
 from .base import LATENCY_DESCRIPTION, NodesPerRouter, Topology
 from .graph import Machine
-from .grid import AXES, GridBandwidths, GridLatencies, Shape, check_length, classes_in_turn, coordinates
+from .grid import AXES, GridBandwidths, GridLatencies, Length, check_length, classes_in_turn, coordinates
 from .requirements import MachineRequirements
 
 TorusRows = tuple[tuple[int, ...], ...]
@@ -66,7 +66,7 @@ def modulo(points: Ints, shape: tuple[int, ...], twist: TorusRows) -> Ints:
 class TwistedTorusConfig(Topology, kind="twisted-torus"):
     """Twisted torus: a torus with shifted wrap-around cables (Cámara et al. 2010; Camarero et al. 2015)."""
 
-    shape: Annotated[Shape, Field(min_length=2)] = Field(
+    shape: Annotated[tuple[Annotated[Length, Field(ge=2)], ...], Field(min_length=2, max_length=len(AXES))] = Field(
         description="routers along each dimension; cables are shifted along later dimensions"
     )
     twist: tuple[tuple[Whole, ...], ...] | None = Field(

@@ -7,6 +7,7 @@ from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import RESULT, BundledEngine
+from ..contract import Unsupported
 from ..point import Point
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
@@ -33,6 +34,8 @@ class Caminos(BundledEngine):
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, bandwidths without a common grid, and long delays."""
+        if not machine.links:
+            raise Unsupported("CAMINOS needs cables between routers; use the engine packet or flow")
         clock(point, machine)
         channels(point, machine)
         check_ports(point)

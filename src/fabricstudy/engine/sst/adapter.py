@@ -16,7 +16,7 @@ from ..contract import Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import MANAGED, ProgramEngine, check_network
+from ..program_engine import MANAGED, ProgramEngine, check_network, check_parts
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
@@ -47,6 +47,7 @@ class Sst(ProgramEngine):
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for machine, routing, bandwidths, messages or motifs that SST cannot simulate."""
+        check_parts(machine, self.title)
         wiring = wire(point, machine)
         if settings_of(point).motifs == "native":
             check_native(point)
