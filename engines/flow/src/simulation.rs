@@ -501,6 +501,9 @@ impl Simulation {
         });
         let Operation { length: size, rank, .. } = self.operations[send as usize];
         self.outcome.sent_bytes[self.ranks[rank as usize].job] += size;
+        if size == 0.0 {
+            return self.send_empty(node, send, index);
+        }
         let flow = &mut self.flows[index as usize];
         (flow.send, flow.node, flow.rest, flow.placed) = (send, node, size, true);
         (flow.size, flow.began) = (size, self.nodes[node].served);
@@ -508,6 +511,18 @@ impl Simulation {
         self.nodes[node].flows.push(index);
         self.nodes[node].placed += 1;
         self.choose(index);
+    }
+
+    /// Let a message of 0 bytes arrive after the latency of its way.
+    fn send_empty(&mut self, node: usize, send: u32, index: u32) {
+        self.free_flows.push(index);
+        let Operation { kind, partner, .. } = self.operations[send as usize];
+        let destination = self.node_of(partner);
+        let latency_ns = self.routes.find(node, destination, 1.0, 0.0, &mut self.waiting).latency_ns;
+        self.coming.push(Reverse((Finite(self.now_ns + latency_ns), Event::Arrival(send))));
+        if kind == (Kind::Send { eager: true }) {
+            self.coming.push(Reverse((Finite(self.now_ns), Event::End(send))));
+        }
     }
 
     /// Give a flow its links, and say when to look at it again.

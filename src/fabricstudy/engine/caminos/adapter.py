@@ -9,6 +9,7 @@ from fabricstudy.workload.traffic.base import Destinations
 from ..bundled import RESULT, BundledEngine
 from ..contract import Unsupported
 from ..point import Point
+from ..program_engine import check_messages
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
@@ -44,6 +45,7 @@ class Caminos(BundledEngine):
         return clock(point, machine).phit_bytes
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        check_messages(jobs, self.title)
         write_files(folder, point, machine, jobs)
         return self.command(CONFIGURATION, RESULT)
 

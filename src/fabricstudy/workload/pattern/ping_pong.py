@@ -1,6 +1,9 @@
 """A ping-pong between the two furthest nodes."""
 
 import numpy as np
+from pydantic import Field
+
+from fabricstudy.core.quantities import MessageSize
 
 from ..messages import WorkloadError
 from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, repeat
@@ -9,8 +12,10 @@ from .base import JobPlacement, MessagePattern, Sends, TrafficEstimate, repeat
 class PingPong(MessagePattern, kind="ping-pong"):
     """A ping-pong between ranks on the job's two furthest nodes; the other ranks are idle.
 
-    Half of an iteration is the latency of a message.
+    Half of an iteration is the latency of a message, which may have 0 bytes.
     """
+
+    message_bytes: MessageSize = Field(alias="message", description="size of each message, from 0 B")
 
     follows_placement = True
 
@@ -18,7 +23,7 @@ class PingPong(MessagePattern, kind="ping-pong"):
         return (TrafficEstimate(2.0 * self.iterations, int(self.message_bytes), 2),)
 
     def sends_at(self, site: JobPlacement) -> Sends:
-        """Send between the lowest ranks of the lowest two routers at the largest distance; of one router, of two nodes."""
+        """Send between the lowest ranks of the lowest two routers at the largest distance, or of two nodes."""
         router, lowest = np.unique(site.router_of_rank, return_index=True)
         ends = np.array([0, 1])
         if len(router) < 2:
