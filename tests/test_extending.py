@@ -229,13 +229,13 @@ class TestRoutings:
         size = np.ones(len(source))
         loads = [
             link_loads(machine, source, goal, size, Routing.model_validate(kind)).link_bytes
-            for kind in ("ecmp", "minimal")
+            for kind in ("destination-hash", "minimal")
         ]
         # Each pair of leaves has its own spine: 4 x 4 bytes on two of its cables, and 12 on all of them if they split.
         assert set(loads[0].tolist()) == {0.0, 16.0} and set(loads[1].tolist()) == {12.0}
 
     @pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])
-    @pytest.mark.parametrize("routing", ["valiant-outside", "ecmp"])
+    @pytest.mark.parametrize("routing", ["valiant-outside", "destination-hash"])
     def test_simulated(self, routing: str, engine: str, tmp_path: Path) -> None:
         probe = engine_named(engine).probe()
         if not probe.found:

@@ -36,7 +36,7 @@ from fabricstudy.machine.grid import (
     AXES,
     GridBandwidths,
     GridLatencies,
-    Shape,
+    Length,
     check_length,
     classes_in_turn,
     coordinates,
@@ -73,7 +73,7 @@ def modulo(points: Ints, shape: tuple[int, ...], twist: TorusRows) -> Ints:
 class TwistedTorusConfig(Topology, kind="twisted-torus"):
     """Twisted torus: a torus with shifted wrap-around cables (Cámara et al. 2010; Camarero et al. 2015)."""
 
-    shape: Annotated[Shape, Field(min_length=2)] = Field(
+    shape: Annotated[tuple[Annotated[Length, Field(ge=2)], ...], Field(min_length=2, max_length=len(AXES))] = Field(
         description="routers along each dimension; cables are shifted along later dimensions"
     )
     twist: tuple[tuple[Whole, ...], ...] | None = Field(

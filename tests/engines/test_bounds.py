@@ -80,7 +80,7 @@ def bounded(record: Record) -> Record:
 
 def test_every_family_is_here() -> None:
     assert {*FAMILIES, "graph"} == set(Topology.FAMILY.kinds)
-    assert {*ROUTINGS, "table"} == set(Routing.FAMILY.kinds)
+    assert {*ROUTINGS, "ecmp", "table"} == set(Routing.FAMILY.kinds)
 
 
 @pytest.mark.parametrize("engine", engines("caminos", "flow", "packet", "sst", "codes"))

@@ -482,7 +482,7 @@ def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[st
     assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "kinds", "FFT")}
     for words in (["halo"], ["halo exchange"], ["exchange", "halo"]):
         assert {one["kind"] for one in data(capsys, "kinds", *words)} == {"stencil"}
-    for word, kind in (("ecmp", "minimal"), ("dragonfly+", "megafly")):
+    for word, kind in (("rfc 2992", "ecmp"), ("dragonfly+", "megafly")):
         assert [one["kind"] for one in data(capsys, "kinds", word)] == [kind]
     for misspelt, meant in (("stencl", "'stencil'"), ("tors", "'torus'")):
         (mistake,) = mistakes(capsys, "kinds", misspelt)

@@ -2,10 +2,12 @@
 //!
 //! Oblivious routings with few paths give exact parts: minimal splits at each router in proportion to the cables that
 //! lead on, dimension order halves where both ways round a ring are as short. Otherwise a message gets some paths at a
-//! time, each for an equal part: Valiant draws them; adaptive routing and UGAL choose by what waits for the links.
+//! time, each for an equal part: Valiant draws them; adaptive routing and UGAL choose by what waits for the links. Under
+//! ECMP all of a message takes the path that the hash of its flow selects.
 
 use std::collections::{BTreeMap, HashMap};
 
+use library::flow_hash::FlowHash;
 use library::graph::{Exit, Graph};
 use library::grid::Grid;
 use library::input::BadFile;
@@ -112,6 +114,7 @@ impl Routes {
                 let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
                 self.of_listed_paths(paths, here, goal)
             }
+            Kind::Ecmp => self.hashed(here, goal, source, destination),
             Kind::Valiant => {
                 let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
                 self.of_paths(paths, &mut |routes| routes.drawn_path(here, goal))
@@ -270,6 +273,19 @@ impl Routes {
                 return None;
             }
         }
+    }
+
+    /// The path that the hash of a flow selects.
+    fn hashed(&mut self, here: usize, goal: usize, source: usize, destination: usize) -> Route {
+        let flow = self.graph.flow_hash.expect("new has seen it").flow(source, destination);
+        let (mut at, mut parts) = (here, Vec::new());
+        while at != goal {
+            let exits = self.lightest(at, Towards::Router(goal));
+            let exit = exits[FlowHash::way(flow, at, exits.len() as u64)];
+            parts.push((exit.link, 1.0));
+            at = exit.router as usize;
+        }
+        self.route(parts)
     }
 
     fn most_drawn(&self) -> usize {

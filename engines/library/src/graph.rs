@@ -7,11 +7,13 @@
 //! Parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
 //! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must be
 //! those of such a grid. `levels R` and R lines `LEVEL` make it a tree. `groups R` and R lines `GROUP` assign routers to
-//! groups. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`).
+//! groups. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`). `flow_hash SEED` seeds the hash by
+//! which flows select paths (see `flow_hash.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::flow_hash::FlowHash;
 use crate::grid::{Dimension, Grid};
 use crate::input::{BadFile, Lines};
 use crate::listed_routes::{HopTable, PathTable};
@@ -41,6 +43,7 @@ pub struct Graph {
     pub group: Option<Vec<usize>>,
     pub hops: Option<HopTable>,
     pub paths: Option<PathTable>,
+    pub flow_hash: Option<FlowHash>,
 }
 
 impl Graph {
@@ -65,6 +68,7 @@ impl Graph {
             group: None,
             hops: None,
             paths: None,
+            flow_hash: None,
         };
         let mut tails = Vec::new();
         for _ in 0..lines.header("cables")? {
@@ -99,10 +103,11 @@ impl Graph {
                     graph.hops = Some(HopTable::read(&mut lines, count, false, routers, routers, &tails)?)
                 }
                 ("paths", _) => graph.paths = Some(PathTable::read(&mut lines, count, routers)?),
+                ("flow_hash", _) => graph.flow_hash = Some(FlowHash::new(count as u64)),
                 _ => {
                     return Err(lines.bad(
                         "should be 'dimensions NUMBER', 'levels ROUTERS', 'groups ROUTERS', 'node_hops NUMBER', \
-                         'router_hops NUMBER' or 'paths NUMBER'",
+                         'router_hops NUMBER', 'paths NUMBER' or 'flow_hash SEED'",
                     ))
                 }
             }
@@ -184,6 +189,7 @@ impl Graph {
             Kind::DimensionOrder => (self.grid.is_none(), "the dimensions of a grid"),
             Kind::Table | Kind::AdaptiveTable => (self.hops.is_none(), "a list of next hops"),
             Kind::Paths => (self.paths.is_none(), "a list of paths"),
+            Kind::Ecmp => (self.flow_hash.is_none(), "the seed of the flow hash"),
             _ if grid => (self.grid.is_none(), "the dimensions of a grid"),
             _ => (via == Via::Group && self.group.is_none(), "the groups of the routers"),
         };

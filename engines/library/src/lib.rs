@@ -1,5 +1,6 @@
 //! What the simulators of this project share: machines and their routes, operations of ranks, sources of traffic, results.
 
+pub mod flow_hash;
 pub mod graph;
 pub mod grid;
 pub mod histogram;

@@ -98,8 +98,8 @@ impl OperationFile {
             if rank >= ranks || partner >= operations || (kind == Kind::Calc && stream >= streams) {
                 return Err(lines.bad("RANK, STREAM and PARTNER must be of the job"));
             }
-            if matches!(kind, Kind::Send { .. }) && (length == 0 || length >= MOST) {
-                return Err(lines.bad("a send needs at least one phit, and fewer than 2^31"));
+            if matches!(kind, Kind::Send { .. }) && length >= MOST {
+                return Err(lines.bad("a send has fewer than 2^31 bytes or phits"));
             }
             let [rank, stream, partner] =
                 [first_rank + rank, first_stream + stream, first + partner].map(|number| number as u32);
@@ -121,8 +121,7 @@ impl OperationFile {
                 (one.kind, partner.kind),
                 (Kind::Send { .. }, Kind::Receive) | (Kind::Receive, Kind::Send { .. })
             );
-            if one.kind != Kind::Calc && !(of_message && partner.partner as usize == number && partner.rank != one.rank)
-            {
+            if one.kind != Kind::Calc && !(of_message && partner.partner as usize == number) {
                 return Err(lines.bad_file("a send or receive is not the partner of its partner"));
             }
         }

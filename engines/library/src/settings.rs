@@ -18,6 +18,8 @@ pub enum Kind {
     Table,
     AdaptiveTable,
     Paths,
+    /// Lightest paths, of which the hash of a flow selects one.
+    Ecmp,
 }
 
 /// What Valiant and UGAL draw for a packet.
@@ -27,7 +29,7 @@ pub enum Via {
     Group,
 }
 
-pub const KINDS: [(&str, Kind); 9] = [
+pub const KINDS: [(&str, Kind); 10] = [
     ("minimal", Kind::Minimal),
     ("dimension-order", Kind::DimensionOrder),
     ("d-mod-k", Kind::DModK),
@@ -37,6 +39,7 @@ pub const KINDS: [(&str, Kind); 9] = [
     ("table", Kind::Table),
     ("adaptive-table", Kind::AdaptiveTable),
     ("paths", Kind::Paths),
+    ("ecmp", Kind::Ecmp),
 ];
 pub const TIES: [(&str, Tie); 3] = [("split", Tie::Split), ("positive", Tie::Positive), ("alternate", Tie::Alternate)];
 pub const VIAS: [(&str, Via); 2] = [("router", Via::Router), ("group", Via::Group)];

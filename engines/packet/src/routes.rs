@@ -6,10 +6,12 @@
 //! * adaptive: in a grid every link that dimension order would take in some dimension, elsewhere the links of minimal;
 //! * Valiant: minimal to a router with nodes, or into a group with nodes, drawn uniformly, then minimal to the destination;
 //! * UGAL: minimal or a detour as Valiant makes them, though never through the first or last router or group; see `ugal.rs`;
-//! * table and paths: what the machine's file lists.
+//! * table and paths: what the machine's file lists;
+//! * ECMP: of the ports of minimal the one that the hash of the packet's flow selects.
 
 use std::collections::HashMap;
 
+use library::flow_hash::FlowHash;
 use library::graph::Graph;
 use library::grid::{Grid, Tie};
 use library::input::BadFile;
@@ -50,7 +52,8 @@ pub struct Way {
 pub struct Standing {
     pub goal: u32,
     pub node: u32,
-    /// The place that a detour leads through, the listed hop or path that was drawn, or the directions at ties.
+    /// The place that a detour leads through, the listed hop or path that was drawn, the directions at ties, or the hash of
+    /// the flow.
     pub via: u32,
     pub hop: u8,
     /// Hop classes that it skipped.
@@ -205,6 +208,11 @@ impl Routes {
             _ => {
                 let towards = if standing.on_detour { self.towards(via) } else { Towards::Router(goal) };
                 self.find_lightest(here, towards, way, ways);
+                if self.kind == Kind::Ecmp {
+                    let chosen = FlowHash::way(standing.via, here, ways.len() as u64);
+                    ways.swap(0, chosen);
+                    ways.truncate(1);
+                }
             }
         }
     }

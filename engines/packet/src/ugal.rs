@@ -36,6 +36,10 @@ impl Network {
             // A bit for each dimension: which way round a ring where both are as short.
             Kind::DimensionOrder => packet.via = mix(u64::from(packet.key)) as u32,
             Kind::Table => packet.via = self.draw_hop(packet, here),
+            Kind::Ecmp => {
+                let hash = self.routes.graph.flow_hash.expect("the routes have seen it");
+                packet.via = hash.flow(packet.interface as usize, packet.node as usize);
+            }
             Kind::Paths => {
                 let paths = self.routes.graph.paths.as_ref().expect("the routes have seen paths");
                 let between = paths.between(here, goal);

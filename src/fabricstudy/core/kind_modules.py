@@ -49,7 +49,9 @@ MODULES: dict[str, dict[str, str]] = {
     "price list": {"file": "fabricstudy.structure.prices.from_file"} | _modules(
         "structure.prices", "besta-2014", "mixnet-2025"
     ),
-    "routing": _modules("routing", "adaptive", "d-mod-k", "dimension-order", "minimal", "table", "ugal", "valiant"),
+    "routing": _modules(
+        "routing", "adaptive", "d-mod-k", "dimension-order", "ecmp", "minimal", "table", "ugal", "valiant"
+    ),
     "trace": _modules("schedule.trace", "lublin", "sacct", "swf", "synthetic"),
     "traffic": dict.fromkeys(
         ["bit-reverse", "complement", "permutation", "shift", "shuffle", "transpose"],

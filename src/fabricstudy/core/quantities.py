@@ -205,4 +205,6 @@ Duration = _quantity(float, DURATIONS, "10 min", gt=0)
 Moment = _quantity(float, MOMENTS, "14 days", ge=0)
 Span = _quantity(float, SIMULATED_TIMES, "14 days", gt=0)
 Size = _quantity(int, SIZES, "100 kB", gt=0, le=2**62)
+MessageSize = _quantity(int, QuantityRange("0 B", SIZES.most, "byte"), "8 B", ge=0, le=2**62)
+"""Of a message, which may consist of its header alone."""
 Memory = _quantity(int, MEMORIES, "2 GB", gt=0, le=2**62)

@@ -10,6 +10,7 @@ from fabricstudy.routing.adaptive import Adaptive
 from fabricstudy.routing.base import MemorylessRoutes, RouteError, Routing, cached_routes
 from fabricstudy.routing.d_mod_k import DModK
 from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.listed import HopList, PathList, PathRoutes, hop_list
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.table import Table
@@ -19,7 +20,7 @@ from fabricstudy.structure.deadlock import is_deadlock_free
 
 from .contract import Unsupported
 
-IMPLEMENTED: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal)
+IMPLEMENTED: tuple[type[Routing], ...] = (Minimal, DimensionOrder, DModK, Adaptive, Valiant, Ugal, Ecmp)
 """Routings of the bundled programs, which take others as lists; a routing derived from one of them is another."""
 
 

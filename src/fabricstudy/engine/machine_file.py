@@ -8,6 +8,7 @@ import numpy as np
 from fabricstudy.core.arrays import Array, Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import cached_routes
+from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.listed import HopList, PathList
 from fabricstudy.routing.ugal import Ugal
 
@@ -40,6 +41,8 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
         if (via(point.routing) == "group" or isinstance(point.routing, Ugal)) and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             write_rows(file, machine.group)
+        if isinstance(point.routing, Ecmp):
+            file.write(f"flow_hash {point.routing.hash_seed}\n".encode())
         match given:
             case HopList():
                 by_node = cached_routes(machine, point.routing).by_destination_node

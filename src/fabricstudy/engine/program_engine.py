@@ -5,9 +5,12 @@ from abc import ABC, abstractmethod
 from operator import is_not
 from pathlib import Path
 
+import numpy as np
+
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
-from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
 from .contract import Engine, EngineFailure, Unsupported
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
@@ -21,6 +24,21 @@ MANAGED = (
     "congestion management nor traffic classes; leave network.congestion_management, network.classes and the class of "
     "jobs out"
 )
+
+
+def check_messages(jobs: list[PlacedJob], title: str) -> None:
+    """Raise `WorkloadError` for messages of 0 bytes, and of a rank to itself."""
+    for job in jobs:
+        if not job.messages.size_bytes.all() or np.any(job.messages.source == job.messages.destination):
+            raise WorkloadError(f"{title} has no messages of 0 B or of a rank to itself; use packet or flow")
+
+
+def check_parts(machine: Machine, title: str) -> None:
+    """Raise `Unsupported` for one router, group or side, on which the models of other programs have not been tried."""
+    lengths = [dimension.length for dimension in machine.dimensions]
+    groups = [] if machine.group is None else [int(machine.group.max()) + 1]
+    if min([machine.routers, *lengths, *groups]) < 2:
+        raise Unsupported(f"{title} has not been tried on one router, group or side of length 1; use packet or flow")
 
 
 def check_network(point: Point, packet_bytes: int) -> None:
@@ -58,6 +76,8 @@ class ProgramEngine(Engine, ABC):
 
     title: str
     """The program's name, for messages."""
+    hashes_flows: bool = False
+    """Whether it has paths by flow hash."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
@@ -107,6 +127,8 @@ class ProgramEngine(Engine, ABC):
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:
+            if isinstance(point.routing, Ecmp) and not self.hashes_flows:
+                raise Unsupported(f"{self.title} has no paths by flow hash; use the engine packet or flow")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

@@ -27,7 +27,7 @@ from .requirements import MachineRequirements, halvings
 class DragonflyConfig(GroupTopology, kind="dragonfly"):
     """Dragonfly: fully connected groups of fully connected routers (Kim et al., ISCA 2008)."""
 
-    groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
+    groups: Whole = Field(ge=1, le=100_000, description="groups (g)")
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")

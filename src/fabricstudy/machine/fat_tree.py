@@ -56,7 +56,7 @@ class FatTreeConfig(Topology, kind="fat-tree"):
 
     radix: Whole = Field(ge=2, le=10_000, description="ports per router (k), an even number")
     pods: Whole | None = Field(
-        None, ge=2, le=10_000, description="pods; default: the radix, which fully populates the tree"
+        None, ge=1, le=10_000, description="pods; default: the radix, which fully populates the tree"
     )
     core_cables: Whole = Field(
         1,

@@ -248,8 +248,8 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
     if not nodes:
         remedy = "write role: node (or type: host) at the hosts in the file, or set nodes_per_router"
         raise InputFileError("the fabric has no nodes", remedy)
-    if len({node.router for node in nodes}) == 1:
-        raise InputFileError("all nodes are on one router", "attach nodes to two or more routers")
+    if len(numbers) > 1 and len({node.router for node in nodes}) == 1:
+        raise InputFileError("all nodes are on one of several routers", "attach nodes to two or more routers")
     return sorted(nodes, key=lambda node: node.router)
 
 

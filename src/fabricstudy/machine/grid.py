@@ -75,7 +75,7 @@ def scalar_or_tuple(kind: Any, words: str, example: Any, of: str = "dimension") 
 
 
 Wrap = scalar_or_tuple(Flag, "true or false", True)
-Length = Annotated[Whole, Field(ge=2, le=100_000)]
+Length = Annotated[Whole, Field(ge=1, le=100_000)]
 Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
 

@@ -36,7 +36,7 @@ class MegaflyConfig(Topology, kind="megafly"):
 
     traits = frozenset({"groups"})
 
-    groups: Whole = Field(ge=2, le=100_000, description="groups (g)")
+    groups: Whole = Field(ge=1, le=100_000, description="groups (g)")
     leaves_per_group: Whole = Field(ge=1, le=10_000, description="leaves per group")
     spines_per_group: Whole = Field(ge=1, le=10_000, description="spines per group")
     nodes_per_leaf: Whole = Field(ge=1, le=10_000, description="nodes per leaf (p)")

@@ -190,9 +190,6 @@ class XgftConfig(Topology, kind="xgft"):
         check_length(self.parallel, levels, ("parallel",), "levels below the top")
         check_length(self.bandwidth.links_Bps, levels, ("bandwidth", "links"), "levels below the top")
         check_length(self.latency.links_ns, levels, ("latency", "links"), "levels below the top")
-        if prod(self.down[1:]) < 2:
-            remedy = "use two or more"
-            raise ConfigError("the tree has one leaf", remedy, ("down",), list(self.down), "invalid-machine")
 
     def build(self) -> Machine:
         """Build the tree with the link classes "up1" from the leaves, "up2" from the level above, ..."""

@@ -52,7 +52,7 @@ class Flows:
     """Bytes from routers to goals; pairs are unique."""
 
     source: Ints
-    """Routers; int64 [flows]."""
+    """Routers, or nodes if `Routes.by_source_node`; int64 [flows]."""
     goal: Ints
     """Routers, or nodes if `Routes.by_destination_node`; int64 [flows]."""
     size_bytes: Floats
@@ -95,6 +95,9 @@ class Routes(ABC):
 
     by_destination_node: ClassVar[bool] = False
     """True if paths depend on the destination node, not only on its router."""
+
+    by_source_node: ClassVar[bool] = False
+    """True if paths depend on the source node, too."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine

@@ -88,7 +88,7 @@ def connected(result: Floats) -> Floats:
 class Minimal(Routing, kind="minimal"):
     """Shortest paths; on a dragonfly at most one global hop. Ties are split equally hop by hop.
 
-    That is equal-cost multipath (ECMP) per packet; the collisions of flows that a hash puts on one path do not occur.
+    That is equal-cost multipath per packet, without the collisions of flows that `ecmp` has.
     """
 
     def routes(self, machine: Machine) -> Routes:

@@ -16,7 +16,6 @@ Each bound is raised to the next multiple of the common step of all cuts.
 
 from dataclasses import dataclass
 from functools import cache
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -58,8 +57,12 @@ def bisection_bounds(
 
     `quickly` needs some ms for a hundred routers: fewer starts for cuts, and only theorems and the spectral lower
     bound; the interval may be wider. Without `proven` the lower bound is 0 where no theorem has the bisection; without
-    `exhaustive` there is no search by HiGHS. Raises ValueError if fewer than two routers have nodes.
+    `exhaustive` there is no search by HiGHS. If one router has all nodes, only host links separate them.
     """
+    if np.count_nonzero(machine.nodes_of_router) < 2:
+        half_Bps = machine.nodes // 2 * machine.host.bandwidth_Bps
+        no_routers = np.zeros(machine.routers, dtype=np.bool_)
+        return BisectionBounds(half_Bps, half_Bps, True, "closed form: host links of half of the nodes", no_routers)
     form = closed_form(machine)
     if form is not None and form.cut_side is not None:
         upper_Bps = cut_capacity_Bps(machine, form.cut_side)
@@ -119,7 +122,8 @@ def _second_eigenvalue(machine: Machine) -> float:
     """
     if machine.dimensions and machine.nodes_of_router.all():
         capacity_Bps = dimension_capacities_Bps(machine)
-        return float(min(map(mul, capacity_Bps, map(_second_of_dimension, machine.dimensions))))
+        seconds = (_second_of_dimension(machine.dimensions[number]) * capacity_Bps[number] for number in capacity_Bps)
+        return float(min(seconds))
     from scipy.sparse import csr_array, diags_array
     from scipy.sparse.linalg import spsolve
 

@@ -125,7 +125,7 @@ def hops_ns(machine: Machine, size_bytes: Floats, hops: Integers) -> float:
     2000.0
     """
     # The threads of BLAS take ten times as long; a pairwise sum rounds less than a running one.
-    return float(np.sum(size_bytes * hops) / machine.link_capacity_Bps.sum()) * NS_PER_S
+    return float(np.sum(size_bytes * hops) / machine.link_capacity_Bps.sum() * NS_PER_S) if machine.links else 0.0
 
 
 def message_times_ns(

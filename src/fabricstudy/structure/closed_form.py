@@ -67,12 +67,12 @@ def _busiest(dimension: Dimension) -> float:
     return {"rings": quarter / 2, "lines": quarter, "cliques": 1.0}[str(dimension.graph)]
 
 
-def dimension_capacities_Bps(machine: Machine) -> list[float]:
-    """Return the least capacity between joined routers along each dimension."""
+def dimension_capacities_Bps(machine: Machine) -> dict[int, float]:
+    """Return the least capacity between joined routers along each dimension of two or more routers."""
     assert machine.coordinates is not None
     along = np.argmax(machine.coordinates[machine.cable_tail] != machine.coordinates[machine.cable_head], axis=1)
     capacity_Bps = machine.link_capacity_Bps[::2]
-    return [float(capacity_Bps[along == number].min()) for number in range(len(machine.dimensions))]
+    return {int(number): float(capacity_Bps[along == number].min()) for number in np.unique(along)}
 
 
 def _grid(machine: Machine) -> ClosedForm | None:
@@ -82,12 +82,14 @@ def _grid(machine: Machine) -> ClosedForm | None:
         return None
     assert machine.coordinates is not None
     smaller, larger = weight_per_side(machine)
-    bounds = [
-        smaller * larger / (machine.routers // dimension.length * _busiest(dimension) / capacity_Bps)
-        for dimension, capacity_Bps in zip(dimensions, dimension_capacities_Bps(machine), strict=True)
-    ]
-    lower_Bps = min(bounds)
-    least = [number for number, bound in enumerate(bounds) if bound <= lower_Bps * (1 + 1e-12)]
+    bounds = {
+        number: smaller
+        * larger
+        / (machine.routers // dimensions[number].length * _busiest(dimensions[number]) / capacity_Bps)
+        for number, capacity_Bps in dimension_capacities_Bps(machine).items()
+    }
+    lower_Bps = min(bounds.values())
+    least = [number for number, bound in bounds.items() if bound <= lower_Bps * (1 + 1e-12)]
     for number in least:
         dimension = dimensions[number]
         cut_side = machine.coordinates[:, number] < dimension.length // 2

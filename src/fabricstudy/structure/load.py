@@ -77,4 +77,5 @@ def router_flows(machine: Machine, routes: Routes, source: Integers, destination
     apart = router[source] != router[destination]
     goal = destination[apart].astype(np.int64) if routes.by_destination_node else router[destination[apart]]
     goals = machine.nodes if routes.by_destination_node else machine.routers
-    return Flows.merged(router[source[apart]], goal, size[apart], goals)
+    start = source[apart].astype(np.int64) if routes.by_source_node else router[source[apart]]
+    return Flows.merged(start, goal, size[apart], goals)

@@ -126,13 +126,12 @@ def _check_ranges(listing: Listing) -> None:
         ("time", ~((listing.duration_ns >= 0) & (listing.duration_ns <= MAX_NS)), listing.duration_ns,
          f"use 0 to {MAX_NS:g} ns"),
         ("time of a message", messages & (listing.duration_ns != 0), listing.duration_ns, "write it as a calc before"),
-        ("bytes", messages & _outside(listing.size_bytes, 1, MAX_TRAFFIC_BYTES + 1), listing.size_bytes,
-         f"use 1 to {MAX_TRAFFIC_BYTES}"),
+        ("bytes", messages & _outside(listing.size_bytes, 0, MAX_TRAFFIC_BYTES + 1), listing.size_bytes,
+         f"use 0 to {MAX_TRAFFIC_BYTES}"),
         ("bytes of a calc", ~messages & (listing.size_bytes != 0), listing.size_bytes, "use 0"),
         ("partner", messages & ((listing.peer < least) | (listing.peer >= listing.ranks)), listing.peer,
          f"use a rank from 0 to {listing.ranks - 1}"),
         ("tag", messages & (listing.tag < least), listing.tag, "use 0 or more"),
-        ("partner", messages & (listing.peer == listing.rank), listing.peer, "remove messages of a rank to itself"),
     )  # fmt: skip
     for name, wrong, values, remedy in checks:
         if wrong.any():

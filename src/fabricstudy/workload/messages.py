@@ -42,7 +42,7 @@ class Messages:
     destination: Int32s
     """Phase, and the ranks within the job; int32 [messages] each."""
     size_bytes: Ints
-    """Bytes of each message, at least 1; int64 [messages]."""
+    """Bytes of each message, int64 [messages]."""
 
     def __len__(self) -> int:
         return len(self.phase)

@@ -187,6 +187,11 @@ def test_large_machines_have_a_spectral_bound_that_is_right(from_graph: Callable
     assert cut_capacity_Bps(machine, best_cut(machine)) == 64e9
 
 
-def test_halves_that_cannot_be_are_refused(from_graph: Callable[..., Machine]) -> None:
-    with pytest.raises(ValueError, match="two or more routers with nodes"):
-        bisection_bounds(from_graph(nx.path_graph(3), node_router=[0, 0]))
+@pytest.mark.parametrize("nodes", [1, 2, 5])
+def test_half_of_the_host_links_join_the_halves_of_one_router(from_graph: Callable[..., Machine], nodes: int) -> None:
+    # A star of nodes: its bisection width is floor(n / 2) links.
+    for graph in (nx.empty_graph(1), nx.path_graph(3)):
+        machine = from_graph(graph, node_router=[0] * nodes)
+        found = bisection_bounds(machine)
+        assert found.exact and found.lower_Bps == found.upper_Bps == nodes // 2 * machine.host.bandwidth_Bps
+        assert not found.cut_side.any()

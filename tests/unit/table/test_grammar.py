@@ -196,7 +196,6 @@ def claim(**measure: Any) -> Claim:
         ([{**FIGURE, "experiment": "other"}], [], "figures.0.experiment"),
         ([{**FIGURE, "hue": "beta"}], [], "figures.0"),
         ([{**FIGURE, "columns": "job"}], [], "figures.0"),
-        ([{**FIGURE, "columns": "job"}], [], "figures.0"),
         ([{**FIGURE, "table": "agreement", "y": "ratio", "hue": "engine"}], [], "figures.0"),
         ([], [claim(where={"beta": 1})], "claims.0.parts.0.measure"),
         ([], [claim(), claim()], "claims.1.id"),

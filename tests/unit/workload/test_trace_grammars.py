@@ -42,8 +42,8 @@ def read_or_refused(path: Path, name: Format | None = None) -> None:
         partner = operations.partner[sends]
         assert np.array_equal(operations.partner[partner], sends) and set(kind[partner]) <= {RECEIVE}
         assert set(kind) <= {CALC, SEND, RECEIVE} and len(partner) == np.count_nonzero(kind == RECEIVE)
-        assert (operations.size_bytes[sends] >= 1).all() and np.isfinite(operations.duration_ns).all()
-        assert (operations.duration_ns >= 0).all() and (operations.rank[partner] != operations.rank[sends]).all()
+        assert (operations.size_bytes[sends] >= 0).all() and np.isfinite(operations.duration_ns).all()
+        assert (operations.duration_ns >= 0).all()
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

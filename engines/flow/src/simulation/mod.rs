@@ -286,6 +286,10 @@ impl Simulation {
 
     /// Begin a flow.
     fn start(&mut self, node: usize, send: u32, size: f64) {
+        self.outcome.sent_bytes[self.operations.place_of(send).0] += size;
+        if size == 0.0 {
+            return self.send_empty(node, send);
+        }
         let index = self.free_flows.pop().unwrap_or_else(|| {
             self.flows.push(Flow::default());
             self.rate.push(0.0);
@@ -293,7 +297,6 @@ impl Simulation {
             self.group_of.push(None);
             self.flows.len() as u32 - 1
         });
-        self.outcome.sent_bytes[self.operations.place_of(send).0] += size;
         let flow = &mut self.flows[index as usize];
         (flow.send, flow.node, flow.rest, flow.placed) = (send, node, size, true);
         (flow.size, flow.began) = (size, self.nodes[node].served);
@@ -301,6 +304,16 @@ impl Simulation {
         self.nodes[node].flows.push(index);
         self.nodes[node].placed += 1;
         self.choose(index);
+    }
+
+    /// Let a message of 0 bytes arrive after the latency of its path.
+    fn send_empty(&mut self, node: usize, send: u32) {
+        let (_, destination) = self.operations.place_of(self.operations.receive_of(send));
+        let latency_ns = self.routes.find(node, destination, 1.0, 0.0, &mut self.waiting).latency_ns;
+        self.coming.push(Reverse((Finite(self.now_ns + latency_ns), Event::Arrival(send))));
+        if self.operations.is_eager(send) {
+            self.coming.push(Reverse((Finite(self.now_ns), Event::End(send))));
+        }
     }
 
     /// Give a flow its links, and say when to look at it again.

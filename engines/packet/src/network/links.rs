@@ -60,18 +60,21 @@ impl Network {
         }
     }
 
-    /// Let a port of a router send a packet, if its link is free.
+    /// Let a port of a router send a packet, if its link is free; after one of 0 bytes it still is.
     pub(super) fn send(&mut self, port: u32) {
-        self.release(port);
-        let state = &self.ports[port as usize];
-        if state.free_at > self.now || state.filled == 0 {
-            return;
-        }
-        self.collect_credits(port);
-        let lane = self.lane_to_send(port);
-        self.ports[port as usize].waits_for_credit = lane.is_none();
-        if let Some(lane) = lane {
-            self.start(port, lane);
+        loop {
+            self.release(port);
+            let state = &self.ports[port as usize];
+            if state.free_at > self.now || state.filled == 0 {
+                return;
+            }
+            self.collect_credits(port);
+            let lane = self.lane_to_send(port);
+            self.ports[port as usize].waits_for_credit = lane.is_none();
+            match lane {
+                Some(lane) => self.start(port, lane),
+                None => return,
+            }
         }
     }
 

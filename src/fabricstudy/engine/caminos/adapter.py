@@ -7,7 +7,9 @@ from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import RESULT, BundledEngine
+from ..contract import Unsupported
 from ..point import Point
+from ..program_engine import check_messages
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
@@ -33,6 +35,8 @@ class Caminos(BundledEngine):
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, bandwidths without a common grid, and long delays."""
+        if not machine.links:
+            raise Unsupported("CAMINOS needs cables between routers; use the engine packet or flow")
         clock(point, machine)
         channels(point, machine)
         check_ports(point)
@@ -41,6 +45,7 @@ class Caminos(BundledEngine):
         return clock(point, machine).phit_bytes
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        check_messages(jobs, self.title)
         write_files(folder, point, machine, jobs)
         return self.command(CONFIGURATION, RESULT)
 

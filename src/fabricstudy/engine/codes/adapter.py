@@ -21,7 +21,7 @@ from ..contract import EngineFailure, Probe, Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import MANAGED, ProgramEngine, check_network
+from ..program_engine import MANAGED, ProgramEngine, check_messages, check_network, check_parts
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from . import files, offered, ranks
@@ -100,6 +100,7 @@ class Codes(ProgramEngine):
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for a point for which CODES has no model, or whose model lacks a feature."""
+        check_parts(machine, self.title)
         network_of(point, machine)
         check_network(point, int(point.network.packet_bytes))
         _check_computing(point)
@@ -120,6 +121,7 @@ class Codes(ProgramEngine):
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write configuration, wiring, jobs and traces; return the command, unless nothing is sent between nodes."""
+        check_messages(jobs, self.title)
         network = network_of(point, machine)
         jobs = [repeat_background(job, machine) for job in jobs]
         traced = files.traced_jobs(machine, network, jobs)

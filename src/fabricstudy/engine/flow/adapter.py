@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
@@ -27,6 +30,7 @@ class Flow(BundledEngine):
 
     name = "flow"
     title = "the flow engine"
+    hashes_flows = True
     caveats = CAVEATS
     work = staticmethod(work)
     read_result = staticmethod(read_result)
@@ -41,6 +45,8 @@ class Flow(BundledEngine):
             )
         if point.network.ports_per_node > 1:
             raise Unsupported("the flow engine has no nodes with several ports; use the engine packet")
+        if isinstance(point.routing, Ecmp) and np.any(machine.cable_count > 1):
+            raise Unsupported("the flow engine has no flows on one of parallel cables; use the engine packet")
         if isinstance(point.routing, Ugal) and point.routing.has_parameters:
             raise Unsupported("the flow engine's UGAL has no detours, bias or threshold; leave these out")
         least, loads = MIN_PACKETS * int(point.network.packet_bytes), traffic_classes(point)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
@@ -29,6 +30,7 @@ class Packet(BundledEngine):
 
     name = "packet"
     title = "the packet engine"
+    hashes_flows = True
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     work = staticmethod(work)
@@ -43,6 +45,8 @@ class Packet(BundledEngine):
                 f"classes together, and a port has {MAX_CHANNELS} at most; choose a routing with shorter paths"
             )
         check_ports(point)
+        if isinstance(point.routing, Ecmp) and point.network.ports_per_node > 1:
+            raise Unsupported("flows of nodes with several ports have no hash; leave network.ports_per_node out")
         packet, buffer = int(point.network.packet_bytes), point.network.input_buffer_bytes
         key, classes = "buffer", 1
         if point.network.buffer_per == "port":

@@ -16,7 +16,7 @@ from ..contract import Unsupported
 from ..detours import through_other_groups
 from ..job_traffic import traffic_classes
 from ..point import Point
-from ..program_engine import MANAGED, ProgramEngine, check_network
+from ..program_engine import MANAGED, ProgramEngine, check_messages, check_network, check_parts
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from .caveats import CAVEATS
@@ -47,6 +47,7 @@ class Sst(ProgramEngine):
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for machine, routing, bandwidths, messages or motifs that SST cannot simulate."""
+        check_parts(machine, self.title)
         wiring = wire(point, machine)
         if settings_of(point).motifs == "native":
             check_native(point)
@@ -78,6 +79,7 @@ class Sst(ProgramEngine):
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str] | None:
         """Write run file and traces; return the command, if a foreground job communicates."""
+        check_messages(jobs, self.title)
         if has_no_foreground_traffic(jobs):
             return None
         jobs = [repeat_background(job, machine) for job in jobs]

@@ -31,7 +31,7 @@ MAX_ROWS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class MessageFile:
-    """Messages: phases and ranks from 0, bytes of at least 1, int64 [messages] each; never from a rank to itself."""
+    """Messages: phases, ranks and bytes from 0, int64 [messages] each."""
 
     phase: Ints
     source: Ints
@@ -55,14 +55,10 @@ def read_messages(path: Path, data: bytes) -> MessageFile:
     if not len(rows):
         raise InputFileError("no messages", "write one line per message")
     for column, name in enumerate(MESSAGE_COLUMNS):
-        wrong = np.flatnonzero((rows[:, column] < (name == "bytes")) | (rows[:, column] > _LARGEST[name]))
+        wrong = np.flatnonzero((rows[:, column] < 0) | (rows[:, column] > _LARGEST[name]))
         if len(wrong):
-            remedy = f"write {int(name == 'bytes')} to {_LARGEST[name]}"
+            remedy = f"write 0 to {_LARGEST[name]}"
             raise InputFileError("out of range", remedy, f"{position(wrong[0])} ({name})", int(rows[wrong[0], column]))
-    loops = np.flatnonzero(rows[:, 1] == rows[:, 2])
-    if len(loops):
-        value = int(rows[loops[0], 1])
-        raise InputFileError("a rank sends to itself", "remove the line", f"{position(loops[0])} (destination)", value)
     total = float(rows[:, 3].sum(dtype=np.float64))
     if total > MAX_TRAFFIC_BYTES:
         raise InputFileError("too many bytes in total", f"use at most {MAX_TRAFFIC_BYTES}", "", total)
@@ -142,7 +138,7 @@ class MessageList(TrafficFile, Pattern, kind="messages"):
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages by their mean size."""
-        size_bytes = max(1, self.total_bytes // max(1, self.messages))
+        size_bytes = self.total_bytes // max(1, self.messages)
         return (TrafficEstimate(float(self.messages) * self.iterations, size_bytes, self.phases),)
 
     def check_ranks(self, ranks: int) -> None:

@@ -85,7 +85,7 @@ class Trace(TrafficFile, Pattern, kind="trace"):
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
         size_bytes = content.size_bytes[content.sends]
-        power, number = np.unique(np.log2(size_bytes).astype(np.int64), return_inverse=True)
+        power, number = np.unique(np.frexp(size_bytes)[1], return_inverse=True)
         counts = np.bincount(number, minlength=len(power))
         means = np.ceil(np.bincount(number, size_bytes, len(power)) / counts).astype(np.int64)
         return {

@@ -1,0 +1,89 @@
+"""Equal-cost multipath by flow hash: all packets of a flow take one of the minimal paths.
+
+A flow has a source and a destination node, as the five-tuple of one connection between two hosts. At each router its
+hash selects one of the ports of minimal paths, parallel cables included, each with the same probability; routers hash
+independently. Flows that select the same port collide, while other ports may be idle: of m ports, n flows use
+m (1 - (1 - 1/m)^n) in the mean.
+
+References
+----------
+Hopps: Analysis of an equal-cost multi-path algorithm. RFC 2992, 2000.
+Al-Fares, Radhakrishnan, Raghavan, Huang, Vahdat: Hedera: dynamic flow scheduling for data center networks. NSDI 2010.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from fabricstudy.core.arrays import Array, Bools, Floats, Ints
+from fabricstudy.core.model import Whole
+from fabricstudy.machine.graph import Machine
+
+from .base import ChannelScheme, Flows, Routes, Routing, sum_by_index
+from .minimal import Minimal, MinimalRoutes
+
+
+class EcmpRoutes(Routes):
+    """The path of each flow; ``engines/library/src/flow_hash.rs`` has the same hash."""
+
+    oblivious = True
+    single_path = True
+    by_destination_node = True
+    by_source_node = True
+
+    def __init__(self, machine: Machine, hash_seed: int) -> None:
+        super().__init__(machine)
+        self._minimal = MinimalRoutes(machine)
+        self._key = _mixed(np.array([hash_seed], dtype=np.uint64))
+
+    def loads(self, flows: Flows) -> Floats:
+        router = self.machine.node_router.astype(np.int64)
+        ends = flows.source.astype(np.uint64) << np.uint64(32) | flows.goal.astype(np.uint64)
+        flow, at, goal = _mixed(self._key ^ ends) >> np.uint64(32), router[flows.source], router[flows.goal]
+        size, load = flows.size_bytes, np.zeros(self.machine.links)
+        while len(moving := np.flatnonzero(at != goal)):
+            flow, at, goal, size = flow[moving], at[moving], goal[moving], size[moving]
+            link = self._selected(flow, at, goal)
+            load += sum_by_index(link, size, self.machine.links)
+            at = self.machine.link_head[link].astype(np.int64)
+        return load
+
+    def support(self, flows: Flows) -> Bools:
+        return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0
+
+    def _selected(self, flow: Array, at: Ints, goal: Ints) -> Ints:
+        """Return the link that each flow takes at a router: that of one of the ports, in the order of their links."""
+        hops = self._minimal.next_hops(at, goal)
+        order = np.lexsort((hops.link, self.machine.link_head[hops.link], hops.packet))
+        packet, link = hops.packet[order], hops.link[order]
+        ports = self.machine.cable_count[link // 2].astype(np.int64)
+        of_flow = np.bincount(packet, ports, len(at)).astype(np.int64)
+        bits = _mixed(flow << np.uint64(32) | at.astype(np.uint64)) >> np.uint64(32)
+        port = (bits * of_flow.astype(np.uint64) >> np.uint64(32)).astype(np.int64)
+        last = np.cumsum(ports)  # of each link, among the ports of all flows
+        return link[np.searchsorted(last, np.cumsum(of_flow) - of_flow + port, side="right")]
+
+
+def _mixed(bits: Array) -> Array:
+    """Return SplitMix64 of each number, uint64 (Steele, Lea, Flood: OOPSLA 2014)."""
+    state = bits + np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ state >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ state >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    mixed: Array = state ^ state >> np.uint64(31)
+    return mixed
+
+
+class Ecmp(Routing, kind="ecmp"):
+    """Minimal paths, of which a hash selects one for each flow from node to node (ECMP; Hopps: RFC 2992, 2000).
+
+    Flows with the same port collide (Al-Fares et al.: Hedera, NSDI 2010).
+    """
+
+    hash_seed: Whole = Field(
+        1, ge=0, le=2**31 - 1, description="seed of the hash; an axis of seeds shows the range of collisions"
+    )
+
+    def routes(self, machine: Machine) -> Routes:
+        return EcmpRoutes(machine, self.hash_seed)
+
+    def channel_scheme(self, machine: Machine) -> ChannelScheme:
+        return Minimal().channel_scheme(machine)
