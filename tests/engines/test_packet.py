@@ -35,6 +35,7 @@ from .test_congestion import simulated, victim_point
 
 pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
 
+EXTENSIONS = ["twisted_torus"]
 TEN = (
     "dragonfly", "express-mesh", "fat-tree", "hypercube", "hyperx", "jellyfish", "megafly", "slim-fly", "torus", "xgft",
 )  # fmt: skip
