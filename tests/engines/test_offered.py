@@ -1,9 +1,9 @@
 """Offered traffic on CAMINOS: closed forms, conservation, and what is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from math import exp, factorial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import write_inputs
-from fabricstudy.engine.steady_state import SteadyRun, state_of, statistics
+from fabricstudy.engine.steady_state import State, SteadyRun, state_of, statistics
 from fabricstudy.engine.validity import input_digest
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 9, "routers_per_group": 4, "nodes_per_router": 2}
@@ -55,13 +55,13 @@ def row_of(point: Point, folder: Path) -> dict[str, Any]:
     return row
 
 
-def run_of(point: Point, folder: Path, load: float) -> SteadyRun:
+def run_of(point: Point, folder: Path, load: float, states: Container[str] = ("steady", "saturated")) -> SteadyRun:
     folder.mkdir(exist_ok=True)
     analysed = built(point.machine)
     assert point.offered is not None
     destinations = point.offered.destinations(analysed.machine, point.seed)
     engine: Any = engine_named(point.engine.kind)
-    return OfferedRuns(point, engine, analysed.machine, destinations, Limits(), folder, {}, None).at(load)
+    return OfferedRuns(point, engine, analysed.machine, destinations, Limits(), folder, {}, None).at(load, states)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def run_of(point: Point, folder: Path, load: float) -> SteadyRun:
     ],
 )
 def test_latency_without_load(machine: Any, routing: Any, tmp_path: Path) -> None:
-    row = row_of(point_of(machine, routing, "uniform", 0.01, measured=4000), tmp_path)
+    row = row_of(point_of(machine, routing, "uniform", 0.01), tmp_path)
     # A hundredth of the load waits; the mean of the pairs drawn differs from that of all pairs.
     assert row["latency_mean_ns"] == pytest.approx(row["zero_load_ns"], rel=0.015)
 
@@ -104,15 +104,14 @@ def test_no_message_is_faster_than_its_path(tmp_path: Path) -> None:
 def test_saturation_is_at_its_closed_form(
     machine: Any, routing: Any, traffic: Any, bound: float, tmp_path: Path
 ) -> None:
-    """The search begins at the bound, so that a load above it is another run.
-
-    In a short window the random growth of the backlogs of 64 nodes is more than 1 % of what they created.
-    """
-    point = point_of(machine, routing, traffic, "saturation", measured=6000 if machine is TORUS else 2000)
+    """The search begins at the bound, so that a load above it is another run."""
+    point = point_of(machine, routing, traffic, "saturation")
     row = row_of(point, tmp_path / "search")
     assert row["saturation_bound"] == pytest.approx(bound)
     assert 0.97 * bound <= row["saturation_load"] <= bound * (1 + 1e-9)
-    assert state_of(run_of(point, tmp_path / "above", 1.04 * bound)) == "saturated"
+    # Of some traffics, other nodes carry so much that the whole backlog grows by no more than 1 %.
+    assert state_of(run_of(point, tmp_path / "above", 1.04 * bound)) in ("undecided", "saturated")
+    assert state_of(run_of(point, tmp_path / "far above", 1.08 * bound)) == "saturated"
 
 
 def test_a_hot_node_saturates_at_its_link(tmp_path: Path) -> None:
@@ -122,7 +121,9 @@ def test_a_hot_node_saturates_at_its_link(tmp_path: Path) -> None:
     row = row_of(point, tmp_path / "search")
     assert row["saturation_bound"] == pytest.approx(bound)
     assert 0.97 <= row["over_bound"] <= 1 + 1e-9
-    assert state_of(run_of(point, tmp_path / "above", 1.04 * bound)) == "saturated"
+    # Of some traffics, other nodes carry so much that the whole backlog grows by no more than 1 %.
+    assert state_of(run_of(point, tmp_path / "above", 1.04 * bound)) in ("undecided", "saturated")
+    assert state_of(run_of(point, tmp_path / "far above", 1.08 * bound)) == "saturated"
 
 
 def test_a_link_is_an_md1_queue(tmp_path: Path) -> None:
@@ -156,6 +157,63 @@ def test_a_small_buffer_limits_a_link(tmp_path: Path) -> None:
     assert row["state"] == "saturated" and 0.3 <= row["accepted_load"] <= 0.51
 
 
+@pytest.mark.parametrize("load", [0.01, 0.02, 0.05])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2},
+        {"kind": "mesh", "shape": [2]},
+    ],
+)
+def test_small_loads_are_steady_on_fast_links(machine: Any, load: float, tmp_path: Path) -> None:
+    """Latencies are hundreds of message times, and few of the messages of a short window arrive in it."""
+    network = {"packet": "256 B"}
+    for seed in range(1, 4):
+        point = Point.model_validate(
+            {
+                "machine": machine | {"bandwidth": "800 Gb/s"}, "routing": "minimal", "engine": "packet", "seed": seed,
+                "network": network, "offered": {"traffic": "uniform", "load": load, "warmup": 0, "measured": 200},
+            },
+            by_alias=True,
+        )  # fmt: skip
+        row = row_of(point, tmp_path / str(seed))
+        assert row["state"] == "steady" and row["messages"] >= 19_000
+        assert row["growth_low"] <= row["backlog_growth"] <= row["growth_high"] < 0.01
+
+
+def test_long_cables_saturate_at_the_limit_of_the_buffer(tmp_path: Path) -> None:
+    point = Point.model_validate(
+        {
+            "machine": {"kind": "mesh", "shape": [2], "bandwidth": "800 Gb/s", "latency": "2 us"}, "seed": 1,
+            "routing": "minimal", "engine": "packet", "network": {"packet": "256 B", "port_buffer": "64 kB"},
+            "offered": {"traffic": "uniform", "load": "saturation"},
+        },
+        by_alias=True,
+    )  # fmt: skip
+    row = row_of(point, tmp_path)
+    assert row["buffer_limit"] == pytest.approx(0.1524, rel=1e-3)
+    assert row["saturation_load"] == pytest.approx(row["buffer_limit"], rel=0.03)
+    assert row["saturation_low"] <= row["buffer_limit"] <= row["saturation_high"] <= 0.2
+
+
+def test_a_slow_cable_saturates_at_its_closed_form_whatever_the_window(tmp_path: Path) -> None:
+    """One cable at a tenth of the bandwidth has the messages of 8 nodes to the next group."""
+    point = Point.model_validate(
+        {
+            "machine": {"kind": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 2,
+                        "bandwidth": "25 GB/s", "faults": {"cables": 14, "degraded": {"cables": "20 %", "to": 0.1}}},
+            "routing": "minimal", "engine": "packet", "network": {"packet": "256 B", "buffer": "16 kB"}, "seed": 3,
+            "offered": {"traffic": ADVERSARY, "load": "saturation", "warmup": 300, "measured": 600},
+        },
+        by_alias=True,
+    )  # fmt: skip
+    row = row_of(point, tmp_path)
+    assert row["saturation_bound"] == pytest.approx(1 / 80)
+    assert row["saturation_load"] == pytest.approx(1 / 80, rel=0.03)
+    assert row["saturation_low"] <= row["saturation_load"] <= row["saturation_high"] <= 1 / 80 * (1 + 1e-9)
+    assert row["saturation_low"] >= 0.95 / 80
+
+
 def test_littles_law_holds_in_each_batch(tmp_path: Path) -> None:
     """Mean backlog = arrivals a time x mean time in the system, over a long enough time."""
     run = run_of(point_of(DRAGONFLY, UGAL, "uniform", 0.6), tmp_path, 0.6)
@@ -178,10 +236,10 @@ def test_messages_and_bytes_are_conserved(tmp_path: Path) -> None:
 
 
 def test_equal_seeds_give_equal_numbers_and_all_routings_the_same_arrivals(tmp_path: Path) -> None:
-    point = point_of(DRAGONFLY, "minimal", "uniform", 0.3)
-    first, second = (run_of(point, tmp_path, 0.3) for _ in range(2))
+    point, any_state = point_of(DRAGONFLY, "minimal", "uniform", 0.3), get_args(State)
+    first, second = (run_of(point, tmp_path, 0.3, any_state) for _ in range(2))
     np.testing.assert_array_equal(first.latency_sum_ns, second.latency_sum_ns)
-    other = run_of(point_of(DRAGONFLY, GROUP, "uniform", 0.3), tmp_path, 0.3)
+    other = run_of(point_of(DRAGONFLY, GROUP, "uniform", 0.3), tmp_path, 0.3, any_state)
     np.testing.assert_array_equal(first.node_created, other.node_created)
     assert other.latency_sum_ns.sum() > first.latency_sum_ns.sum()
 

@@ -123,6 +123,8 @@ def _offered_traffic(point: Point, offered: Offered) -> JobTraffic:
     nodes, load, runs = point.machine.nodes, offered.load, 1
     if load == SATURATION:
         load, runs = _typical_saturation(point, offered.traffic.kind), SEARCH_RUNS
+    # Bandwidths are not known before the machine is built, so that latencies count as 0 message times.
+    offered = offered.long_enough(load, nodes, 0.0)
     messages = runs * load * nodes * (offered.warmup + offered.measured)
     waiting = 1.0 + WAITING_AT_FULL_LOAD * load
     return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, waiting, waiting * offered.message_bytes),))

@@ -1,6 +1,6 @@
 """One attempt at a point with offered traffic: a run at its load, or a search for the saturation load."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.files import remove
+from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.saturation import (
+    Rates,
     buffer_limit,
     offered_rates,
     saturation_bound,
@@ -27,11 +29,24 @@ from .limits import run_program
 from .outcome import LINKS
 from .point import Point
 from .settings import Limits
-from .steady_state import SteadyRun, load_run, save_run, state_of, statistics
+from .steady_state import (
+    MAX_GROWTH,
+    State,
+    SteadyRun,
+    counting_error,
+    growth,
+    load_run,
+    save_run,
+    state_of,
+    statistics,
+)
 from .validity import input_digest
 
 RUN_FILES = "run-*.npz"
 """What each run of a point counted, in the order of `runs` in its record."""
+
+DOUBLINGS = 2
+"""How often the warm-up and the window of a run are doubled that has not settled, or decides nothing."""
 
 
 def attempt_offered(
@@ -65,26 +80,21 @@ def attempt_offered(
     destinations = offered.destinations(machine, point.seed)
     rates = offered_rates(machine, *destinations)
     bound = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side)
-    stored_bytes, router_ns = engine.stored_bytes(point, machine), point.network.router_latency_ns
-    hosts_ns = engine.host_latencies_ns(point, machine)
-    routing = engine.expected_routing(point)
-    zero_ns = zero_load_ns(machine, rates, routing, hosts_ns, router_ns, offered.message_bytes, stored_bytes)
+    zero_ns = _zero_load_ns(point, engine, machine, rates)
     row: dict[str, Any] = {
         "traffic_kind": offered.traffic.kind,
         "zero_load_ns": zero_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
-        "buffer_limit": buffer_limit(machine, router_ns, engine.buffer_bytes(point)),
+        "buffer_limit": buffer_limit(machine, point.network.router_latency_ns, engine.buffer_bytes(point)),
     }
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row
         return
     runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored)
     if offered.load == SATURATION:
-        load, run = search_saturation(runs, offered.tolerance, bound.load)
-        # Messages are drawn at random, so that the load that was created differs from the one that was asked for.
-        carried = load * min(1.0, float(run.node_arrived.sum() / run.node_created.sum()))
-        row |= {"saturation_load": carried, "over_bound": carried / bound.load}
+        run, found = search_saturation(runs, offered.tolerance, bound.load)
+        row |= found | {"over_bound": found["saturation_load"] / bound.load}
     else:
         run = runs.at(float(offered.load))
     runs.save()
@@ -101,14 +111,36 @@ def prepare_offered(point: Point, engine: OfferedEngine, analysed: AnalysedMachi
     assert point.offered is not None
     machine, load = analysed.machine, point.offered.load
     destinations = point.offered.destinations(machine, point.seed)
+    rates = offered_rates(machine, *destinations)
     if load == SATURATION:
-        rates = offered_rates(machine, *destinations)
         load = saturation_bound(machine, rates, _routing_of_bound(point, engine), analysed.cut_side).load
+    point = _long_enough(point, machine, rates, _zero_load_ns(point, engine, machine, rates), float(load))
     return engine.prepare_offered(folder, point, machine, destinations, float(load))
 
 
 def _routing_of_bound(point: Point, engine: Engine) -> Routing | None:
     return None if takes_other_paths(engine.caveats, point) else engine.expected_routing(point)
+
+
+def _zero_load_ns(point: Point, engine: Engine, machine: Machine, rates: Rates) -> float:
+    assert point.offered is not None
+    return zero_load_ns(
+        machine,
+        rates,
+        engine.expected_routing(point),
+        engine.host_latencies_ns(point, machine),
+        point.network.router_latency_ns,
+        point.offered.message_bytes,
+        engine.stored_bytes(point, machine),
+    )
+
+
+def _long_enough(point: Point, machine: Machine, rates: Rates, zero_ns: float, load: float, factor: int = 1) -> Point:
+    """Return a point with the warm-up and the window of a run at a load."""
+    assert point.offered is not None
+    latency = zero_ns * machine.host.bandwidth_Bps / (NS_PER_S * point.offered.message_bytes)
+    offered = point.offered.long_enough(load, float(rates.injection.sum()), latency, factor)
+    return point.model_copy(update={"offered": offered})
 
 
 class OfferedRuns:
@@ -127,20 +159,31 @@ class OfferedRuns:
     ) -> None:
         self._point, self._engine, self._machine, self._destinations = point, engine, machine, destinations
         self._limits, self._folder, self._record, self._stored = limits, folder, record, stored
+        self._rates = offered_rates(machine, *destinations)
+        self._zero_ns = _zero_load_ns(point, engine, machine, self._rates)
         self._runs: list[SteadyRun] = []
         record["runs"] = []
 
-    def at(self, load: float) -> SteadyRun:
-        """Return the run at a load."""
+    def at(self, load: float, states: Container[State] = ("steady", "saturated")) -> SteadyRun:
+        """Return the run at a load, repeated with twice the warm-up and window until its state is among `states`."""
+        for doublings in range(DOUBLINGS + 1):
+            run = self._simulate(load, 2**doublings)
+            if state_of(run) in states:
+                break
+        return run
+
+    def _simulate(self, load: float, factor: int) -> SteadyRun:
         for path in self._folder.iterdir():
             remove(path)  # the output of the run before is no input
-        command = self._engine.prepare_offered(self._folder, self._point, self._machine, self._destinations, load)
+        point = _long_enough(self._point, self._machine, self._rates, self._zero_ns, load, factor)
+        command = self._engine.prepare_offered(self._folder, point, self._machine, self._destinations, load)
         digest = input_digest(self._folder, command, self._machine, [])
         if self._stored is None:
             exit_code = run_program(command, self._folder, self._limits, self._record)
-            run = self._engine.read_offered(self._folder, exit_code, self._point, self._machine)
+            run = self._engine.read_offered(self._folder, exit_code, point, self._machine)
         else:
             run = load_run(self._stored[digest])
+        check_moves(run)
         self._record["runs"].append({"load": load, "input": digest})
         self._runs.append(run)
         return run
@@ -151,6 +194,13 @@ class OfferedRuns:
             save_run(run, self._folder / RUN_FILES.replace("*", str(number)))
 
 
+def check_moves(run: SteadyRun) -> None:
+    """Raise `EngineFailure` if no message arrived in the second half of the window, though messages wait."""
+    half = len(run.created) // 2
+    if run.arrived is not None and run.backlog is not None and run.backlog[1] and not run.arrived[half:].any():
+        raise EngineFailure(f"deadlock: {run.backlog[1]} messages wait, and none arrives; choose more virtual channels")
+
+
 def stored_runs(folder: Path, record: Record) -> dict[str, Path]:
     """Return the files of the runs of a stored point by the digest of their input."""
     return {
@@ -158,20 +208,26 @@ def stored_runs(folder: Path, record: Record) -> dict[str, Path]:
     }
 
 
-def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tuple[float, SteadyRun]:
-    """Return the highest load that is sustained, to the tolerance of the study, and its run.
+def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tuple[SteadyRun, dict[str, float]]:
+    """Return the run at the highest load that is sustained, and columns: this load and its interval.
 
     The search begins at the bound: in a run of finite length, few packets for a link with slightly more than its
     capacity are not seen. After a saturated run it tries the load that this run carried, and lower ones by a step that
-    doubles; after the first sustained run the next load by the resolution; otherwise it bisects.
+    doubles; after the first sustained run the next load by the resolution; otherwise it bisects, to the tolerance of
+    the study. An undecided run counts by the growth of its backlog, not by its interval.
+
+    The interval of the load is from what the run carries at least to the lowest load that is certainly saturated; both
+    ends allow for the growth of the backlog and the number of messages, which are drawn at random.
     """
     resolution = tolerance * bound
-    low, high, best, load = 0.0, bound, None, bound
+    low, high, saturated, best, load = 0.0, bound, bound, None, bound
     first_step = step = 0.99 * resolution
     while high - low > resolution:
-        run = runs.at(load)
-        if state_of(run) == "saturated":
+        run = runs.at(load, ("steady", "unsteady", "saturated"))
+        state = state_of(run)
+        if state == "saturated" or (state == "undecided" and growth(run).mean > MAX_GROWTH):
             high = load
+            saturated = load * (1 + counting_error(run.created)) if state == "saturated" else saturated
             guess = min(load * float(run.node_arrived.sum() / run.node_created.sum()), load - step)
             step *= 2
         else:
@@ -182,4 +238,11 @@ def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tupl
         load = guess if low < guess <= high else (low + high) / 2
     if best is None:
         raise EngineFailure(f"no load from {high:.3g} on is sustained; measure longer, or lower the tolerance")
-    return low, best
+    # Messages are drawn at random, so that the load that was created differs from the one that was asked for.
+    carried = low * min(1.0, float(best.node_arrived.sum() / best.node_created.sum()))
+    least = low * (1 - max(0.0, growth(best).high) - counting_error(best.created))
+    return best, {
+        "saturation_load": carried,
+        "saturation_low": max(0.0, min(carried, least)),
+        "saturation_high": min(bound, saturated),
+    }

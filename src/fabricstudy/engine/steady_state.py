@@ -2,19 +2,20 @@
 
 Latencies of one run depend on each other, so intervals are those of batch means: the mean of each batch is one
 observation (Law and Kelton: Simulation Modeling and Analysis, 2000, section 9.5.3). Batches whose means are correlated
-are joined two by two.
+are joined two by two. Whether a load is sustained is judged by the interval of the growth of the backlog, see `growth`.
 """
 
 from dataclasses import dataclass
 from math import inf, sqrt
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from fabricstudy.core.arrays import Floats, Ints
 
-State = Literal["steady", "saturated", "unsteady"]
+State = Literal["steady", "unsteady", "undecided", "saturated"]
+"""From best to worst."""
 
 MAX_GROWTH = 0.01
 """Growth of the backlog, over the messages created, above which a load is not sustained."""
@@ -23,6 +24,9 @@ MAX_CORRELATION = 0.3
 """Lag-1 correlation of batch means up to which batches count as independent."""
 
 MIN_BATCHES = 8
+
+MIN_TREND_VALUES, MAX_TREND_CORRELATION = 20, 0.3
+"""Values of a least-squares trend, and the lag-1 correlation of its residuals up to which it is used."""
 
 BEYOND = 100
 """Messages above a percentile that it needs."""
@@ -49,15 +53,16 @@ class SteadyRun:
     node_created: Ints
     node_arrived: Ints
     """Messages of each node that were created, and that arrived, in the window; int64 [nodes]."""
+    created: Ints
+    """Messages created in each batch; int64 [batches]."""
     measured: Ints
     latency_sum_ns: Floats
     """Measured messages of each batch that arrived, and the sum of their latencies; [batches]."""
     network_sum_ns: Floats | None = None
     """The same sum without the time in the source queue."""
     max_ns: float | None = None
-    created: Ints | None = None
     arrived: Ints | None = None
-    """Messages created, and arrived, in each batch; int64 [batches]."""
+    """Messages that arrived in each batch; int64 [batches]."""
     backlog: tuple[int, int, int] | None = None
     """Messages created and not arrived, at the begin, in the middle (between batches) and at the end of the window."""
     mean_backlog: Floats | None = None
@@ -93,15 +98,29 @@ def load_run(path: Path) -> SteadyRun:
     return SteadyRun(**values)
 
 
+class Growth(NamedTuple):
+    """Growth of the backlog over the messages created, with its 95 % interval; infinite where batches are too few."""
+
+    mean: float
+    low: float
+    high: float
+
+
 def state_of(run: SteadyRun) -> State:
     """Return whether the run sustained its load and had settled.
 
-    *saturated*: the backlog grew by more than 1 % of the messages created (see `growth`), or measured messages did not
-    arrive.
+    *saturated*: the backlog grew by more than 1 % of the messages created: the whole interval of `growth` is above. Or
+    it did not, but measured messages did not arrive.
+    *undecided*: this interval contains 1 %.
     *unsteady*: the mean latencies of the first quarter and of the rest differ by more than 1 % and than their 99.9 %
     interval, or joined batches are too few.
     """
-    if run.lost or growth(run) > MAX_GROWTH:
+    grown = growth(run)
+    if grown.low > MAX_GROWTH:
+        return "saturated"
+    if grown.high > MAX_GROWTH:
+        return "undecided"
+    if run.lost:
         return "saturated"
     means = run.latency_sum_ns / np.maximum(run.measured, 1)
     joined = joined_batches(run.latency_sum_ns, run.measured)
@@ -115,16 +134,51 @@ def state_of(run: SteadyRun) -> State:
     return "unsteady" if abs(early - rest.mean()) > max(error, MIN_TREND * rest.mean()) else "steady"
 
 
-def growth(run: SteadyRun) -> float:
+def growth(run: SteadyRun) -> Growth:
     """Return the growth of the backlog in the second half of the window, over the messages created in it.
 
-    In the first half a network may still fill: adaptive routing spreads its packets only once queues have built up. An
-    engine without batches counts the whole window.
+    It is the trend of the batch means of the backlog. In the first half a network may still fill: adaptive routing
+    spreads its packets only once queues have built up. Where an engine does not count the backlog, its growth is the
+    share of the messages that did not arrive, with the interval of batch means over the whole window.
     """
-    if run.backlog is not None and run.created is not None:
-        created = int(run.created[len(run.created) // 2 :].sum())
-        return (run.backlog[2] - run.backlog[1]) / max(1, created)
-    return 1.0 - int(run.node_arrived.sum()) / max(1, int(run.node_created.sum()))
+    if run.mean_backlog is not None:
+        half = len(run.created) // 2
+        slope, width = trend(run.mean_backlog[half:])
+        created, batches = max(1, int(run.created[half:].sum())), len(run.created) - half
+        mean, width = slope * batches / created, width * batches / created
+    else:
+        mean = 1.0 - float(run.measured.sum() / max(1, run.created.sum()))
+        width = half_width(run.measured / np.maximum(1, run.created))
+    return Growth(mean, mean - width, mean + width)
+
+
+def trend(values: Floats) -> tuple[float, float]:
+    """Return the mean change of values per step, and half the width of its 95 % t interval.
+
+    Values that vary about a line have its least-squares slope. The lag-1 correlation r of the n residuals, which few
+    values underestimate by (2 + 4 r) / n (Shaman and Stine: The bias of autoregressive coefficient estimators. JASA 83,
+    1988), leaves n (1 - r) / (1 + r) independent ones (Santer et al.: Statistical significance of trends and trend
+    differences in layer-average atmospheric temperature time series. Journal of Geophysical Research 105, 2000). Few
+    values, and values that wander as those of a saturated queue do, have the mean of their differences, whose variance
+    is 2/3 of that of the random walk of which they are averages (Working: Note on the correlation of first differences
+    of averages in a random chain. Econometrica 28, 1960).
+
+    Examples
+    --------
+    >>> trend(np.array([1.0, 3.0, 5.0, 7.0]))
+    (2.0, 0.0)
+    """
+    steps = np.arange(len(values)) - (len(values) - 1) / 2
+    squares = float(steps @ steps)
+    slope = float(steps @ values) / squares
+    residuals = values - values.mean() - slope * steps
+    correlation = _lag_correlation(residuals)
+    correlation = max(0.0, correlation + (2 + 4 * correlation) / len(values))
+    if len(values) < MIN_TREND_VALUES or correlation > MAX_TREND_CORRELATION:
+        changes = np.diff(values)
+        return float(changes.mean()), half_width(changes) * sqrt(1.5)
+    freedom = len(values) * (1 - correlation) / (1 + correlation) - 2
+    return slope, _t_quantile(freedom, CONFIDENCE) * sqrt(float(residuals @ residuals) / freedom / squares)
 
 
 def joined_batches(sums: Floats, counts: Ints) -> Floats:
@@ -152,11 +206,21 @@ def _lag_correlation(means: Floats) -> float:
 
 def half_width(means: Floats, confidence: float = CONFIDENCE) -> float:
     """Return half the width of the t interval of the mean of independent observations; infinite for one."""
-    from scipy.stats import t
-
     if len(means) < 2:
         return inf
-    return float(t.ppf((1 + confidence) / 2, len(means) - 1)) * float(means.std(ddof=1)) / sqrt(len(means))
+    return _t_quantile(len(means) - 1, confidence) * float(means.std(ddof=1)) / sqrt(len(means))
+
+
+def _t_quantile(freedom: float, confidence: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + confidence) / 2))
+
+
+def counting_error(counts: Ints) -> float:
+    """Return half the width of the 95 % interval of the mean of counts in batches, over the mean; 0 without any."""
+    mean = float(counts.mean())
+    return half_width(joined_batches(counts.astype(np.float64), np.ones_like(counts))) / mean if mean > 0 else 0.0
 
 
 def percentile(histogram: tuple[Floats, Ints], share: float) -> float | None:
@@ -201,6 +265,7 @@ def statistics(run: SteadyRun, share: Floats) -> dict[str, Any]:
     arrived = int(run.measured.sum())
     mean_ns = float(run.latency_sum_ns.sum()) / arrived if arrived else None
     width_ns = half_width(means)
+    grown = growth(run)
     row: dict[str, Any] = {
         "state": state_of(run),
         "messages": arrived,
@@ -208,17 +273,18 @@ def statistics(run: SteadyRun, share: Floats) -> dict[str, Any]:
         "accepted_load": float(accepted.mean()),
         "accepted_min": float((accepted / share[sends]).min()),
         "jain": jain_index(accepted / share[sends]),
-        "backlog_growth": growth(run),
+        "backlog_growth": grown.mean,
+        "growth_low": grown.low if grown.low > -inf else None,
+        "growth_high": grown.high if grown.high < inf else None,
         "latency_mean_ns": mean_ns,
         "latency_low_ns": None if mean_ns is None or width_ns == inf else max(0.0, mean_ns - width_ns),
         "latency_high_ns": None if mean_ns is None or width_ns == inf else mean_ns + width_ns,
         "latency_max_ns": run.max_ns,
     }
     if run.arrived is not None:
-        loads = run.arrived / (int(sends.sum()) * messages / len(run.arrived))
-        width = half_width(joined_batches(loads, np.ones(len(loads), dtype=np.int64)))
+        load, width = row["accepted_load"], row["accepted_load"] * counting_error(run.arrived)
         if width < inf:
-            row |= {"accepted_low": max(0.0, loads.mean() - width), "accepted_high": loads.mean() + width}
+            row |= {"accepted_low": max(0.0, load - width), "accepted_high": load + width}
     if run.network_sum_ns is not None and arrived:
         row["network_latency_mean_ns"] = float(run.network_sum_ns.sum()) / arrived
     if run.histogram is not None:

@@ -49,7 +49,7 @@ _VERDICT_WORDS = {
 
 
 def _saturation_sentence(tables: Tables) -> str:
-    """Return the saturation loads that were searched, with their bounds."""
+    """Return the saturation loads that were searched, with their intervals and bounds."""
     searched = tables.latency[tables.latency["saturation_load"].notna()]
     if searched.empty:
         return ""
@@ -57,10 +57,12 @@ def _saturation_sentence(tables: Tables) -> str:
     parts = []
     for labels, rows in searched.groupby(axes, sort=False) if axes else [((), searched)]:
         load, bound = (number(rows[name].median(), 3) for name in ("saturation_load", "saturation_bound"))
+        low, high = number(rows["saturation_low"].min(), 3), number(rows["saturation_high"].max(), 3)
         named = ", ".join(f"{axis} {label_text(label)}" for axis, label in zip(axes, labels, strict=True))
-        parts.append(f"{named}{': ' * bool(named)}{load} (bound {bound})")
+        parts.append(f"{named}{': ' * bool(named)}{load} ({low} to {high}, bound {bound})")
     shown = parts[:_MOST_LOADS] + [f"{len(parts) - _MOST_LOADS} more"] * (len(parts) > _MOST_LOADS)
-    return f"Saturation load, as a share of the bandwidth of a node's link: {'; '.join(shown)}."
+    measure = "Saturation load with its interval, as a share of the bandwidth of a node's link"
+    return f"{measure}: {'; '.join(shown)}."
 
 
 def _claim_sentence(tables: Tables) -> str:

@@ -1,10 +1,11 @@
 """Latency and accepted load against offered load."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 from matplotlib.axes import Axes
 
+from fabricstudy.engine.steady_state import State
 from fabricstudy.study.figures import LoadFigure, unit_factor
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import Observations
@@ -14,7 +15,7 @@ from .text import number
 
 _LOADS = ("offered_load", "accepted_load", "accepted_min", "zero_load_ns", "saturation_bound")
 
-_STATES = ("steady", "unsteady", "saturated")
+_STATES: tuple[State, ...] = get_args(State)
 """From best to worst: the median of several seeds has the worst."""
 
 _LOOK: dict[str, Any] = {"dashes": "-", "markersize": 4.5}
@@ -51,8 +52,9 @@ def draw_load_figure(figure: LoadFigure, tables: Tables) -> figure_style.Drawing
         marks = [points[name] for name in ("hue", "column", "row", "offered_load")]
         over = figure_style.merged_axes(figure, observed, rows, marks)
     parts = [figure_style.sample_text(observed, rows), *[f"medians over {' and '.join(over)}"] * bool(over)]
-    hollow = points["state"].value_counts()
-    parts += [f"hollow: {hollow.get('saturated', 0)} saturated, {hollow.get('unsteady', 0)} unsteady"]
+    counts = points["state"].value_counts()
+    hollow = (f"{counts.get(state, 0)} {state}" for state in ("saturated", "unsteady", "undecided"))
+    parts += [f"hollow: {', '.join(hollow)}"]
     parts += ["dashed: without load; dotted: saturation bound" if latency else "dotted: saturation bound"]
     return grid.finished(alt, figure_style.footnote(figure, observed, rows, parts), "offered load", y_label, handles)
 
@@ -73,7 +75,7 @@ def _latency_line(axes: Axes, rows: pd.DataFrame, top: float, factor: float, loo
     """Draw one line of latencies, and return it in words."""
     carried = rows[rows["state"] != "saturated"]
     axes.plot(carried["offered_load"], carried["y"], **look)
-    hollow = carried[carried["state"] == "unsteady"]
+    hollow = carried[carried["state"] != "steady"]
     axes.plot(hollow["offered_load"], hollow["y"], **{**look, "linestyle": "", "markerfacecolor": "white"})
     saturated = rows[rows["state"] == "saturated"]
     if len(saturated) and len(carried):

@@ -1,6 +1,7 @@
 """Offered traffic: each node offers messages at a steady rate, independently of the network (open loop)."""
 
-from typing import Annotated, Any, Literal, NamedTuple
+from math import ceil
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema
@@ -18,8 +19,17 @@ SATURATION: Literal["saturation"] = "saturation"
 MIN_MEASURED = 100
 """Least length of the window, in message times."""
 
-MIN_BATCH = 10
+MIN_BATCH = 5
 """Least length of a batch, in message times."""
+
+MIN_MESSAGES, MIN_MESSAGES_OF_NODE = 20_000, 10
+"""Messages of all nodes, and of each of them, in a window at least; the judged half has half of them."""
+
+WARMUP_SHARE = 0.25
+"""Messages of the warm-up over those."""
+
+WARMUP_LATENCIES, WINDOW_LATENCIES = 10, 20
+"""Latencies without load in a warm-up and in a window at least."""
 
 BLOCK = 256
 """Messages of each node that are drawn at once."""
@@ -75,13 +85,21 @@ class Offered(Model):
         None, ge=1, le=1e6, description="mean number of messages of a burst (geometric), for arrivals: bursts"
     )
     warmup: Whole = Field(
-        1000, ge=0, le=10_000_000, description="time before the measurement, in message times of a node's link"
+        1000,
+        ge=0,
+        le=10_000_000,
+        description="least time before the measurement, in message times of a node's link; it also lasts for ten "
+        "latencies and some messages",
     )
     measured: Whole = Field(
-        2000, ge=MIN_MEASURED, le=10_000_000, description="time of the measurement, in message times of a node's link"
+        2000,
+        ge=MIN_MEASURED,
+        le=10_000_000,
+        description="least time of the measurement, in message times of a node's link; it also lasts for 20,000 "
+        "messages, ten of each node, and twenty latencies",
     )
     batches: Whole = Field(
-        20, ge=8, le=1000, description="parts of this time, whose means yield the confidence intervals"
+        40, ge=8, le=1000, description="parts of this time, whose means yield the confidence intervals"
     )
     tolerance: Number = Field(0.02, ge=0.001, le=0.2, description="resolution of the search for the saturation load")
 
@@ -99,6 +117,21 @@ class Offered(Model):
     def destinations(self, machine: Machine, seed: int) -> Destinations:
         """Return the destinations of all nodes; random ones depend on the seed alone."""
         return self.traffic.destinations(machine, stream(seed, 0, Purpose.PATTERN))
+
+    def long_enough(self, load: float, senders: float, latency: float, factor: int = 1) -> Self:
+        """Return the traffic with a warm-up and a window that are long in messages and in latencies, times `factor`.
+
+        Parameters
+        ----------
+        senders : float
+            Nodes that send; one with a part of the load counts as this part.
+        latency : float
+            Latency without load, in message times.
+        """
+        messages_time = max(MIN_MESSAGES, MIN_MESSAGES_OF_NODE * senders) / (load * senders)
+        warmup = max(self.warmup, ceil(WARMUP_SHARE * messages_time), ceil(WARMUP_LATENCIES * latency))
+        measured = max(self.measured, ceil(messages_time), ceil(WINDOW_LATENCIES * latency))
+        return self.model_copy(update={"warmup": factor * warmup, "measured": factor * measured})
 
     def messages(self, destinations: Destinations, nodes: int, load: float, end: float, seed: int) -> OfferedMessages:
         """Return the messages created before `end`, for engines whose input lists them.

@@ -201,3 +201,18 @@ def test_the_arrivals_of_a_node_make_an_md1_queue() -> None:
             waits.append(max(0.0, free - time))
             free = max(free, time) + 1
     assert np.mean(waits) == pytest.approx(0.7 / 0.6, rel=0.03)
+
+
+def test_a_window_is_long_in_messages_and_in_latencies() -> None:
+    """20,000 messages, 10 of each node, and 20 latencies; the warm-up has a quarter of them, or 10 latencies."""
+    offered = Offered.model_validate({"traffic": "uniform", "load": 0.01})
+
+    def lengths(load: float, senders: float, latency: float, factor: int = 1) -> tuple[int, int]:
+        longer = offered.long_enough(load, senders, latency, factor)
+        return longer.warmup, longer.measured
+
+    assert lengths(0.5, 1000, 50) == (1000, 2000)
+    assert lengths(0.5, 1000, 300) == (3000, 6000)
+    assert lengths(0.01, 50, 300) == (10_000, 40_000)
+    assert lengths(0.01, 50, 300, factor=2) == (20_000, 80_000)
+    assert lengths(0.001, 5000, 1) == (2500, 10_000)

@@ -2,8 +2,9 @@
 
 A send of the replay does not block, and the latency of its message begins with it, so sources are open loop. Each node
 has a rank for each batch of the window, whose messages are those of the batch, and one for all other messages. The same
-traces run until the begin, the middle and the end of the window, which gives the messages that have arrived by then,
-and half a window longer, which gives the latencies. No rank posts a receive: CODES keeps what arrives.
+traces run until the begin and the end of the window, which gives the messages that have arrived by then, and half a
+window longer, which gives the latencies, and by Little's law the backlog. No rank posts a receive: CODES keeps what
+arrives.
 """
 
 import re
@@ -94,7 +95,7 @@ def _run_times(point: Point) -> tuple[float, ...]:
     """Return the durations of the runs, in message times."""
     assert point.offered is not None
     warmup, measured = point.offered.warmup, point.offered.measured
-    return tuple(warmup + share * measured for share in (0.0, 0.5, 1.0, 1.0 + DRAIN_SHARE))
+    return tuple(warmup + share * measured for share in (0.0, 1.0, 1.0 + DRAIN_SHARE))
 
 
 def message_ns(point: Point, machine: Machine) -> float:
@@ -165,24 +166,23 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
         raise EngineFailure(f"CODES sent {sent[-1, :, 1:].sum()} messages of {created.sum()}")
     source, destination = source[batch > 0], destination[batch > 0]
     # CODES counts arrivals at destinations; those of a source follow from what it sent to each of them.
-    arrived = (received[2] - received[0]).sum(axis=1)
+    arrived = (received[1] - received[0]).sum(axis=1)
     ratio = arrived / np.maximum(1, np.bincount(destination, minlength=machine.nodes))
     node_arrived = np.bincount(source, weights=ratio[destination], minlength=machine.nodes)
     routed = routed_packets((folder / "stdout").read_text(errors="replace"))
-    begin, middle, end, _ = (sent - received).sum(axis=(1, 2)).tolist()
-    measured = received[-1, :, 1:].sum(axis=0)
+    measured, window_ns = received[-1, :, 1:].sum(axis=0), (times[1] - times[0]) * message_ns(point, machine)
     return SteadyRun(
-        window_ns=(times[2] - times[0]) * message_ns(point, machine),
+        window_ns=window_ns,
         message_ns=message_ns(point, machine),
         node_created=np.bincount(source, minlength=machine.nodes),
         node_arrived=np.rint(node_arrived).astype(np.int64),
         measured=measured,
         latency_sum_ns=latency_ns.sum(axis=0),
         created=created,
-        backlog=(begin, middle, end),
+        mean_backlog=latency_ns.sum(axis=0) / (window_ns / BATCHES),
         lost=int(created.sum() - measured.sum()),
-        routed=routed[2] - routed[0] if len(routed) == len(times) else None,
-        link_bytes=_link_bytes(folder, point, machine, float(sent[2].sum() * size_bytes)),
+        routed=routed[1] - routed[0] if len(routed) == len(times) else None,
+        link_bytes=_link_bytes(folder, point, machine, float(sent[1].sum() * size_bytes)),
     )
 
 
@@ -206,5 +206,5 @@ def _link_bytes(folder: Path, point: Point, machine: Machine, sent_bytes: float)
     traffic = network_of(point, machine).traffic
     if traffic is None:
         return None
-    before, after = (read_link_bytes(folder / _outputs(run), traffic, machine, sent_bytes) for run in (0, 2))
+    before, after = (read_link_bytes(folder / _outputs(run), traffic, machine, sent_bytes) for run in (0, 1))
     return None if before is None or after is None else after - before
