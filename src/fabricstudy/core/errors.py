@@ -196,6 +196,8 @@ def extension_location(error: BaseException) -> tuple[str, int] | None:
         for frame, line in frames[-1 if isinstance(error, SystemExit) else 0 :]
         if str(frame.f_globals.get("__name__")).startswith(EXTENSIONS)
     ]
+    if not locations and error.__cause__ is not None:  # StopIteration in a generator
+        return extension_location(error.__cause__)
     return locations[-1] if locations else None
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from fabricstudy.core.files import remove
+from fabricstudy.core.returned import failure_reason
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import RouteError
@@ -54,11 +55,9 @@ def attempt_point(point: Point, engine: Engine, analysed: AnalysedMachine, limit
         record |= {"status": error.status, "reason": str(error)}
     except EngineFailure as error:
         record |= {"status": "failed", "reason": str(error)}
-    except OSError:
-        raise  # a full disk or a lost folder is no property of the point
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        reason = failure_reason(error, f"{TRACEBACK_FILE} in the folder of its record")
         (folder / TRACEBACK_FILE).write_text(traceback.format_exc(), errors="backslashreplace")
-        reason = f"{type(error).__name__}: {error}; see {TRACEBACK_FILE} in the folder of its record"
         record |= {"status": "failed", "reason": reason}
         _LOG.info("unexpected error", exc_info=True)
     record["overhead_cpu_s"] = time.process_time() - start

@@ -6,13 +6,13 @@ from functools import lru_cache
 from pathlib import Path
 
 from fabricstudy.core.arrays import Bools
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.definitions import read_machine
 from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.structure.stage import cut_side
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
-from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.placing import Placement, placements
 
 from .point import PlannedPoint, Point
@@ -25,17 +25,17 @@ class AnalysedMachine:
     machine: Machine
     cut_side: Bools
     """One side of the best cut found, [routers]."""
-    placed: tuple[Placement | str, ...] | None = None
+    placed: tuple[Placement | FabricstudyError, ...] | None = None
     """Placement of each job, or the reason why it does not fit; computed when left out."""
 
     def placements(self, point: Point) -> Mapping[int, Placement]:
-        """Return the placement of each job of a point; raise `WorkloadError` if one does not fit."""
+        """Return the placement of each job of a point; raise the error of one that has none."""
         if self.placed is None:
             return dict(placements(point, self.machine))
         fitting: dict[int, Placement] = {}
         for index, placement in enumerate(self.placed):
-            if isinstance(placement, str):
-                raise WorkloadError(placement)
+            if not isinstance(placement, Placement):
+                raise placement
             fitting[index] = placement
         return fitting
 
@@ -52,7 +52,7 @@ class Definitions:
     def __init__(self, machines: Sequence[Path], structures: Sequence[Path], workloads: Sequence[Path]) -> None:
         self._machines, self._structures, self._workloads = tuple(machines), tuple(structures), tuple(workloads)
         self._ids = WorkloadIds()
-        self._placed: dict[str, Placement | str] = {}
+        self._placed: dict[str, Placement | FabricstudyError] = {}
 
     def of(self, planned: PlannedPoint) -> AnalysedMachine:
         """Return the machine of a point, with the placements of its jobs."""

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Integers, Ints
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.workload.marks import is_drawable
 from fabricstudy.workload.messages import PlacedJob
-from fabricstudy.workload.operations import MAX_STREAMS, SEND, Operations
+from fabricstudy.workload.operations import MAX_STREAMS, SEND
 from fabricstudy.workload.phases import operations_of
 from fabricstudy.workload.traffic.base import Destinations
 
@@ -42,7 +42,7 @@ def write_operations(
             streams, stream = np.unique(key, return_inverse=True)
             kind = operations.kind.astype(np.int64)
             sent = np.where(kind == SEND, whole_units(operations.size_bytes, unit_bytes), 0)
-            length = calc_times(operations, stream, unit_ns) + sent
+            length = whole_times(operations.duration_ns, unit_ns) + sent
             kind[kind == SEND] = EAGER if operations.eager else SYNCHRONOUS
             file.write(f"streams {len(streams)}\noperations {len(operations)}\n".encode())
             write_rows(file, kind, operations.rank, stream, length, np.maximum(operations.partner, 0))
@@ -56,25 +56,15 @@ def whole_units(size_bytes: Ints, unit_bytes: int) -> Ints:
     return -(-size_bytes // unit_bytes)
 
 
-def calc_times(operations: Operations, stream: Ints, unit_ns: float) -> Ints:
-    """Return the times of the calcs of operations, int64 [operations]; `stream` are their streams, of all ranks.
+def whole_times(duration_ns: Floats, unit_ns: float = 1.0) -> Ints:
+    """Return times in whole units, each rounded up, so that no sum of them is below the true one.
 
-    The total of a stream at any time is rounded to the nearest unit.
+    A quotient within a billionth of a whole number is this number: divisions of floats are not exact.
     """
-    order = np.argsort(stream, kind="stable")
-    times = np.empty(len(order), dtype=np.int64)
-    times[order] = _rounded(operations.duration_ns[order] / unit_ns, stream[order])
+    units = duration_ns / unit_ns
+    nearest = np.rint(units)
+    times: Ints = np.where(np.isclose(units, nearest, rtol=1e-9, atol=0), nearest, np.ceil(units)).astype(np.int64)
     return times
-
-
-def _rounded(parts: Floats, group: Integers) -> Ints:
-    """Round numbers so that their sums from the beginning of each group are rounded; `group` is sorted."""
-    past = np.cumsum(parts)
-    first = np.searchsorted(group, group)
-    whole = np.rint(past - np.append(0.0, past)[first]).astype(np.int64)
-    rounded: Ints = np.diff(whole, prepend=0)
-    rounded[first] = whole[first]
-    return rounded
 
 
 def needs_times(jobs: list[PlacedJob]) -> bool:

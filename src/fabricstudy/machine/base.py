@@ -17,6 +17,7 @@ from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, QuantityOrMapping, Whole, at_path, model_check
 from fabricstudy.core.quantities import Bandwidth, Latency, has_base_units
+from fabricstudy.core.returned import Returned
 
 from .faults import MachineFaults, with_faults
 from .graph import LinkClass, Machine
@@ -190,6 +191,25 @@ class Topology(Kind, family="machine"):
             problem = f"a machine of {self.nodes:,} nodes and {self.cables:,} cables is too large"
             remedy = f"use at most {MAX_NODES:,} nodes and {MAX_CABLES:,} cables"
             raise ConfigError(problem, remedy, code="out-of-range")
+
+
+def built(config: Topology) -> Machine:
+    """Build a machine, and check that it agrees with the closed forms of its topology.
+
+    Raises ConfigError if it does not, or if an extension raises an error.
+    """
+    returned = Returned(config, "build")
+    try:
+        machine = returned.instance(config.build(), Machine)
+    except ConfigError:
+        raise
+    except Exception as error:
+        raise ConfigError.of_extension(error) from None
+    for name in ("nodes", "routers", "cables"):
+        count, expected = getattr(machine, name), getattr(config, name)
+        if count != expected:
+            raise returned.error(f"returns a machine of {count:,} {name}, which has {expected:,} by its closed form")
+    return machine
 
 
 class DegradedMachine(Topology):

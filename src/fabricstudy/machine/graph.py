@@ -78,21 +78,30 @@ class Machine:
             raise ValueError("dimensions need coordinates of every router")
 
     def _check_values(self) -> None:
-        for name, end in (
-            ("node_router", self.routers),
-            ("cable_tail", self.routers),
-            ("cable_head", self.routers),
-            ("cable_class", len(self.classes)),
-        ):
+        ends = {
+            **dict.fromkeys(("node_router", "cable_tail", "cable_head"), self.routers),
+            "cable_class": len(self.classes),
+            **dict.fromkeys(("cable_count", "group", "coordinates", "level"), 2**31),
+        }
+        for name, end in ends.items():
             array = getattr(self, name)
+            if array is None:
+                continue
+            if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu":
+                raise ValueError(f"{name} is no array of integers")
+            if array.ndim != 1 + (name == "coordinates"):
+                raise ValueError(f"{name} has {array.ndim} dimensions")
             if array.size and (array.min() < 0 or array.max() >= end):
                 raise ValueError(f"{name} has a value outside 0..{end - 1}")
         if np.any(self.cable_count < 1):
             raise ValueError("a row needs at least one cable")
-        if any(link.bandwidth_Bps <= 0 for link in (*self.classes, self.host)):
-            raise ValueError("a bandwidth must be positive")
-        if any(weight < 1 for weight in self.hop_weight):
+        links = (*self.classes, self.host)
+        if not all(0 < link.bandwidth_Bps < np.inf and 0 <= link.latency_ns < np.inf for link in links):
+            raise ValueError("a bandwidth must be positive and finite, and a latency finite and not negative")
+        if not all(1 <= weight < np.inf for weight in self.hop_weight):
             raise ValueError("a hop weighs at least 1")
+        if self.cores_per_node < 1:
+            raise ValueError("a node needs at least one core")
         low = np.minimum(self.cable_tail, self.cable_head).astype(np.int64)
         high = np.maximum(self.cable_tail, self.cable_head)
         if np.any(low == high):

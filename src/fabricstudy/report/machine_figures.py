@@ -13,6 +13,7 @@ from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 from fabricstudy.workload.allocation.base import NO_JOB
 from fabricstudy.workload.definitions import WorkloadIds, read_placements
+from fabricstudy.workload.placing import Placement
 
 from .figure_style import Drawing, InputFiles, NothingToDraw
 from .machine_picture import Scene, draw_machines
@@ -52,8 +53,8 @@ def _holder(point: Point, machine: Machine, inputs: InputFiles) -> Int32s:
     holder = np.full(machine.nodes, NO_JOB, dtype=np.int32)
     for index, identity in enumerate(ids):
         placement = placed[identity]
-        if isinstance(placement, str):
-            raise NothingToDraw(placement)
+        if not isinstance(placement, Placement):
+            raise NothingToDraw(str(placement))
         holder[placement.node_of_rank] = index
     return holder
 

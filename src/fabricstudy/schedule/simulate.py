@@ -6,6 +6,8 @@ import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats
 from fabricstudy.core.model import ConfigError
+from fabricstudy.core.returned import Returned
+from fabricstudy.core.source import extension_package
 
 from .backfill.base import Backfill
 from .jobs import Jobs
@@ -14,6 +16,20 @@ from .order.simple import Fcfs
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult, UtilisationSeries
 from .state import initial_state, size_classes
+
+
+def _check_score(order: Order, jobs: Jobs) -> None:
+    """Refuse a score of an extension that is no number for each job; compiled code checks neither values nor bounds."""
+    if not extension_package(type(order).__module__):
+        return
+    given = [np.array(part, dtype=np.float64) for part in (jobs.submit_s, jobs.request_s, jobs.nodes)]
+    score, own = np.full(len(jobs), np.nan), [part.copy() for part in given]
+    method: Any = type(order).score
+    method(float(jobs.submit_s.max(initial=0.0)) + 1.0, *own, score)
+    if not np.isfinite(score).all():
+        raise Returned(order, "score").error("writes scores that are no numbers, or not all of them")
+    if not all(map(np.array_equal, own, given)):
+        raise Returned(order, "score").error("changes its arguments")
 
 
 def simulate_schedule(
@@ -75,6 +91,7 @@ def simulate_schedule(
     )
     from .kernel import compiled_score, run_nodes, run_partitions
 
+    _check_score(order, jobs)
     score = compiled_score(type(order))
     variant: Any = 0
     if isinstance(partitions, NodePool):

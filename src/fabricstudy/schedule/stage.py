@@ -17,6 +17,7 @@ from fabricstudy.core.columns import DONE, NOT_RUN, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path, atomic_text
 from fabricstudy.core.parquet import rows_writer
+from fabricstudy.core.returned import extension_reason
 from fabricstudy.core.store import Record, read_checksummed
 
 from .history import HISTORY_COLUMNS, History, history_row, partitions_of_run
@@ -79,6 +80,11 @@ def _outcome(planned: PlannedRun, points: Mapping[str, Record]) -> tuple[dict[st
         done = ScheduleRun(planned, points)
     except MissingRatio as reason:
         return {**head, "status": NOT_RUN, "reason": str(reason)}, None
+    except (Exception, SystemExit) as error:
+        failure = extension_reason(error)
+        if failure is None:
+            raise
+        return {**head, "status": NOT_RUN, "reason": failure}, None
     return {**head, "status": DONE, **run_metrics(done)}, done
 
 

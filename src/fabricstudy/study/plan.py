@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import ConfigError, at_path, check_all
+from fabricstudy.core.source import extension_package
 from fabricstudy.engine.point import PlannedPoint, digest, ids_of
-from fabricstudy.machine.base import Topology
+from fabricstudy.machine.base import Topology, built
 from fabricstudy.schedule.run import PlannedRun
 
 from .comparisons import check_comparisons
@@ -22,6 +23,9 @@ from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
 from .sections import SECTIONS, Section, SectionCache, Sections
 from .spot_check import plan_spot_check
 from .sweep import Experiment, PointRow
+
+MAX_CHECKED_NODES = 100_000
+"""Largest machine of an extension that is built when a study is planned."""
 
 MAX_LINK_ROWS = 1_000_000
 """Rows of the table `link_loads`: about 0.5 GB."""
@@ -219,5 +223,10 @@ class _Planner:
 
     def _machine_id(self, machine: Section) -> str:
         machine_id = digest("m", machine.text)
-        self.machines.setdefault(machine_id, machine.model)
+        if machine_id not in self.machines:
+            model = machine.model
+            if extension_package(type(model).__module__) and model.nodes <= MAX_CHECKED_NODES:
+                with at_path("machine"):
+                    built(model)
+            self.machines[machine_id] = model
         return machine_id

@@ -35,11 +35,12 @@ def plan_study(args: argparse.Namespace) -> None:
 
 def define_machines(args: argparse.Namespace) -> None:
     """Build some machines and write their definitions."""
+    from fabricstudy.machine.base import built
     from fabricstudy.machine.definitions import write_machines
 
     machines = _plan(args).machines
     chosen = ((name, machines[name]) for name in args.ids)
-    write_machines(((name, machine.model_dump(mode="json"), machine.build()) for name, machine in chosen), args.out)
+    write_machines(((name, machine.model_dump(mode="json"), built(machine)) for name, machine in chosen), args.out)
 
 
 def analyse_machines(args: argparse.Namespace) -> None:

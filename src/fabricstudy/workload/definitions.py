@@ -6,6 +6,7 @@ in engine, routing, bandwidth, latency or the traffic of other jobs, and by the 
 
 import hashlib
 import json
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,8 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from fabricstudy.core.arrays import Bools
+from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import Model
 from fabricstudy.core.parquet import read_parquet, rows_writer
+from fabricstudy.core.returned import failure_reason
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
@@ -70,7 +73,7 @@ class WorkloadIds:
 
 _COLUMNS = {
     "workload_id": "string", "ranks": "int64", "nodes": "int64", "messages": "int64", "bytes": "int64",
-    "phases": "int64", "mapping_start": "string", "reason": "string", "node_of_rank": "int32[]",
+    "phases": "int64", "mapping_start": "string", "reason": "string", "failed": "bool", "node_of_rank": "int32[]",
 }  # fmt: skip
 """One row per workload; one that cannot be placed has only the reason."""
 
@@ -104,18 +107,24 @@ def workload_rows(
                 "mapping_start": placement.mapping_start,
                 "node_of_rank": placement.node_of_rank,
             }
-    except WorkloadError as error:
-        yield from ({"workload_id": identity, "reason": str(error)} for identity in remaining.values())
+    except (Exception, SystemExit) as error:
+        head = {"reason": str(error), "failed": not isinstance(error, WorkloadError)}
+        if head["failed"]:
+            head["reason"] = failure_reason(error, "the log of the job that placed it")
+            traceback.print_exc()
+        yield from ({"workload_id": identity, **head} for identity in remaining.values())
 
 
-def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, Placement | str]:
+def read_placements(paths: Sequence[Path], wanted: Iterable[str]) -> dict[str, Placement | FabricstudyError]:
     """Return workloads by id, or the reason why one cannot be placed."""
     chosen = [("workload_id", "in", sorted(set(wanted)))]
-    placed: dict[str, Placement | str] = {}
+    placed: dict[str, Placement | FabricstudyError] = {}
+    names = "workload_id", "mapping_start", "reason", "failed"
     for path in paths:
-        rows = read_parquet(path, chosen, ["workload_id", "mapping_start", "reason", "node_of_rank"])
+        rows = read_parquet(path, chosen, [*names, "node_of_rank"])
         for batch in rows.to_batches():
-            texts = [batch.column(name).to_pylist() for name in ("workload_id", "mapping_start", "reason")]
-            for identity, start, reason, nodes in zip(*texts, batch.column("node_of_rank"), strict=True):
-                placed[identity] = reason or Placement(np.array(nodes.values, dtype=np.int32), start)
+            texts = [batch.column(name).to_pylist() for name in names]
+            for identity, start, reason, failed, nodes in zip(*texts, batch.column("node_of_rank"), strict=True):
+                refusal = reason and (FabricstudyError(reason, "extension") if failed else WorkloadError(reason))
+                placed[identity] = refusal or Placement(np.array(nodes.values, dtype=np.int32), start)
     return placed

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written, model_check
 from fabricstudy.core.quantities import Size
+from fabricstudy.core.returned import Returned
 from fabricstudy.machine.graph import Machine
 
 from .streams import Purpose, stream
@@ -116,7 +117,22 @@ class Offered(Model):
 
     def destinations(self, machine: Machine, seed: int) -> Destinations:
         """Return the destinations of all nodes; random ones depend on the seed alone."""
-        return self.traffic.destinations(machine, stream(seed, 0, Purpose.PATTERN))
+        returned = Returned(self.traffic, "destinations")
+        rows = returned.instance(self.traffic.destinations(machine, stream(seed, 0, Purpose.PATTERN)), Destinations)
+        node, first, last = (
+            returned.integers(column, name, None, machine.nodes)
+            for column, name in ((rows.node, "nodes"), (rows.first, "first nodes"), (rows.last, "last nodes"))
+        )
+        share = returned.floats(rows.share, "shares", len(node))
+        if not len(first) == len(last) == len(node):
+            raise returned.error("returns columns of different lengths")
+        if np.any(np.diff(node) < 0) or np.any(first > last):
+            raise returned.error("returns rows that are not sorted by node, or ranges that end before they begin")
+        if np.any(np.bincount(node, share) > 1 + 1e-9) or not share.any():
+            raise returned.error("returns shares of a node above 1 in total, or no share at all")
+        if np.any((first == node) & (last == node)):
+            raise returned.error("returns nodes that send to themselves alone")
+        return Destinations(node.astype(np.int64), share, first.astype(np.int64), last.astype(np.int64))
 
     def long_enough(self, load: float, senders: float, latency: float, factor: int = 1) -> Self:
         """Return the traffic with a warm-up and a window that are long in messages and in latencies, times `factor`.

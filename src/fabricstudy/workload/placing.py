@@ -10,11 +10,13 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Int32s, Integers
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
 from fabricstudy.core.model import ConfigError
+from fabricstudy.core.returned import Returned
 from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.pattern.base import MessagePattern, Pattern, in_send_order
+from fabricstudy.workload.pattern.base import MessagePattern, Pattern, Sends, in_send_order
 
-from .allocation.base import NO_JOB, Grant, Request
+from .allocation.base import NO_JOB, Allocation, Grant, Request
 from .job import HasJobs, Job, computing
+from .mapping.base import MappingResult
 from .mapping.tasks import Slots, Tasks
 from .messages import Messages, PlacedJob, WorkloadError
 from .pattern.base import JobPlacement
@@ -62,10 +64,11 @@ def placements(
                     raise WorkloadError(f"{on_node} ranks per node, but places for {places}; lower ranks_per_node")
                 slots = Slots(machine, grant.nodes.astype(np.int32), on_node)
                 _check_pattern(job.pattern, slots.ranks)
-                core, start = job.mapping.map_ranks_with_start(
-                    slots, _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
-                )
-            yield index, Placement(slots.node_of_core[core], start)
+                tasks, rng = _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
+                returned = Returned(job.mapping, "map_ranks")
+                mapped = returned.instance(job.mapping.map_ranks_with_start(slots, tasks, rng), MappingResult)
+                core = returned.distinct(mapped.core, "cores", slots.ranks, slots.ranks)
+            yield index, Placement(slots.node_of_core[core], mapped.start)
 
 
 def generate_messages(
@@ -121,9 +124,22 @@ def _grants(point: HasJobs, machine: Machine, jobs: Sequence[Job]) -> Iterator[t
             if wanted > free:
                 raise WorkloadError(f"it needs {wanted} nodes, but {free} are free; make the jobs smaller")
             rng, common_rng = stream(point.seed, index, Purpose.ALLOCATION), stream(point.seed, 0, Purpose.ALL_JOBS)
-            grant = job.allocation.allocate(Request(machine, holder, wanted, rng, common_rng))
+            grant = _checked_grant(job.allocation, Request(machine, holder, wanted, rng, common_rng))
         holder[grant.all_reserved] = index
         yield index, grant
+
+
+def _checked_grant(allocation: Allocation, request: Request) -> Grant:
+    """Return the nodes that an allocation grants."""
+    returned, machine = Returned(allocation, "allocate"), request.machine
+    grant = returned.instance(allocation.allocate(request), Grant)
+    nodes = returned.distinct(grant.nodes, "nodes", request.wanted, machine.nodes)
+    reserved = returned.distinct(grant.all_reserved, "reserved nodes", None, machine.nodes)
+    if not request.free[reserved].all():
+        raise returned.error("returns nodes that are not free")
+    if not np.isin(nodes, reserved).all():
+        raise returned.error("returns nodes that it does not reserve")
+    return Grant(nodes, reserved)
 
 
 def _tasks(job: Job, index: int, seed: int, ranks: int) -> Tasks:
@@ -144,9 +160,10 @@ def _messages(
     pattern, places = job.pattern, None
     if pattern.follows_placement:
         assert site is not None
-        sends = pattern.sends_at(site)
+        sends = _checked_sends(pattern, "sends_at", pattern.sends_at(site), ranks)
     else:
-        sends, places = pattern.sends(ranks, stream(seed, index, Purpose.PATTERN)), pattern.places(ranks)
+        sends = _checked_sends(pattern, "sends", pattern.sends(ranks, stream(seed, index, Purpose.PATTERN)), ranks)
+        places = pattern.places(ranks)
         if isinstance(pattern, MessagePattern) and pattern.numbering != "natural":
             number = stream(seed, index, Purpose.NUMBERING).permutation(ranks)
             sends = replace(sends, source=number[sends.source], destination=number[sends.destination])
@@ -156,6 +173,20 @@ def _messages(
     if total > MAX_TRAFFIC_BYTES:
         raise WorkloadError(f"{total:.3g} bytes in total, but at most {MAX_TRAFFIC_BYTES:.3g} are supported; send less")
     return messages, places
+
+
+def _checked_sends(pattern: Pattern, method: str, value: object, ranks: int) -> Sends:
+    """Return the sends of a pattern."""
+    returned = Returned(pattern, method)
+    sends = returned.instance(value, Sends)
+    source = returned.integers(sends.source, "sources", None, ranks)
+    destination = returned.integers(sends.destination, "destinations", len(source), ranks)
+    phase = returned.integers(sends.phase, "phases", len(source))
+    if sends.size_bytes is None:
+        return Sends(phase, source, destination)
+    return Sends(
+        phase, source, destination, returned.integers(sends.size_bytes, "sizes", len(source), MAX_TRAFFIC_BYTES)
+    )
 
 
 def _check_pattern(pattern: Pattern, ranks: int) -> None:

@@ -23,6 +23,8 @@ from fabricstudy.workload.messages import Computing, Messages, WorkloadError
 from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
 from fabricstudy.workload.sequences import exact_sequences
 
+from ..traffic_files import whole_times
+
 ISEND, IRECV, WAITALL, INIT, FINALIZE = 8, 12, 18, 124, 125
 
 MIN_DELAY_NS = 101
@@ -102,12 +104,13 @@ def traces_of_operations(operations: Operations, pieces: Messages) -> Iterator[b
     number = np.empty(len(operations), dtype=np.int64)
     number[sends] = number[operations.partner[sends]] = np.arange(len(sends))
     first = np.searchsorted(pieces.phase, np.arange(len(sends) + 1)).tolist()
+    computes_ns = whole_times(operations.duration_ns).tolist()
     rows: dict[int, npt.NDArray[np.void]] = {}
     for kind, label, peer in ((SEND, ISEND, pieces.destination), (RECEIVE, IRECV, pieces.source)):
         rows[kind] = _rows(label, pieces.size_bytes, peer, pieces.phase)
     for steps in exact_sequences(operations):
         stream: list[bytes] = [_call(INIT, 0), struct.pack(">I", 0)]
-        now_ns, pause_ns, posted = 0, 0.0, 0
+        now_ns, pause_ns, posted = 0, 0, 0
         requests: dict[int, range] = {}
         after_send = False
         for waits, operation in steps:
@@ -115,11 +118,11 @@ def traces_of_operations(operations: Operations, pieces: Messages) -> Iterator[b
             kind = int(operations.kind[operation]) if operation >= 0 else -1
             if waited or kind < 0:
                 passed_ns = _passing(pause_ns)
-                now_ns, pause_ns = now_ns + passed_ns, max(0.0, pause_ns - passed_ns)
+                now_ns, pause_ns = now_ns + passed_ns, max(0, pause_ns - passed_ns)
                 stream += _waits(now_ns, np.array(waited, dtype=np.int64))
                 after_send = False
             if kind == CALC:
-                pause_ns += operations.duration_ns[operation]
+                pause_ns += computes_ns[operation]
             if kind not in rows:
                 continue
             of_message = range(first[number[operation]], first[number[operation] + 1])
@@ -136,9 +139,9 @@ def traces_of_operations(operations: Operations, pieces: Messages) -> Iterator[b
         yield _file(b"".join([*stream, _call(FINALIZE, now_ns)]))
 
 
-def _passing(pause_ns: float) -> int:
+def _passing(pause_ns: int) -> int:
     """Return the time before the next call: a pause, unless CODES would ignore it."""
-    return round(pause_ns) if round(pause_ns) >= MIN_DELAY_NS else 0
+    return pause_ns if pause_ns >= MIN_DELAY_NS else 0
 
 
 def sends(time_ns: Ints, destination: Ints, size_bytes: int) -> bytes:
@@ -191,7 +194,7 @@ def _pauses(
     if computing is None:
         return late_ns, overlapped_ns, after_ns
     group_of = {pair: group for group, pair in enumerate(zip(rank.tolist(), phase.tolist(), strict=True))}
-    parts_ns = (np.rint(part).astype(np.int64).tolist() for part in (computing.before_ns, computing.overlapped_ns))
+    parts_ns = (whole_times(part).tolist() for part in (computing.before_ns, computing.overlapped_ns))
     pairs = zip(computing.rank.tolist(), computing.phase.tolist(), strict=True)
     pause_of = dict(zip(pairs, zip(*parts_ns, strict=True), strict=True))
     late_of = [0] * ranks

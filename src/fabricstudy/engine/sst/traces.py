@@ -8,6 +8,7 @@ any call before it has ended: calls end at 0, and the start of a call is the tim
 """
 
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from fabricstudy.workload.sequences import exact_sequences
 
 from ..contract import Unsupported
 from ..point import Point
+from ..traffic_files import whole_times
 
 MAX_MESSAGE_BYTES = 2**32 - 1
 
@@ -124,7 +126,7 @@ def _write_operations(prefix: Path, job: PlacedJob, operations: Operations, seat
     """Write the traces of a job of operations: the sequence of each rank; messages are distinguished by the tag.
 
     SST's sends end at once. A rank that waits for one pauses for as long as its bytes need on the link of its node at
-    least: behind those of its earlier sends since it last waited for a message.
+    least: behind those of its earlier sends since it last waited for a message. Pauses are rounded up to whole ns.
     """
     sends, nodes = operations.sends, job.node_of_rank
     receives = operations.partner[sends]
@@ -135,6 +137,7 @@ def _write_operations(prefix: Path, job: PlacedJob, operations: Operations, seat
     rows[RECEIVE]["request"] = np.arange(1, len(sends) + 1)
     number = np.empty(len(operations), dtype=np.int64)
     number[sends] = number[receives] = np.arange(len(sends))
+    computes_ns = whole_times(operations.duration_ns)
     paths = [prefix.with_name(f"{prefix.name}.{seat}") for seat in range(seats.seats)]
     for seat in np.setdiff1d(np.arange(seats.seats), seats.sst_rank_of_rank):
         paths[seat].write_bytes(_empty_call(_INIT) + _empty_call(_FINALIZE))
@@ -149,7 +152,7 @@ def _write_operations(prefix: Path, job: PlacedJob, operations: Operations, seat
                     rest_ns = max(0.0, max((left_ns.get(one, 0.0) for one in waits), default=0.0) - now_ns)
                     now_ns, pause_ns = now_ns + rest_ns, pause_ns + rest_ns
                 requests = rows[RECEIVE]["request"][number[[one for one in waits if operations.kind[one] == RECEIVE]]]
-                whole_ns = round(pause_ns)
+                whole_ns = ceil(round(pause_ns, 6))
                 if len(requests):
                     file.write(_wait(requests, _start_s(whole_ns)))
                     pause_ns -= whole_ns
@@ -160,8 +163,8 @@ def _write_operations(prefix: Path, job: PlacedJob, operations: Operations, seat
                     break
                 kind = int(operations.kind[operation])
                 if kind == CALC:
-                    pause_ns += operations.duration_ns[operation]
-                    now_ns += operations.duration_ns[operation]
+                    pause_ns += computes_ns[operation]
+                    now_ns += computes_ns[operation]
                     continue
                 if kind == SEND and nodes[rank] != nodes[operations.rank[operations.partner[operation]]]:
                     free_ns = max(now_ns, free_ns) + operations.size_bytes[operation] / host_Bps * 1e9
@@ -179,7 +182,7 @@ def _pauses(job: PlacedJob, seats: RankLayout) -> dict[tuple[int, int], tuple[fl
         return {}
     phase, rank, *parts_ns = job.computing.columns
     keys = zip(seats.sst_rank_of_rank[rank].tolist(), phase.tolist(), strict=True)
-    return dict(zip(keys, zip(*(np.rint(part).tolist() for part in parts_ns), strict=True), strict=True))
+    return dict(zip(keys, zip(*(whole_times(part).tolist() for part in parts_ns), strict=True), strict=True))
 
 
 def _start_s(pause_ns: float) -> float:

@@ -14,7 +14,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba import cfunc, njit, types
+from numba.core.errors import NumbaError
 
+from fabricstudy.core.errors import ConfigError, first_line
+from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.source import extension_package
 
 from ..order.base import Order
@@ -92,5 +95,12 @@ def sift(state: Any, heap: Any, position: int, size: int, comes_first: Any) -> N
 @cache
 def compiled_score(order: type[Order]) -> Any:
     """Compile the score of an order for the event loop; that of an extension in each process."""
-    with _caching():
-        return cfunc(SCORE, cache=not extension_package(order.__module__))(order.score)
+    own = extension_package(order.__module__)
+    try:
+        with _caching():
+            return cfunc(SCORE, cache=not own)(order.score)
+    except NumbaError as error:
+        if not own:
+            raise
+        problem = f"score of the order {kind_of(order)} cannot be compiled by numba: {first_line(error)}"
+        raise ConfigError(problem, "use what numba supports", code="extension") from None
