@@ -9,7 +9,7 @@ from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob
 
-from .contract import Engine, EngineFailure, Unsupported
+from .contract import Engine, EngineFailure, StreamBuffers, Unsupported
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .outcome import EngineResult
 from .point import Point
@@ -51,6 +51,13 @@ def check_sources(point: Point, title: str) -> None:
         )
     if point.engine.processes > 1:
         raise Unsupported("offered traffic runs on one core; leave engine.processes out")
+
+
+def channel_buffers(point: Point, channels: int = 1) -> StreamBuffers:
+    """Return the buffers of so many virtual channels, each with room for whole packets."""
+    of_channel, packet_bytes = int(point.network.buffer_bytes), point.largest_packet_bytes
+    stream_bytes = channels * (of_channel // packet_bytes * packet_bytes)
+    return StreamBuffers("network.buffer", of_channel, stream_bytes, stream_bytes, channels)
 
 
 class ProgramEngine(Engine, ABC):
@@ -95,6 +102,9 @@ class ProgramEngine(Engine, ABC):
 
     def predict_memory_bytes(self, point: Point) -> float:
         return weighted_sum(self._counts(point).memory, self.law.memory_bytes)
+
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
+        return channel_buffers(point)
 
     def _counts(self, point: Point) -> WorkCounts:
         """Return the work of a point; points of a study that differ in their seeds share their parts, and follow."""

@@ -1,5 +1,6 @@
 """Adapter of the packet engine: prepare its input, read its result."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
@@ -7,13 +8,13 @@ from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import DESTINATIONS, MACHINE, OPERATIONS, RESULT, BundledEngine
-from ..contract import Unsupported
+from ..contract import StreamBuffers, Unsupported
 from ..point import Point
-from ..program_engine import PACKETS_OF_A_BUFFER
+from ..program_engine import PACKETS_OF_A_BUFFER, channel_buffers
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
-from ..virtual_channels import channel_classes, virtual_channels
+from ..virtual_channels import channel_classes, channel_scheme, virtual_channels
 from .caveats import CAVEATS
 from .cost import work
 from .files import SETTINGS, PacketSettings, write_files, write_offered
@@ -58,8 +59,16 @@ class Packet(BundledEngine):
     def check_managed(self, point: Point, machine: Machine) -> None:
         """Accept traffic classes and congestion management on any machine."""
 
-    def buffer_bytes(self, point: Point) -> int:
-        return point.network.input_buffer_bytes
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers:
+        """Return the part of a class and what is common to all; a node sends on any channel (`pool.rs` divides)."""
+        classes, channels = channel_classes(point.routing, machine), virtual_channels(point, machine)
+        escapes = channel_scheme(point.routing, machine) == "escape"
+        if point.network.buffer_per == "channel":
+            of_class = channel_buffers(point, channels if escapes else channels // classes)
+            return replace(of_class, from_host=channel_buffers(point, channels).from_host)
+        whole = int(point.network.port_buffer_bytes)
+        of_others = 0 if escapes else (classes - 1) * max(int(point.network.packet_bytes), whole // (2 * classes))
+        return StreamBuffers("network.port_buffer", whole, whole - of_others, whole)
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         return 0.0
