@@ -65,6 +65,8 @@ class ProgramEngine(Engine, ABC):
 
     title: str
     """The program's name, for messages."""
+    has_channel_schemes: bool = False
+    """Whether `network.channel_scheme` may select how packets use virtual channels."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
@@ -117,6 +119,8 @@ class ProgramEngine(Engine, ABC):
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:
+            if point.network.channel_scheme is not None and not self.has_channel_schemes:
+                raise Unsupported(f"{self.title} sets no scheme; leave network.channel_scheme out, or use packet")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

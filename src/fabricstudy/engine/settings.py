@@ -36,6 +36,8 @@ PortBuffer = Annotated[
     WithJsonSchema({"anyOf": [{"enum": list(SWITCH_BUFFERS)}, {"type": "string", "examples": ["256 kB"]}]}),
 ]
 
+StudyScheme = Literal["hops", "global-hops", "dateline", "one"]
+
 
 class Network(Model):
     """Parameters of routers and network interfaces, the same for every engine; docs/concepts/engines.md has the
@@ -78,6 +80,12 @@ class Network(Model):
         le=256,
         description="virtual channels of each link; left out: by the engine, as many as the routing needs against "
         "deadlock, or more; packet and CAMINOS only",
+    )
+    channel_scheme: StudyScheme | None = Field(
+        None,
+        description="classes of virtual channels against deadlock: one for each hop; one up to the last group and one "
+        "in it (Kim et al. 2008); one before the wrap-around link of a ring and one after it; or a single one, where "
+        "the dependencies of channels have no circle. Left out: by the routing; packet only",
     )
     injected_messages: Whole = Field(
         16,
