@@ -165,7 +165,7 @@ class TestFiles:
 
     def test_configuration(self) -> None:
         this = point("2 GB/s", routing="valiant")
-        text = configuration(this, this.machine.build(), "TaskGraph {}", 1000)
+        text = configuration(this, this.machine.build(), "TaskGraph {}")
         for part in (
             "random_seed: 7,",
             "virtual_channels: 6,",
@@ -178,7 +178,7 @@ class TestFiles:
             "LinkClass { delay: 2, frequency_divisor: 1 }, LinkClass { delay: 3, frequency_divisor: 2 }]",
         ):
             assert part in text
-        ugal = configuration(point(routing="ugal"), this.machine.build(), "TaskGraph {}", 1000)
+        ugal = configuration(point(routing="ugal"), this.machine.build(), "TaskGraph {}")
         assert "[LowestSinghWeight { extra_congestion: 8, " in ugal
 
     @pytest.mark.parametrize("parameter", [{"bias": 2.0}, {"threshold": "4 kB"}])

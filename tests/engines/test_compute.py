@@ -175,7 +175,7 @@ def test_the_traces_of_codes_move_all_calls_behind_a_computation() -> None:
     assert [call.time_ns for call in read_trace(idle)] == [0, 1000 + 5000 + 201 + 300 + 150]
 
 
-INPUTS = {"caminos": "c0f899446800", "sst": "0aaf90327945", "codes": "52728532d348"}
+INPUTS = {"caminos": "f95717a91381", "sst": "0aaf90327945", "codes": "52728532d348"}
 """Digests of what is prepared for this point; others make all records stale."""
 
 

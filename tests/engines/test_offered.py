@@ -147,14 +147,14 @@ def test_a_link_is_an_md1_queue(tmp_path: Path) -> None:
 
 
 def test_a_small_buffer_limits_a_link(tmp_path: Path) -> None:
-    """2048 B are sent in each round trip of 2 (128 + 1920) ns, in which the link could carry 4096 B."""
+    """2048 B are sent in each round trip of 2 (128 + 1920) ns and a packet, in which the link could carry 4352 B."""
     line = {"kind": "mesh", "shape": [2]}
     network = {"packet": "256 B", "port_buffer": "2048 B", "router_latency": "1920 ns", "virtual_channels": 1}
     point = point_of(line, "dimension-order", {"kind": "shift", "nodes": 1}, 0.9, measured=2000)
     point = point.model_copy(update={"network": type(point.network).model_validate(network, by_alias=True)})
     row = row_of(point, tmp_path)
-    assert row["buffer_limit"] == pytest.approx(0.5)
-    assert row["state"] == "saturated" and 0.3 <= row["accepted_load"] <= 0.51
+    assert row["buffer_limit"] == pytest.approx(2048 / 4352) and row["buffer_needed_bytes"] == 4352
+    assert row["state"] == "saturated" and row["accepted_load"] == pytest.approx(row["buffer_limit"], rel=0.01)
 
 
 @pytest.mark.parametrize("load", [0.01, 0.02, 0.05])

@@ -114,32 +114,34 @@ fn run_silently(simulation: &mut Simulation, session: &Session) -> Result<(), St
     run(simulation, session)
 }
 
-/// Simulate until the traffic is finished; the limit `measured` of the configuration is in cycles.
+/// Simulate until the traffic is finished, or nothing moves any more.
 fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
-    let limit = simulation.measured;
     // CAMINOS reports every 1000 cycles; nobody reads that.
     simulation.statistics.columns.clear();
     loop {
-        let arrived = simulation.statistics.current_measurement.consumed_phits;
-        simulation.measured = limit.min(simulation.shared.cycle + DEADLOCK_CYCLES);
+        let arrived = arrived_phits(simulation);
+        simulation.measured = simulation.shared.cycle + DEADLOCK_CYCLES;
         simulation.run();
         let is_finished = simulation.shared.traffic.is_finished();
         if let Some(wake) = session.jump_to.take() {
-            jump(simulation, wake.min(limit));
+            jump(simulation, wake);
             continue;
         }
         if is_finished {
             return Ok(());
         }
         let cycle = simulation.shared.cycle;
-        if cycle >= limit {
-            return Err(format!("not finished within {} cycles", limit));
-        }
         let all_wait = session.computing_until.get() + DEADLOCK_CYCLES <= cycle;
-        if all_wait && simulation.statistics.current_measurement.consumed_phits == arrived {
+        if all_wait && arrived_phits(simulation) == arrived {
             return Err(format!("deadlock: nothing arrived from cycle {} to {}", cycle - DEADLOCK_CYCLES, cycle));
         }
     }
+}
+
+/// Return the phits that have arrived at routers and nodes.
+fn arrived_phits(simulation: &Simulation) -> usize {
+    let at_routers = simulation.statistics.link_statistics.iter().flatten().map(|link| link.phit_arrivals);
+    at_routers.sum::<usize>() + simulation.statistics.current_measurement.consumed_phits
 }
 
 /// Set the clock to a later cycle, if no event is left.

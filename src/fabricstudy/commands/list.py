@@ -1,10 +1,11 @@
-"""``fabricstudy list``: the bundled studies, templates and published machines."""
+"""``fabricstudy list``: the bundled studies and templates, published machines, and buffers of switches."""
 
 import argparse
 import re
 from itertools import groupby
 
 from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.engine.switch_buffers import SWITCH_BUFFERS
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.workflow.pipeline import bundled_studies
 
@@ -15,17 +16,19 @@ TEMPLATES = ("next-machine", "who-saturates-first", "load-latency-small", "quick
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    words = "studies, templates or machines (default: all)"
-    parser.add_argument("what", nargs="?", choices=("studies", "templates", "machines"), metavar="WHAT", help=words)
+    words = "studies, templates, machines or buffers (default: all)"
+    choices = ("studies", "templates", "machines", "buffers")
+    parser.add_argument("what", nargs="?", choices=choices, metavar="WHAT", help=words)
 
 
 def list_bundled(args: argparse.Namespace) -> list[dict[str, str]]:
-    """List the bundled studies, the templates of init, and the published machines."""
+    """List the bundled studies, the templates of init, published machines, and buffers of switches."""
     titles = {name: title(name) for name in bundled_studies()}
     rows = [
         *({"what": "studies", "name": name, "about": about} for name, about in titles.items()),
         *({"what": "templates", "name": name, "about": titles[name]} for name in TEMPLATES),
         *({"what": "machines", "name": name, "about": machine.about} for name, machine in INSTANCES.items()),
+        *({"what": "buffers", "name": name, "about": of.describe()} for name, of in SWITCH_BUFFERS.items()),
     ]
     return [row for row in rows if args.what in (None, row["what"])]
 

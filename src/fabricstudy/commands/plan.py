@@ -1,6 +1,7 @@
 """``fabricstudy plan``: check a study and predict its cost."""
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable
 from math import inf, isfinite
 from typing import Any
@@ -10,9 +11,12 @@ from pydantic import TypeAdapter, ValidationError
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time
 from fabricstudy.core.store import point_store
-from fabricstudy.engine.point import PlannedPoint
+from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
+from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
 from fabricstudy.workload.pattern.base import Pattern
 
@@ -57,6 +61,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
         "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
+        "buffer_limits": _buffer_limits(points.values()),
         "estimates": _estimates(points.values()),
     }  # fmt: skip
     if args.list:
@@ -72,6 +77,32 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return summary
+
+
+def _buffer_limits(planned: Iterable[PlannedPoint]) -> dict[str, int]:
+    """Return what is known of points whose buffers do not keep links in full use, each with its number of points."""
+    found: Counter[str] = Counter()
+    texts: dict[tuple[Any, ...], str] = {}
+    machines: dict[str, Machine] = {}
+    for machine_id, point in ((planned_point.machine_id, planned_point.point) for planned_point in planned):
+        parts = (machine_id, *map(id, (point.routing, point.network, point.engine, point.offered)))
+        if parts not in texts:
+            if machine_id not in machines:
+                machines[machine_id] = point.machine.build()
+            texts[parts] = _buffer_limit(point, machines[machine_id])
+        if texts[parts]:
+            found[texts[parts]] += 1
+    return dict(found)
+
+
+def _buffer_limit(point: Point, machine: Machine) -> str:
+    if not may_be_short(point, machine):
+        return ""
+    try:
+        limit = least_buffer_limit(point, machine, engine_named(point.engine.kind))
+    except Unsupported:
+        return ""
+    return "" if limit is None or limit.share == 1 else limit.describe()
 
 
 def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
@@ -133,6 +164,8 @@ def show_plan(summary: dict[str, Any]) -> None:
             print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
+    for limit, count in summary["buffer_limits"].items():
+        print(f"warning   {count_noun(count, 'point')}: {limit}")
     for estimate in summary["estimates"]:
         print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")
         print(*(f"          {line}" for line in estimate["text"]), sep="\n")

@@ -124,6 +124,14 @@ _MEASURED = (
     Column("low", "lower end of its interval; the last label if a level is not reached", "any number", missing=True),
     Column("high", "upper end of its interval; missing where it has none", "any number", missing=True),
 )
+_BUFFER_LIMIT = (
+    _metric(
+        "buffer_limit",
+        "share of a link's bandwidth that the buffers allow to one stream of packets, at most 1; least over the link "
+        "classes. Below 1 packets wait for credits also where nothing contends",
+    ),
+    _count("buffer_needed_bytes", "buffer from which on it is 1", missing=True, metric=True),
+)
 _PAIRS = (
     _count("pairs", "comparisons it is based on", missing=True),
     _count("pairs_planned", "comparisons asked for; more than `pairs` where points have no partner", missing=True),
@@ -182,6 +190,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric(
             "critical_path_ns", "longest path of messages and computation that depend on each other, no contention"
         ),
+        *_BUFFER_LIMIT,
         _metric("over_bound", "runtime over the link bound"),
         _metric("over_phase_bound", "runtime over the phase bound"),
         _metric("over_critical_path", "runtime over the critical path"),
@@ -252,7 +261,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("zero_load_ns", "mean latency without load, in closed form", missing=False),
         _metric("saturation_bound", "upper bound of the saturation load", missing=False),
         _text("bound_method", "its origin: host, cut, hop-bytes, paths or expected loads"),
-        _metric("buffer_limit", "load of a cable above which one virtual channel waits for its buffer, at most 1"),
+        *_BUFFER_LIMIT,
         _metric("saturation_load", "highest load that was sustained, where it was searched"),
         _metric("saturation_low", "lower end of its interval, with the counting error of 95 %"),
         _metric("saturation_high", "upper end: the lowest load that was certainly saturated, at most the bound"),

@@ -33,6 +33,19 @@ class BackgroundMismatch(Exception):
         self.needed_ns = needed_ns
 
 
+@dataclass(frozen=True)
+class StreamBuffers:
+    """Bytes that packets of one class of virtual channels may have in an input of a router."""
+
+    key: str
+    """The key of the study that sets them, and its value."""
+    key_bytes: int
+    from_cable: int
+    from_host: int
+    channels: int = 1
+    """Channels among which they are divided."""
+
+
 class EngineFailure(Exception):
     """The simulation failed; the message is the reason in the tables."""
 
@@ -75,12 +88,11 @@ class Engine(Protocol):
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         """Return the bytes of a message that a router stores before it forwards them: a packet by default."""
-        packet_bytes = int(point.network.packet_bytes)
-        return packet_bytes if point.offered is None else min(packet_bytes, point.offered.message_bytes)
+        return point.largest_packet_bytes
 
-    def buffer_bytes(self, point: Point) -> int:
-        """Return the bytes that a link may send without credit."""
-        return int(point.network.buffer_bytes)
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
+        """Return the buffers that a stream of packets has in a router; None where links need no credit."""
+        return None
 
     def host_latencies_ns(self, point: Point, machine: Machine) -> float:
         """Return the latencies of the links of both nodes together, without load."""

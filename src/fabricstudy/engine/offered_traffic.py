@@ -12,16 +12,11 @@ from fabricstudy.core.quantities import NS_PER_S
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
-from fabricstudy.structure.saturation import (
-    Rates,
-    buffer_limit,
-    offered_rates,
-    saturation_bound,
-    zero_load_ns,
-)
+from fabricstudy.structure.saturation import Rates, offered_rates, saturation_bound, zero_load_ns
 from fabricstudy.workload.offered import SATURATION
 from fabricstudy.workload.traffic.base import Destinations
 
+from .buffers import buffer_columns
 from .caveats import takes_other_paths
 from .contract import Engine, EngineFailure, OfferedEngine
 from .definitions import AnalysedMachine
@@ -86,7 +81,7 @@ def attempt_offered(
         "zero_load_ns": zero_ns,
         "saturation_bound": bound.load,
         "bound_method": bound.method,
-        "buffer_limit": buffer_limit(machine, point.network.router_latency_ns, engine.buffer_bytes(point)),
+        **buffer_columns(point, machine, engine),
     }
     if not isinstance(engine, OfferedEngine):
         record["latency"] = row

@@ -59,6 +59,12 @@ class Point(Model):
                 remedy = f"use one of {', '.join(classes)}" if classes else "list it with its share in network.classes"
                 raise ConfigError(problem, remedy, ("jobs", str(index), "class"), job.traffic_class, "unknown-name")
 
+    @property
+    def largest_packet_bytes(self) -> int:
+        """Bytes of the largest packet, where messages are not shorter."""
+        packet_bytes = int(self.network.packet_bytes)
+        return packet_bytes if self.offered is None else min(packet_bytes, int(self.offered.message_bytes))
+
     def class_of(self, job: int) -> int:
         """Return the number of a job's traffic class."""
         return [None, *(name for name, _ in self.network.classes)].index(self.jobs[job].traffic_class) - 1

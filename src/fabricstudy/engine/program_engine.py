@@ -12,7 +12,7 @@ from fabricstudy.routing.ecmp import Ecmp
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 
-from .contract import Engine, EngineFailure, Unsupported
+from .contract import Engine, EngineFailure, StreamBuffers, Unsupported
 from .cost_model import CostModel, WorkCounts, load_cost_model, weighted_sum
 from .outcome import EngineResult
 from .point import Point
@@ -71,6 +71,13 @@ def check_sources(point: Point, title: str) -> None:
         raise Unsupported("offered traffic runs on one core; leave engine.processes out")
 
 
+def channel_buffers(point: Point, channels: int = 1) -> StreamBuffers:
+    """Return the buffers of so many virtual channels, each with room for whole packets."""
+    of_channel, packet_bytes = int(point.network.buffer_bytes), point.largest_packet_bytes
+    stream_bytes = channels * (of_channel // packet_bytes * packet_bytes)
+    return StreamBuffers("network.buffer", of_channel, stream_bytes, stream_bytes, channels)
+
+
 class ProgramEngine(Engine, ABC):
     """An engine whose program runs in a folder; a subclass adds the rest."""
 
@@ -78,6 +85,8 @@ class ProgramEngine(Engine, ABC):
     """The program's name, for messages."""
     hashes_flows: bool = False
     """Whether it has paths by flow hash."""
+    has_channel_schemes: bool = False
+    """Whether `network.channel_scheme` may select how packets use virtual channels."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
@@ -116,6 +125,9 @@ class ProgramEngine(Engine, ABC):
     def predict_memory_bytes(self, point: Point) -> float:
         return weighted_sum(self._counts(point).memory, self.law.memory_bytes)
 
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
+        return channel_buffers(point)
+
     def _counts(self, point: Point) -> WorkCounts:
         """Return the work of a point; points of a study that differ in their seeds share their parts, and follow."""
         parts = (point.machine, point.routing, *point.jobs, point.offered, point.network, point.engine)
@@ -129,6 +141,8 @@ class ProgramEngine(Engine, ABC):
         try:
             if isinstance(point.routing, Ecmp) and not self.hashes_flows:
                 raise Unsupported(f"{self.title} has no paths by flow hash; use the engine packet or flow")
+            if point.network.channel_scheme is not None and not self.has_channel_schemes:
+                raise Unsupported(f"{self.title} sets no scheme; leave network.channel_scheme out, or use packet")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

@@ -20,6 +20,7 @@ from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import Operations
 
+from .buffers import buffer_columns
 from .caveats import takes_other_paths
 from .definitions import AnalysedMachine
 from .outcome import JOB_LINKS, LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
@@ -57,6 +58,7 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         "phase_bound_ns": phase_ns,
         "critical_path_ns": phase_ns if critical_ns is None else critical_ns,
         **compute,
+        **buffer_columns(point, machine, engine_named(point.engine.kind)),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
 

@@ -4,9 +4,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Flag, Model, Name, NoPhysics, Number, Whole, Written, model_check
 from fabricstudy.core.quantities import Duration, Latency, Memory, Size
+
+from .switch_buffers import SWITCH_BUFFERS
 
 ClassName = Annotated[str, Name("[a-z][a-z0-9-]{0,31}", "use small letters, digits and '-'; begin with a letter")]
 Share = Annotated[Number, Field(ge=0.01, le=1)]
@@ -16,6 +19,24 @@ TrafficClasses = Annotated[
     Written("{class: share}"),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}}),
 ]
+
+
+def _of_switch(value: object) -> object:
+    """Replace the name of a switch by the buffer of one of its ports."""
+    if not isinstance(value, str) or not value.strip()[:1].isalpha():
+        return value
+    if value not in SWITCH_BUFFERS:
+        raise ConfigError("no such switch", suggestion(value, SWITCH_BUFFERS), value=value, code="unknown-name")
+    return f"{SWITCH_BUFFERS[value].port_bytes} B"
+
+
+PortBuffer = Annotated[
+    Size,
+    BeforeValidator(_of_switch),
+    WithJsonSchema({"anyOf": [{"enum": list(SWITCH_BUFFERS)}, {"type": "string", "examples": ["256 kB"]}]}),
+]
+
+StudyScheme = Literal["hops", "global-hops", "dateline", "one"]
 
 
 class Network(Model):
@@ -35,12 +56,12 @@ class Network(Model):
         description="buffer of each virtual channel of a router input on CAMINOS, SST and CODES, and on packet with "
         "`buffer_per: channel`; the default is that of CODES' own dragonfly",
     )
-    port_buffer_bytes: Size = Field(
+    port_buffer_bytes: PortBuffer = Field(
         "256 kB",
         alias="port_buffer",
         validate_default=True,
         description="buffer of each router input, which its virtual channels share; packet only. From the default on, "
-        "times of the bundled machines change little with it",
+        "times of the bundled machines change little with it. Or a switch of `fabricstudy list buffers`",
     )
     buffer_per: Literal["port", "channel"] = Field(
         "port",
@@ -59,6 +80,12 @@ class Network(Model):
         le=256,
         description="virtual channels of each link; left out: by the engine, as many as the routing needs against "
         "deadlock, or more; packet and CAMINOS only",
+    )
+    channel_scheme: StudyScheme | None = Field(
+        None,
+        description="classes of virtual channels against deadlock: one for each hop; one up to the last group and one "
+        "in it (Kim et al. 2008); one before the wrap-around link of a ring and one after it; or a single one, where "
+        "the dependencies of channels have no circle. Left out: by the routing; packet only",
     )
     injected_messages: Whole = Field(
         16,

@@ -10,20 +10,30 @@ from math import ceil
 
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import ChannelScheme, Routing
+from fabricstudy.routing.adaptive import Adaptive
+from fabricstudy.routing.base import ChannelScheme, MemorylessRoutes, Routing, cached_routes
+from fabricstudy.routing.dimension_order import DimensionOrder
+from fabricstudy.routing.global_hops import AdaptiveByGlobalHops, MinimalByGlobalHops
 from fabricstudy.routing.listed import HopList
+from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 
 from .contract import Unsupported
 from .listed_routes import deadlock_free, listed
 from .point import Point
+from .settings import StudyScheme
 
 DEFAULT_CHANNELS = 8
 """Least number of channels where the study sets none."""
 
+MAX_PROVEN_ROUTERS = 600
+"""Routers of the largest machine of which a refusal says which scheme needs fewer channels."""
 
-def channel_scheme(routing: Routing, machine: Machine) -> ChannelScheme:
-    """Return how packets use virtual channels."""
+
+def channel_scheme(routing: Routing, machine: Machine, stated: StudyScheme | None = None) -> ChannelScheme:
+    """Return how packets use virtual channels: by the scheme that a study states, or as the routing does."""
+    if stated is not None and stated != "global-hops":
+        return stated
     routes = listed(routing, machine)
     if routes is None:
         return routing.channel_scheme(machine)
@@ -32,14 +42,58 @@ def channel_scheme(routing: Routing, machine: Machine) -> ChannelScheme:
     return "one" if routes.hop_classes == 1 else "listed"
 
 
-def channel_classes(routing: Routing, machine: Machine) -> int:
+def channel_classes(routing: Routing, machine: Machine, stated: StudyScheme | None = None) -> int:
     """Return the number of classes of channels that deadlock freedom needs."""
-    match channel_scheme(routing, machine):
+    match channel_scheme(routing, machine, stated):
         case "one":
             return 1
         case "dateline" | "escape":
             return 2
     return classes_of_hops(routing, machine)
+
+
+def with_scheme(point: Point, machine: Machine) -> Point:
+    """Return the point with a routing that has the channels of its scheme; raise `Unsupported` if there are none."""
+    routing, stated = point.routing, point.network.channel_scheme
+    refusal = None if stated is None else _REFUSALS[stated](routing, machine)
+    if refusal:
+        raise Unsupported(
+            f"network.channel_scheme is {stated}, and with {routing.kind} routing on this machine {refusal}; choose "
+            "another scheme, or leave it out"
+        )
+    if stated == "global-hops":
+        point = point.model_copy(update={"routing": _BY_GLOBAL_HOPS[type(routing)]()})
+    return point
+
+
+def _refuse_hops(routing: Routing, machine: Machine) -> str | None:
+    if isinstance(routing, DimensionOrder):
+        return "channels follow from the dimension, not from the hop"
+    routes = listed(routing, machine)
+    return "the routes state the channels" if isinstance(routes, HopList) and routes.channel is not None else None
+
+
+def _refuse_global_hops(routing: Routing, machine: Machine) -> str | None:
+    if type(routing) not in _BY_GLOBAL_HOPS or machine.group is None or machine.dimensions:
+        return "there is no last group: only minimal and adaptive routing on machines with groups have this scheme"
+    return None if deadlock_free(machine, _BY_GLOBAL_HOPS[type(routing)]()) else _CIRCLE
+
+
+def _refuse_dateline(routing: Routing, machine: Machine) -> str | None:
+    return None if channel_scheme(routing, machine) == "dateline" else "there is no dateline"
+
+
+def _refuse_one(routing: Routing, machine: Machine) -> str | None:
+    if not isinstance(cached_routes(machine, routing), MemorylessRoutes):
+        return "a single class is not known to be free of deadlock"
+    return None if deadlock_free(machine, routing, one_channel=True) else _CIRCLE
+
+
+_CIRCLE = "packets may wait in a circle"
+_REFUSALS = {
+    "hops": _refuse_hops, "global-hops": _refuse_global_hops, "dateline": _refuse_dateline, "one": _refuse_one,
+}  # fmt: skip
+_BY_GLOBAL_HOPS: dict[type[Routing], type[Routing]] = {Minimal: MinimalByGlobalHops, Adaptive: AdaptiveByGlobalHops}
 
 
 def classes_of_hops(routing: Routing, machine: Machine) -> int:
@@ -61,11 +115,27 @@ def virtual_channels(point: Point, machine: Machine) -> int:
     Raises `Unsupported` if packets may wait in a circle.
     """
     check_listed_channels(point.routing, machine)
-    classes, stated = channel_classes(point.routing, machine), point.network.virtual_channels
-    check_stated_channels(point, classes)
+    scheme, stated = point.network.channel_scheme, point.network.virtual_channels
+    classes = channel_classes(point.routing, machine, scheme)
+    if stated is not None and stated < classes:
+        check_stated_channels(point, classes, scheme or channel_scheme(point.routing, machine), _fewer(point, machine))
     if stated is not None:
         return int(stated)
     return classes if point.network.buffer_per == "port" else classes * ceil(DEFAULT_CHANNELS / classes)
+
+
+def _fewer(point: Point, machine: Machine) -> str:
+    """Return which schemes need fewer channels, as far as that is soon known."""
+    if machine.routers > MAX_PROVEN_ROUTERS:
+        return ""
+    least = channel_classes(point.routing, machine, point.network.channel_scheme)
+    needs = {"one": 1, "global-hops": 2}
+    found = [
+        f"network.channel_scheme: {scheme} needs {classes}"
+        for scheme, classes in needs.items()
+        if classes < least and not _REFUSALS[scheme](point.routing, machine)
+    ]
+    return f" ({', '.join(found)})" if found else ""
 
 
 def check_listed_channels(routing: Routing, machine: Machine) -> None:
@@ -78,13 +148,13 @@ def check_listed_channels(routing: Routing, machine: Machine) -> None:
         )
 
 
-def check_stated_channels(point: Point, least: int) -> None:
-    """Raise `Unsupported` if the study has fewer channels than deadlock freedom needs."""
+def check_stated_channels(point: Point, least: int, scheme: str, fewer: str = "") -> None:
+    """Raise `Unsupported` if the study has fewer channels than a scheme needs; `fewer` is what needs fewer."""
     stated = point.network.virtual_channels
     if stated is not None and stated < least:
         raise Unsupported(
             f"network.virtual_channels is {stated}, and {point.routing.kind} routing on this machine needs {least} "
-            f"against deadlock; choose at least {least}, or leave it out"
+            f"against deadlock by the scheme '{scheme}'{fewer}; choose at least {least}, or leave it out"
         )
 
 

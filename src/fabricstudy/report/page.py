@@ -101,6 +101,7 @@ def render(
                 fronts(study.figures, tables, study.analyses),
             ),
             *summaries.spot_check_summary(tables),
+            *summaries.buffer_limits(tables),
         ],
         machine=_machine_picture(plan, inputs),
         lead=None if lead is None else pictures[0],

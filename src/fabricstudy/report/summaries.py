@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fabricstudy.core.columns import DONE, NOT_RUN, SPOT_CHECK, UNDECIDED
-from fabricstudy.core.phrasing import count_noun
+from fabricstudy.core.phrasing import count_noun, quantity
 from fabricstudy.core.quantities import HOUR_S
 from fabricstudy.engine.registry import engine_named, engines
 from fabricstudy.engine.settings import EngineSettings
@@ -110,6 +110,22 @@ def below_bounds(jobs: pd.DataFrame) -> str:
     ]
     more = f" and {len(below) - _MOST_NAMED} more" if len(below) > _MOST_NAMED else ""
     return f"{len(below)} of {len(bounded)} runtimes are below their lower bound: {', '.join(named)}{more}."
+
+
+def buffer_limits(tables: Tables) -> list[str]:
+    """Return a sentence on the points in which packets wait for credits, whatever else there is; none without any."""
+    columns = ["point_id", "buffer_limit", "buffer_needed_bytes"]
+    rows = pd.concat([table[columns] for table in (tables.jobs, tables.latency)]).drop_duplicates("point_id")
+    short = rows[rows["buffer_limit"] < 1]
+    if short.empty:
+        return []
+    shares = dict.fromkeys(number(100 * short["buffer_limit"].agg(end), 3) for end in ("min", "max"))
+    needed = quantity(float(short["buffer_needed_bytes"].max()), "byte")
+    return [
+        f"Buffers: in {len(short):,} of {count_noun(len(rows), 'point')} the buffer of an input is less than bandwidth "
+        f"times round trip of a link, so that one stream of packets has at most {' to '.join(shares)} % of the "
+        f"bandwidth (column buffer_limit). That waiting is no contention; {needed} would do."
+    ]
 
 
 def predictor_summary(tables: Tables) -> TextTable:

@@ -144,19 +144,3 @@ def zero_load_ns(
     ends_ns = host_latencies_ns + router_latency_ns + unit_bytes / host.bandwidth_Bps * NS_PER_S
     sending_ns = message_bytes / host.bandwidth_Bps * NS_PER_S
     return float(crossings @ hop_ns[machine.link_class] / messages) + ends_ns + sending_ns
-
-
-def buffer_limit(machine: Machine, router_latency_ns: float, buffer_bytes: int) -> float:
-    """Return the load of a cable that packets of one virtual channel sustain, at most 1: a buffer each round trip.
-
-    A buffer is free again after the latencies of cable and router there and back, at the earliest.
-
-    Examples
-    --------
-    >>> from fabricstudy.machine.grids import TorusConfig
-    >>> ring = TorusConfig.model_validate({"shape": [4], "bandwidth": "1 GB/s", "latency": "100 ns"}).build()
-    >>> buffer_limit(ring, 100.0, 300)
-    0.75
-    """
-    round_trips = (2 * (link.latency_ns + router_latency_ns) * link.bandwidth_Bps for link in machine.classes)
-    return min([1.0, *(buffer_bytes * NS_PER_S / bytes_ns for bytes_ns in round_trips if bytes_ns)])

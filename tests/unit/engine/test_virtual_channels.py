@@ -10,13 +10,20 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from fabricstudy.core.arrays import Ints
 from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
-from fabricstudy.engine.virtual_channels import channel_classes, channel_scheme, virtual_channels
+from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.settings import StudyScheme
+from fabricstudy.engine.virtual_channels import channel_classes, channel_scheme, virtual_channels, with_scheme
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, NextHops, Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.minimal import Minimal
+from fabricstudy.routing.minimal import Minimal, MinimalRoutes
+from fabricstudy.study.file import validate_study
+from fabricstudy.study.plan import plan
 
 from ...machines import point_on
 
@@ -148,6 +155,20 @@ def dependencies(machine: Machine, routing: Routing, scheme: str, classes: int =
     return graph
 
 
+class ByGroups(Minimal):
+    """Minimal routing whose channel is 1 in the group of the goal, written for the test."""
+
+    def routes(self, machine: Machine) -> MinimalRoutes:
+        class ByGroup(MinimalRoutes):
+            def next_hops(self, at: Ints, goal: Ints) -> NextHops:
+                hops = super().next_hops(at, goal)
+                assert machine.group is not None
+                last = [int(machine.group[at[i]] == machine.group[goal[i]]) for i in hops.packet.tolist()]
+                return hops._replace(channel=np.array(last, dtype=np.int64))
+
+        return ByGroup(machine)
+
+
 def classes_used(channels: Iterable[Channel]) -> int:
     return 1 + max(number for _, number in channels)
 
@@ -232,3 +253,91 @@ def test_the_study_sets_the_number_of_channels_but_not_too_few() -> None:
         else:
             with pytest.raises(Unsupported, match="virtual_channels"):
                 virtual_channels(point, point.machine.build())
+
+
+SCHEMES: tuple[StudyScheme, ...] = ("hops", "global-hops", "dateline", "one")
+RANDOM_MACHINES: list[dict[str, Any]] = [
+    *MACHINES.values(),
+    {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 2},
+    {"kind": "dragonfly", "groups": 3, "routers_per_group": 4, "nodes_per_router": 1, "links_per_group_pair": 2},
+    MACHINES["dragonfly"] | {"faults": {"cables": 3, "seed": 2}},
+    MACHINES["fat tree"] | {"faults": {"cables": 2, "seed": 1}},
+    *({"kind": "jellyfish", "routers": 9, "degree": 4, "nodes_per_router": 1, "graph_seed": seed} for seed in range(3)),
+    {"kind": "torus", "shape": [3]},
+    {"kind": "hyperx", "shape": [4]},
+]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_scheme_is_taken_where_packets_cannot_wait_in_a_circle_and_nowhere_else(scheme: StudyScheme) -> None:
+    """On all machines and routings: by networkx on the channels that the scheme gives to each hop."""
+    taken = circles = 0
+    for config in RANDOM_MACHINES:
+        for routing in ("minimal", "dimension-order", "d-mod-k", "adaptive"):
+            point = point_on(
+                config | {"bandwidth": "1 GB/s"}, routing, engine="packet", network={"channel_scheme": scheme}
+            )
+            machine = point.machine.build()
+            if not fits(machine, routing):
+                continue
+            try:
+                routed = with_scheme(point, machine)
+            except Unsupported as refusal:
+                if "circle" in str(refusal):
+                    by_hand = point.routing if scheme == "one" else ByGroups()
+                    graph = dependencies(machine, by_hand, "one" if scheme == "one" else "listed")
+                    assert not nx.is_directed_acyclic_graph(graph), (config, routing)
+                    circles += 1
+                continue
+            found = channel_scheme(routed.routing, machine, scheme)
+            classes = channel_classes(routed.routing, machine, scheme)
+            graph = dependencies(machine, routed.routing, found, classes)
+            assert nx.is_directed_acyclic_graph(graph), (config, routing)
+            assert classes_used(graph) == classes == virtual_channels(routed, machine), (config, routing)
+            taken += 1
+    assert taken >= {"hops": 25, "global-hops": 6, "dateline": 2, "one": 8}[scheme]
+    assert circles or scheme in ("hops", "dateline")
+
+
+def test_schemes_need_the_channels_of_the_literature() -> None:
+    """Kim et al. (2008): two channels for minimal routing on a dragonfly; Dally and Seitz (1987): two on a ring."""
+    for name, routing, needs in (
+        ("dragonfly", "minimal", {"hops": 3, "global-hops": 2}),
+        ("fat tree", "minimal", {"hops": 4, "one": 1}),
+        ("torus", "dimension-order", {"dateline": 2}),
+        ("mesh", "dimension-order", {"one": 1}),
+    ):
+        for scheme, classes in needs.items():
+            point = point_of(name, routing, network={"channel_scheme": scheme, "virtual_channels": classes})
+            machine = point.machine.build()
+            assert virtual_channels(with_scheme(point, machine), machine) == classes
+
+
+def test_a_refusal_names_the_scheme_that_needs_fewer_channels() -> None:
+    point = point_of("dragonfly", "minimal", network={"virtual_channels": 2})
+    with pytest.raises(Unsupported, match=r"needs 3 .*'hops'.*global-hops needs 2"):
+        virtual_channels(point, point.machine.build())
+
+
+def test_studies_that_differ_in_routing_give_what_one_study_gives() -> None:
+    """Channels and buffers of a point do not depend on the other points of its study."""
+    tree = {"kind": "xgft", "down": [8, 4], "up": [4], "bandwidth": "1 GB/s"}
+    study = {
+        "study": "tree", "machine": tree, "routing": "minimal", "engine": "packet",
+        "jobs": [{"name": "app", "share": 1, "pattern": {"kind": "all-to-all", "message": "20 kB"}}],
+    }  # fmt: skip
+    routings = ("minimal", "d-mod-k", "adaptive")
+    axis = {"routing": {"of": "routing.kind", "values": list(routings)}}
+    together = plan(validate_study(study | {"sweep": axis})).points
+    machine, found = Topology.model_validate(tree).build(), set()
+    for routing in routings:
+        [(point_id, planned)] = plan(validate_study(study | {"routing": routing})).points.items()
+        assert together[point_id].point == planned.point
+        found.add((virtual_channels(planned.point, machine), Packet().stream_buffers(planned.point, machine)))
+    assert len(together) == 3 and len(found) == 1
+
+
+@pytest.mark.parametrize("engine", ["caminos", "flow", "sst", "codes"])
+def test_other_engines_refuse_a_scheme(engine: str) -> None:
+    point = point_of("dragonfly", "minimal", engine=engine, network={"channel_scheme": "global-hops"})
+    assert "network.channel_scheme" in str(engine_named(engine).unsupported(point, point.machine.build()))

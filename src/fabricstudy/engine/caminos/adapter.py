@@ -7,14 +7,15 @@ from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import RESULT, BundledEngine
-from ..contract import Unsupported
+from ..contract import StreamBuffers, Unsupported
 from ..point import Point
-from ..program_engine import check_messages
+from ..program_engine import channel_buffers, check_messages
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
+from ..virtual_channels import channel_classes
 from .caveats import CAVEATS
-from .channels import channels
+from .channels import channels, hop_classes
 from .clock import CaminosSettings, clock
 from .cost import work
 from .files import CONFIGURATION, write_files, write_offered
@@ -43,6 +44,10 @@ class Caminos(BundledEngine):
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         return clock(point, machine).phit_bytes
+
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers:
+        classes = max(hop_classes(point.routing, machine), channel_classes(point.routing, machine))
+        return channel_buffers(point, max(1, channels(point, machine) // classes))
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         check_messages(jobs, self.title)

@@ -10,7 +10,13 @@ from ..contract import Unsupported
 from ..detours import via
 from ..listed_routes import listed, routing_word
 from ..point import Point
-from ..virtual_channels import channel_scheme, check_listed_channels, check_stated_channels, classes_of_hops
+from ..virtual_channels import (
+    channel_classes,
+    channel_scheme,
+    check_listed_channels,
+    check_stated_channels,
+    classes_of_hops,
+)
 
 FREE_CHANNELS = 4
 """Channels independent of hops: two for each class of dimension order on rings, three and an escape channel."""
@@ -34,8 +40,13 @@ def channels(point: Point, machine: Machine) -> int:
     check_listed_channels(routing, machine)
     if stated is None:
         return channels_of(point.routing, machine)
-    scheme = channel_scheme(point.routing, machine)
-    check_stated_channels(point, 2 if scheme in ("dateline", "escape") else hop_classes(point.routing, machine))
+    scheme = channel_scheme(routing, machine)
+    least, on_packet = hop_classes(routing, machine), channel_classes(routing, machine)
+    if scheme in ("dateline", "escape"):
+        least = 2
+    elif least > 1:
+        scheme = "hops"
+    check_stated_channels(point, least, scheme, f" (packet needs {on_packet})" if on_packet < least else "")
     return int(stated)
 
 

@@ -11,9 +11,9 @@ from fabricstudy.workload.traffic.base import Destinations
 from ..bundled import DESTINATIONS, MACHINE, OPERATIONS
 from ..machine_file import write_machine
 from ..point import Point
-from ..traffic_files import MAX_DRAIN, needs_times, whole_units, write_destinations, write_operations
+from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
 from .channels import channels, policies, routes
-from .clock import Clock, clock
+from .clock import clock
 
 CONFIGURATION, UNITS = "caminos.cfg", "units.json"
 
@@ -28,7 +28,7 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     period: {units.divisors[-1]},
     times: {str(needs_times(jobs)).lower()},
   }}"""
-    _write_network(folder, point, machine, traffic, _cycle_limit(units, machine, jobs))
+    _write_network(folder, point, machine, traffic)
     write_operations(folder / OPERATIONS, jobs, point.network, units.phit_bytes, units.cycle_ns)
 
 
@@ -50,14 +50,14 @@ def write_offered(folder: Path, point: Point, machine: Machine, destinations: De
     batches: {offered.batches},
     drain: {MAX_DRAIN},
   }}"""
-    _write_network(folder, point, machine, traffic, 0)
+    _write_network(folder, point, machine, traffic)
     write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
 
 
-def _write_network(folder: Path, point: Point, machine: Machine, traffic: str, cycles: int) -> None:
+def _write_network(folder: Path, point: Point, machine: Machine, traffic: str) -> None:
     """Write configuration and machine, and what the results depend on besides these: the units of their numbers."""
     units = clock(point, machine)
-    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic, cycles))
+    (folder / CONFIGURATION).write_text(configuration(point, machine, traffic))
     (folder / UNITS).write_text(json.dumps({"cycle_ns": units.cycle_ns, "phit_bytes": units.phit_bytes}))
     write_machine(folder / MACHINE, machine, point)
 
@@ -79,8 +79,8 @@ def offered_window(point: Point, machine: Machine) -> OfferedWindow:
     return OfferedWindow(phits, cycles, round(point.offered.measured * cycles / point.offered.batches))
 
 
-def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> str:
-    """Return the CAMINOS configuration of a point with this traffic, and at most so many cycles, as text."""
+def configuration(point: Point, machine: Machine, traffic: str) -> str:
+    """Return the CAMINOS configuration of a point with this traffic, as text."""
     units = clock(point, machine)
     links = ", ".join(
         f"LinkClass {{ delay: {delay}, frequency_divisor: {divisor} }}"
@@ -89,7 +89,7 @@ def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> 
     return f"""Configuration {{
   random_seed: {point.seed},
   warmup: 0,
-  measured: {cycles},
+  measured: 0,
   topology: Graph {{ filename: "{MACHINE}", classes: {len(machine.classes)} }},
   traffic: {traffic},
   server_queue_size: 1,
@@ -110,20 +110,3 @@ def configuration(point: Point, machine: Machine, traffic: str, cycles: int) -> 
   link_classes: [{links}],
 }}
 """
-
-
-def _cycle_limit(units: Clock, machine: Machine, jobs: list[PlacedJob]) -> int:
-    """Return cycles that suffice even if the messages crossed the slowest links one after the other.
-
-    Each of them may wait for messages of all background ranks.
-    """
-    background = sum(job.ranks for job in jobs if job.background)
-    jobs = [job for job in jobs if not job.background]
-    phits = sum(int(whole_units(job.messages.size_bytes, units.phit_bytes).sum()) for job in jobs)
-    messages = sum(len(job.messages) for job in jobs)
-    computing_ns = sum(float(job.computing.total_ns_per_rank(job.ranks).sum()) for job in jobs if job.computing)
-    computing_ns += sum(float(job.operations.duration_ns.sum()) for job in jobs if job.operations)
-    # More than twice the hops of any route.
-    hops = 2 * (sum(dimension.length for dimension in machine.dimensions) or machine.routers)
-    on_links = phits * max(units.divisors) + messages * (hops + 2) * max(units.delays)
-    return (1 + background) * on_links + round(computing_ns / units.cycle_ns) + 1000

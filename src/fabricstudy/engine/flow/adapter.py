@@ -57,6 +57,9 @@ class Flow(BundledEngine):
                 "use the engine packet, or a smaller network.packet"
             )
 
+    def stream_buffers(self, point: Point, machine: Machine) -> None:
+        """Flows need no credits."""
+
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
         write_files(folder, point, machine, jobs)
         return self.command(SETTINGS, MACHINE, OPERATIONS, RESULT)

@@ -1,5 +1,6 @@
 """Adapter of the packet engine: prepare its input, read its result."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from fabricstudy.machine.graph import Machine
@@ -8,13 +9,13 @@ from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..bundled import DESTINATIONS, MACHINE, OPERATIONS, RESULT, BundledEngine
-from ..contract import Unsupported
+from ..contract import StreamBuffers, Unsupported
 from ..point import Point
-from ..program_engine import PACKETS_OF_A_BUFFER
+from ..program_engine import PACKETS_OF_A_BUFFER, channel_buffers
 from ..registry import adapter_of
 from ..steady_state import SteadyRun
 from ..traffic_files import check_ports
-from ..virtual_channels import channel_classes, virtual_channels
+from ..virtual_channels import channel_classes, channel_scheme, virtual_channels, with_scheme
 from .caveats import CAVEATS
 from .cost import work
 from .files import SETTINGS, PacketSettings, write_files, write_offered
@@ -33,11 +34,13 @@ class Packet(BundledEngine):
     hashes_flows = True
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
+    has_channel_schemes = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 
     def check(self, point: Point, machine: Machine) -> None:
         """Raise `Unsupported` for routings that cannot be listed, too few channels, and buffers of a few packets."""
+        point = with_scheme(point, machine)
         channels = virtual_channels(point, machine) * max(1, len(point.network.classes))
         if channels > MAX_CHANNELS:
             raise Unsupported(
@@ -51,7 +54,7 @@ class Packet(BundledEngine):
         key, classes = "buffer", 1
         if point.network.buffer_per == "port":
             # Each class has the room of a packet to itself.
-            key, classes = "port_buffer", channel_classes(point.routing, machine)
+            key, classes = "port_buffer", channel_classes(point.routing, machine, point.network.channel_scheme)
         least = max(PACKETS_OF_A_BUFFER, classes + 1)
         if buffer < least * packet:
             raise Unsupported(
@@ -62,20 +65,30 @@ class Packet(BundledEngine):
     def check_managed(self, point: Point, machine: Machine) -> None:
         """Accept traffic classes and congestion management on any machine."""
 
-    def buffer_bytes(self, point: Point) -> int:
-        return point.network.input_buffer_bytes
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers:
+        """Return the part of a class and what is common to all; a node sends on any channel (`pool.rs` divides)."""
+        point = with_scheme(point, machine)
+        routing, stated, channels = point.routing, point.network.channel_scheme, virtual_channels(point, machine)
+        classes = channel_classes(routing, machine, stated)
+        escapes = channel_scheme(routing, machine, stated) == "escape"
+        if point.network.buffer_per == "channel":
+            of_class = channel_buffers(point, channels if escapes else channels // classes)
+            return replace(of_class, from_host=channel_buffers(point, channels).from_host)
+        whole = int(point.network.port_buffer_bytes)
+        of_others = 0 if escapes else (classes - 1) * max(int(point.network.packet_bytes), whole // (2 * classes))
+        return StreamBuffers("network.port_buffer", whole, whole - of_others, whole)
 
     def stored_bytes(self, point: Point, machine: Machine) -> float:
         return 0.0
 
     def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        write_files(folder, point, machine, jobs)
+        write_files(folder, with_scheme(point, machine), machine, jobs)
         return self.command(SETTINGS, MACHINE, OPERATIONS, RESULT)
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
-        write_offered(folder, point, machine, destinations, load)
+        write_offered(folder, with_scheme(point, machine), machine, destinations, load)
         return self.command(SETTINGS, MACHINE, DESTINATIONS, RESULT)
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:

@@ -76,8 +76,8 @@ def settings_lines(point: Point, machine: Machine, times: bool) -> Lines:
         "buffers": (network.buffer_per,),
         "channels": (
             virtual_channels(point, machine),
-            channel_classes(routing, machine),
-            channel_scheme(routing, machine),
+            channel_classes(routing, machine, network.channel_scheme),
+            channel_scheme(routing, machine, network.channel_scheme),
         ),
         "crossbar_speedup": (point.engine.crossbar_speedup,),
         "injection": (network.injected_messages,),

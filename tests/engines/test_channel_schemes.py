@@ -1,0 +1,71 @@
+"""Schemes of virtual channels under full load on the packet engine, with the least channels and buffers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricstudy.engine import virtual_channels
+from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.outcome import EngineResult
+from fabricstudy.engine.packet.adapter import Packet
+from fabricstudy.engine.point import Point
+from fabricstudy.engine.settings import StudyScheme
+
+from ..machines import job_of, point_on
+from .run_caminos import run
+
+pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
+
+DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 4}
+CASES: list[tuple[dict[str, Any], str, StudyScheme]] = [
+    (DRAGONFLY, "minimal", "hops"),
+    (DRAGONFLY, "minimal", "global-hops"),
+    (DRAGONFLY, "adaptive", "global-hops"),
+    ({"kind": "torus", "shape": [5, 3], "nodes_per_router": 2}, "dimension-order", "dateline"),
+    ({"kind": "mesh", "shape": [4, 3], "nodes_per_router": 2}, "dimension-order", "one"),
+    ({"kind": "xgft", "down": [4, 4], "up": [2]}, "minimal", "one"),
+    ({"kind": "xgft", "down": [4, 4], "up": [2]}, "adaptive", "one"),
+]
+
+
+def point_of(machine: dict[str, Any], routing: str, scheme: str, classes: int, seed: int = 1) -> Point:
+    """Return a point with one channel a class, and room for as few packets as there may be."""
+    network = {
+        "channel_scheme": scheme, "virtual_channels": classes, "port_buffer": f"{2 * max(4, classes + 1)} kB",
+        "injection": 64, "router_latency": "0 ns",
+    }  # fmt: skip
+    links = {"bandwidth": "1 GB/s", "latency": "0 ns"}
+    return point_on(machine | links, routing, seed=seed, engine="packet", network=network)
+
+
+def run_shifts(point: Point, folder: Path, sent_bytes: int) -> EngineResult:
+    """Let each node send to one three routers further on, so that links of a ring wait for each other."""
+    machine = point.machine.build()
+    nodes, of_router = machine.nodes, machine.nodes // machine.routers or 1
+    messages = [(0, node, (node + 3 * of_router) % nodes, sent_bytes) for node in range(nodes)]
+    jobs = [job_of(list(range(nodes)), messages)]
+    folder.mkdir()
+    exit_code = run(Packet().prepare(folder, point, machine, jobs), folder)
+    return Packet().read(folder, exit_code, point, machine, jobs)
+
+
+@pytest.mark.parametrize(("machine", "routing", "scheme"), CASES)
+def test_a_full_network_never_stops(tmp_path: Path, machine: dict[str, Any], routing: str, scheme: StudyScheme) -> None:
+    config = point_of(machine, routing, scheme, 64).machine
+    point = point_of(machine, routing, scheme, 64)
+    routed = virtual_channels.with_scheme(point, config.build())
+    classes = virtual_channels.channel_classes(routed.routing, config.build(), scheme)
+    for seed in range(3):
+        result = run_shifts(point_of(machine, routing, scheme, classes, seed), tmp_path / str(seed), 1_000_000)
+        assert result.job_runtime_ns[0]
+
+
+def test_the_same_load_stops_where_a_scheme_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the test above can fail."""
+    monkeypatch.setitem(virtual_channels._REFUSALS, "one", lambda routing, machine: None)
+    ring = {"kind": "torus", "shape": [8], "nodes_per_router": 1}
+    with pytest.raises(EngineFailure, match="deadlock"):
+        run_shifts(point_of(ring, "minimal", "one", 1), tmp_path / "ring", 1_000_000)
