@@ -60,6 +60,8 @@ class ProgramEngine(Engine, ABC):
     """The program's name, for messages."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
+    starts_jobs: bool = False
+    """Whether jobs may start at different times."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
@@ -107,6 +109,8 @@ class ProgramEngine(Engine, ABC):
 
     def unsupported(self, point: Point, machine: Machine) -> str | None:
         try:
+            if not self.starts_jobs and any(job.start_ns for job in point.jobs):
+                raise Unsupported(f"on {self.title} all jobs start together; leave jobs.start out, or use packet")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

@@ -24,10 +24,19 @@ def of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
     if not len(times_ns):
         return {}
     operations = [operations_of(job) for job in jobs]
-    ends = np.cumsum([len(of_job) for of_job in operations])
+    # A job with a start has an operation for it first in each rank.
+    first = [
+        np.searchsorted(of.rank, np.arange(of.ranks if job.start_ns else 0))
+        for of, job in zip(operations, jobs, strict=True)
+    ]
+    ends = np.cumsum([len(of_job) + len(starts) for of_job, starts in zip(operations, first, strict=True)])
     if len(times_ns) != ends[-1]:
         raise EngineFailure(OTHER)
-    timed = list(zip(operations, np.split(times_ns, ends[:-1]), strict=True))
+    of_jobs = zip(operations, np.split(times_ns, ends[:-1]), first, jobs, strict=True)
+    timed = [
+        (of_job, np.delete(of_job_ns, starts + np.arange(len(starts)), axis=0) - job.start_ns)
+        for of_job, of_job_ns, starts, job in of_jobs
+    ]
     hidden = [job.background or job.operations is None for job in jobs]
     return {
         "job_marks": tuple(

@@ -8,7 +8,7 @@ from fabricstudy.core.arrays import Floats, Integers, Ints
 from fabricstudy.workload.marks import is_drawable
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import MAX_STREAMS, SEND, Operations
-from fabricstudy.workload.phases import operations_of
+from fabricstudy.workload.phases import operations_of, started_at
 from fabricstudy.workload.traffic.base import Destinations
 
 from .contract import Unsupported
@@ -35,7 +35,7 @@ def write_operations(
             file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
         file.write(f"jobs {len(jobs)}\n".encode())
         for job in jobs:
-            operations = operations_of(job)
+            operations = started_at(operations_of(job), job.start_ns)
             file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
             write_rows(file, job.node_of_rank)
             key = operations.rank.astype(np.int64) * MAX_STREAMS + operations.stream

@@ -196,7 +196,8 @@ class _Planner:
         if experiment.slowdown:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
-                    baseline = sections._replace(jobs=(*map(self._sections.silent, jobs[:number]), job))
+                    alone = (*map(self._sections.silent, jobs[:number]), self._sections.from_start(job))
+                    baseline = sections._replace(jobs=alone)
                     baseline_ids[number] = self._add_points(baseline, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):

@@ -16,7 +16,7 @@ from fabricstudy.core.model import (
     Whole,
     model_check,
 )
-from fabricstudy.core.quantities import Computation
+from fabricstudy.core.quantities import Computation, Start
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
@@ -105,6 +105,12 @@ class Job(Model):
     allocation: Allocation = Field(default_factory=Cluster, description="allocation of nodes")
     mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of ranks to the cores of these nodes")
     compute: Compute | None = Field(None, description="computation of the ranks; default: none")
+    start_ns: Start = Field(
+        0.0,
+        alias="start",
+        description="when the job starts, from the start of the simulation; its times count from then; packet and flow "
+        "only",
+    )
     background: Flag = Field(
         False,
         description="repeat the job's messages until all other jobs have finished: it causes interference throughout, "
@@ -122,6 +128,12 @@ class Job(Model):
         if sizes != 1:
             remedy = "set exactly one of share (like 0.5), nodes (like 36) and an explicit allocation"
             raise ConfigError(f"the job's size is set {sizes} times", remedy, code="conflicting-keys")
+
+    @model_check
+    def _starts_alone(self) -> None:
+        if self.background and self.start_ns:
+            problem = "a background job sends as long as the others run"
+            raise ConfigError(problem, "omit start", ("start",), code="conflicting-keys")
 
     @model_check
     def _computes_in_phases(self) -> None:

@@ -86,7 +86,8 @@ def generate_messages(
                 rows = computing(job.compute, messages, iterations, stream(point.seed, index, Purpose.COMPUTE))
             operations = job.pattern.operations() if job.pattern.has_operations else None
         background_ns = inf if job.background else None
-        jobs.append(PlacedJob(job.name, nodes, messages, background_ns, rows, placement.mapping_start, operations))
+        start = placement.mapping_start
+        jobs.append(PlacedJob(job.name, nodes, messages, background_ns, rows, start, operations, job.start_ns))
     return jobs
 
 

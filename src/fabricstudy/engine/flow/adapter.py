@@ -28,6 +28,7 @@ class Flow(BundledEngine):
     name = "flow"
     title = "the flow engine"
     caveats = CAVEATS
+    starts_jobs = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

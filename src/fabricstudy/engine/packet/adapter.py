@@ -31,6 +31,7 @@ class Packet(BundledEngine):
     title = "the packet engine"
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
+    starts_jobs = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

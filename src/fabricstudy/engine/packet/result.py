@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -24,8 +24,8 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
     try:
         result = json.loads((folder / RESULT).read_bytes())
-        ended_ns = np.array(result["job_finish_ps"], dtype=np.float64) / PS_PER_NS
-        rank_ns = np.array(result["rank_finish_ps"], dtype=np.float64) / PS_PER_NS
+        ended_ns = _since_start(result["job_finish_ps"], jobs, np.ones(len(jobs), dtype=np.int64))
+        rank_ns = _since_start(result["rank_finish_ps"], jobs, np.array([job.ranks for job in jobs]))
         waiting_ns = np.array(result["rank_waiting_ps"], dtype=np.float64) / PS_PER_NS
         link_bytes, link_packets = (np.array(result[f"link_{name}"], dtype=np.int64) for name in ("bytes", "packets"))
         injected, ejected = int(result["injected_bytes"]), int(result["ejected_bytes"])
@@ -64,6 +64,15 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         job_waiting_ns=mean_waiting(waiting_ns, jobs),
         **of_operations(operations_ns, jobs),
     )
+
+
+def _since_start(times_ps: list[float | None], jobs: list[PlacedJob], counts: Ints) -> Floats:
+    """Return times from the start of their jobs, of which each has as many as `counts` says, in ns."""
+    starts_ps = np.repeat([np.rint(job.start_ns * PS_PER_NS) for job in jobs], counts)
+    if len(times_ps) != len(starts_ps):
+        raise EngineFailure(OTHER)
+    since: Floats = (np.array(times_ps, dtype=np.float64) - starts_ps) / PS_PER_NS
+    return since
 
 
 def _check_bytes(sent: Ints, arrived: Ints, injected: int, ejected: int, jobs: list[PlacedJob]) -> None:
