@@ -106,8 +106,9 @@ class Job(Model):
     mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of ranks to the cores of these nodes")
     compute: Compute | None = Field(None, description="computation of the ranks; default: none")
     start_ns: Start = Field(
-        0.0,
+        "0 s",
         alias="start",
+        validate_default=True,
         description="when the job starts, from the start of the simulation; its times count from then; packet and flow "
         "only",
     )
