@@ -9,7 +9,7 @@ import pytest
 
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.store import Record
-from fabricstudy.engine.outcome import recorded_operations
+from fabricstudy.engine.outcome import OPERATIONS, recorded_rows
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import Limits
@@ -79,7 +79,7 @@ class TestOnPacket:
             planned = next(iter(plan(validate_study(study | {"jobs": jobs}, tmp_path / "s.yaml")).points.values()))
             result = simulate_in_folder(planned, tmp_path / start[:1], Limits())["record"]
             assert result["status"] == "done", result["reason"]
-            rows.append((times(result, 0), recorded_operations(tmp_path / start[:1])))
+            rows.append((times(result, 0), recorded_rows(tmp_path / start[:1] / OPERATIONS)))
         assert rows[0] == rows[1] and rows[0][1]["rank"]
 
 

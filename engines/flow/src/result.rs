@@ -30,6 +30,10 @@ fn to_json(outcome: &Outcome) -> String {
         outcome.message_ns.iter().map(|times_ns| mean_and_p99(times_ns)).unzip();
     write!(text, ", \"job_message_mean_ns\": [{}]", mean_ns.join(", ")).expect("text takes everything");
     write!(text, ", \"job_message_p99_ns\": [{}]", p99_ns.join(", ")).expect("text takes everything");
+    if let Some(times_ns) = &outcome.times_ns {
+        let times_ns: Vec<String> = times_ns.iter().map(|(start, arrival)| format!("{start:?}, {arrival:?}")).collect();
+        write!(text, ", \"message_ns\": [{}]", times_ns.join(", ")).expect("text takes everything");
+    }
     text.push_str("}\n");
     text
 }

@@ -2,7 +2,7 @@
 //!
 //! `flow 1`, `seed N`, `routing KIND TIE VIA`, `class_weight W...`, `bandwidth_Bps B...`, `latency_ns L...`, the last two
 //! for each class of cables and then for the links to nodes, `router_latency_ns L`, `packet_bytes N`, `window_bytes N`,
-//! `injection N`, `batching E`.
+//! `injection N`, `batching E`, `record 0|1`.
 
 use library::grid::Tie;
 use library::input::BadFile;
@@ -26,6 +26,8 @@ pub struct Settings {
     pub injection: usize,
     /// Events within this part of a flow's life are taken together.
     pub batching: f64,
+    /// Whether times of messages are in the result.
+    pub record: bool,
 }
 
 impl Settings {
@@ -49,6 +51,7 @@ impl Settings {
         let [window] = lines.values("window_bytes")?;
         let [injection] = lines.values("injection")?;
         let [batching] = lines.values("batching")?;
+        let [record]: [u8; 1] = lines.values("record")?;
         Ok(Settings {
             seed,
             kind,
@@ -62,6 +65,7 @@ impl Settings {
             window,
             injection,
             batching,
+            record: record != 0,
         })
     }
 }

@@ -149,6 +149,8 @@ pub struct Outcome {
     pub arrived_bytes: Vec<f64>,
     /// For each job the times from posting a message to its arrival at another node.
     pub message_ns: Vec<Vec<f64>>,
+    /// Start and arrival of the message of each operation, if they are asked for.
+    pub times_ns: Option<Vec<(f64, f64)>>,
     pub solved: u64,
 }
 
@@ -194,6 +196,7 @@ impl Simulation {
         let jobs = file.jobs.len();
         let links = routes.capacity.len();
         let nodes = routes.graph.node_router.len();
+        let times_ns = settings.record.then(|| vec![(0.0, 0.0); file.operations.len()]);
         let mut simulation = Simulation {
             settings,
             fair: MaxMin::new(routes.capacity.clone()),
@@ -225,6 +228,7 @@ impl Simulation {
                 finish_ns: vec![0.0; jobs],
                 waiting_ns: vec![0.0; jobs],
                 message_ns: vec![Vec::new(); jobs],
+                times_ns,
                 link_bytes: vec![0.0; routes.graph.links],
                 sent_bytes: vec![0.0; jobs],
                 arrived_bytes: vec![0.0; jobs],
@@ -314,6 +318,7 @@ impl Simulation {
                     let job = self.ranks[rank as usize].job;
                     self.outcome.arrived_bytes[job] += length;
                     self.outcome.message_ns[job].push(at_ns.0 - started_ns);
+                    self.note_message(send, started_ns, at_ns.0);
                     if kind == (Kind::Send { eager: false }) {
                         self.end_active(send, at_ns.0);
                     }
@@ -374,6 +379,7 @@ impl Simulation {
                 self.coming.push(Reverse((Finite(at_ns + length), Event::End(number))));
             }
             Kind::Send { .. } if self.node_of(partner) == node => {
+                self.note_message(number, at_ns, at_ns);
                 self.end_operation(number, at_ns);
                 self.arrive(partner, at_ns);
             }
@@ -391,6 +397,12 @@ impl Simulation {
                     self.end_operation(number, at_ns);
                 }
             }
+        }
+    }
+
+    fn note_message(&mut self, send: u32, started_ns: f64, arrived_ns: f64) {
+        if let Some(times_ns) = &mut self.outcome.times_ns {
+            times_ns[send as usize] = (started_ns, arrived_ns);
         }
     }
 

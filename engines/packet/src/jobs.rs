@@ -18,6 +18,8 @@ pub struct Jobs {
     /// When the last packet that has left of each message has.
     left_at: Vec<u64>,
     to_leave: Vec<u32>,
+    /// When the message of each operation arrived last, if that is asked for.
+    arrived_at: Option<Vec<u64>>,
     sent_bytes: Vec<u64>,
     arrived_bytes: Vec<u64>,
     message_sum_ps: Vec<u64>,
@@ -41,6 +43,7 @@ impl Jobs {
         network.to_come = vec![0; operations.len()];
         network.arrived_at = vec![0; operations.len()];
         Jobs {
+            arrived_at: settings.message_times.then(|| vec![0; operations.len()]),
             left_at: vec![0; operations.len()],
             to_leave: vec![0; operations.len()],
             network,
@@ -169,6 +172,9 @@ impl Jobs {
         self.message_sum_ps[job] += time;
         self.messages[job] += 1;
         self.arrived_bytes[job] += self.operations.bytes_of(send);
+        if let Some(arrived_at) = &mut self.arrived_at {
+            arrived_at[send as usize] = now;
+        }
         self.operations.arrive(send, now);
     }
 
@@ -201,6 +207,13 @@ impl Jobs {
         }
         if let Some(times) = &operations.times {
             fields.list("operation_ps", times.iter().flat_map(|&(start, end)| [start, end]));
+            // A message within a node arrives at once.
+            let messages = |arrived_at: &Vec<u64>| {
+                times.iter().zip(arrived_at).flat_map(|(&(start, _), &at)| [start, at.max(start)]).collect::<Vec<_>>()
+            };
+            if let Some(messages) = self.arrived_at.as_ref().map(messages) {
+                fields.list("message_ps", messages);
+            }
         }
         fields.end()
     }

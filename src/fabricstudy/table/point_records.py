@@ -101,11 +101,14 @@ class PointRecords:
 def _rows_in(record: Record) -> dict[str, Iterable[Record]]:
     """Return the rows that the record of a done point has in the tables of its jobs and links."""
     jobs = record.get("jobs", ())
-    operations = record.get("operations") or {}
+    listed = {table: record.get(table) or {} for table in ("operations", "messages")}
     return {
         "jobs": ({**job, **_shares(record, job["job"])} for job in jobs),
         "marks": ({"job": job["job"], **mark} for job in jobs for mark in job.get("marks", ())),
-        "operations": (dict(zip(operations, row, strict=True)) for row in zip(*operations.values(), strict=True)),
+        **{
+            table: (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+            for table, columns in listed.items()
+        },
         "links": record.get("links") or (),
         "latency": (record["latency"],) if "latency" in record else (),
     }

@@ -12,6 +12,7 @@ from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult
 from ..point import Point
+from ..program_results import message_rows
 
 SUM_TOLERANCE = 1e-6
 """Relative tolerance of sums of bytes."""
@@ -25,6 +26,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         ended_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
         mean_ns, p99_ns = tuple(result["job_message_mean_ns"]), tuple(result["job_message_p99_ns"])
         waiting_ns = result["job_waiting_ns"]
+        messages_ns = np.array(result.get("message_ns", []), dtype=np.float64).reshape(-1, 2)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     of_job = (len(jobs),)
@@ -41,5 +43,6 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         link_bytes=link_bytes,
         job_message_mean_ns=mean_ns,
         job_message_p99_ns=p99_ns,
+        messages=message_rows(messages_ns, jobs, point, machine),
         job_waiting_ns=tuple(None if job.operations is None else ns for job, ns in zip(jobs, waiting_ns, strict=True)),
     )

@@ -13,7 +13,15 @@ from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
-from ..program_results import OTHER, by_rank, mean_waiting, message_percentiles, of_operations, packets_by_job
+from ..program_results import (
+    OTHER,
+    by_rank,
+    mean_waiting,
+    message_percentiles,
+    message_rows,
+    of_operations,
+    packets_by_job,
+)
 from ..steady_state import SteadyRun
 from .offered_window import offered_window
 
@@ -33,6 +41,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         messages, sums_ps = ([int(of_job) for of_job in result[f"job_message{name}"]] for name in ("s", "_sum_ps"))
         doubled = [np.array(counts, dtype=np.int64).reshape(-1, 2) for counts in result["job_message_counts"]]
         operations_ns = np.array(result.get("operation_ps", []), dtype=np.float64).reshape(-1, 2) / PS_PER_NS
+        messages_ns = np.array(result.get("message_ps", []), dtype=np.float64).reshape(-1, 2) / PS_PER_NS
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
@@ -63,6 +72,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         job_message_p99_ns=tuple(None if p99 is None else p99 / 2 / PS_PER_NS for p99 in p99_ps),
         job_waiting_ns=mean_waiting(waiting_ns, jobs),
         **of_operations(operations_ns, jobs),
+        messages=message_rows(messages_ns, jobs, point, machine),
     )
 
 
