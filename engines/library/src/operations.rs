@@ -44,6 +44,8 @@ struct Rank {
     operations: Range<usize>,
     /// Whether it begins again when nothing is left.
     repeats: bool,
+    /// Whether it only lists sends, of which others post copies.
+    lists: bool,
     /// Operations that have not ended; if the rank repeats them, eager messages that have not arrived, too.
     left: usize,
     /// Computations and sends that have started and not ended.
@@ -107,7 +109,7 @@ impl Operations {
     /// Set up the operations of a file; with `times` the start and the end of each are noted.
     pub fn new(file: OperationFile, times: bool) -> Operations {
         let mut ranks_of_node = vec![0; file.ranks.iter().map(|&(_, node)| node + 1).max().unwrap_or(0)];
-        let ranks = file.ranks.iter().map(|&(job, node)| {
+        let ranks = file.ranks.iter().zip(&file.gaps_ps).map(|(&(job, node), gap_ps)| {
             ranks_of_node[node] += 1;
             let number = ranks_of_node[node] - 1;
             Rank {
@@ -116,6 +118,7 @@ impl Operations {
                 number,
                 operations: 0..0,
                 repeats: false,
+                lists: gap_ps.is_some(),
                 left: 0,
                 active: 0,
                 inactive_since: 0,
@@ -171,6 +174,13 @@ impl Operations {
     /// Return the receive of a send.
     pub fn receive_of(&self, send: u32) -> u32 {
         self.operations[send as usize].partner
+    }
+
+    /// Return the node of a rank, its number there, and its sends.
+    pub fn sends_of(&self, rank: usize) -> (usize, usize, Vec<u32>) {
+        let Rank { node, number, ref operations, .. } = self.ranks[rank];
+        let is_send = |&one: &usize| matches!(self.operations[one].kind, Kind::Send { .. });
+        (node, number, operations.clone().filter(is_send).map(|one| one as u32).collect())
     }
 
     pub fn is_eager(&self, send: u32) -> bool {
@@ -273,6 +283,9 @@ impl Operations {
             }
         }
         for rank in 0..self.ranks.len() {
+            if self.ranks[rank].lists {
+                continue;
+            }
             self.begin(rank);
             if self.ranks[rank].operations.is_empty() {
                 self.finish_rank(rank, 0);

@@ -3,15 +3,17 @@
 use library::histogram::Histogram;
 use library::network_interface::Node;
 use library::operation_file::OperationFile;
-use library::operations::Operations;
+use library::operations::{Operations, Posted};
 use library::result::Fields;
 
+use crate::background::Background;
 use crate::network::{Happening, Network, Piece, NONE};
 use crate::settings::Settings;
 
 pub struct Jobs {
     network: Network,
     operations: Operations,
+    background: Background,
     nodes: Vec<Node>,
     ports: usize,
     traffic_classes: Vec<usize>,
@@ -39,6 +41,7 @@ impl Jobs {
         let nodes = ranks.iter().map(|&ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
+        let gaps_ps = file.gaps_ps.clone();
         let operations = Operations::new(file, settings.times);
         network.to_come = vec![0; operations.len()];
         network.arrived_at = vec![0; operations.len()];
@@ -47,6 +50,7 @@ impl Jobs {
             left_at: vec![0; operations.len()],
             to_leave: vec![0; operations.len()],
             network,
+            background: Background::new(&gaps_ps, &operations, settings.seed),
             operations,
             nodes,
             ports,
@@ -67,14 +71,26 @@ impl Jobs {
     /// Simulate, and show the network to `look` before each event of the jobs.
     pub fn run_with(&mut self, look: impl Fn(&mut Network)) -> Result<(), String> {
         self.take_actions();
+        for (time, timer) in self.background.timers() {
+            self.network.set_timer(time, timer);
+        }
         while !self.operations.are_finished() {
             look(&mut self.network);
             // Ranks in the background would go on for ever.
             match self.network.next().filter(|_| !self.operations.are_stuck()) {
                 Some(Happening::Ready(interface) | Happening::Acknowledged(interface)) => self.send(interface),
+                Some(Happening::Timer(timer)) if self.background.has(timer) => {
+                    let (posted, (time, timer)) = self.background.post(timer, self.network.now, &self.operations);
+                    self.network.set_timer(time, timer);
+                    self.post(posted);
+                }
                 Some(Happening::Timer(operation)) => {
                     self.operations.end_active(operation, self.network.now);
                     self.take_actions();
+                }
+                Some(Happening::Arrived(message)) if self.background.has(message) => {
+                    let (send, posted_at) = self.background.arrive(message);
+                    self.count_arrival(send, posted_at);
                 }
                 Some(Happening::Arrived(send)) => {
                     self.arrive(send);
@@ -104,12 +120,23 @@ impl Jobs {
         }
         let mut posted = std::mem::take(&mut self.operations.posted);
         for one in posted.drain(..) {
-            let index = one.send as usize;
-            (self.to_leave[index], self.network.to_come[index], self.left_at[index]) = (one.bytes, one.bytes, 0);
-            self.nodes[one.node].post(one.rank, one.send, one.bytes);
-            self.wake_node(one.node);
+            self.post(one);
         }
         self.operations.posted = posted;
+    }
+
+    /// Let a message wait at its node.
+    fn post(&mut self, one: Posted) {
+        let index = one.send as usize;
+        if index >= self.to_leave.len() {
+            self.to_leave.resize(index + 1, 0);
+            self.left_at.resize(index + 1, 0);
+            self.network.to_come.resize(index + 1, 0);
+            self.network.arrived_at.resize(index + 1, 0);
+        }
+        (self.to_leave[index], self.network.to_come[index], self.left_at[index]) = (one.bytes, one.bytes, 0);
+        self.nodes[one.node].post(one.rank, one.send, one.bytes);
+        self.wake_node(one.node);
     }
 
     /// Let an interface send a packet, if its link is free and the router has room.
@@ -124,7 +151,8 @@ impl Jobs {
             Some(next) => next,
             None => return,
         };
-        let (job, destination) = self.operations.place_of(self.operations.receive_of(send));
+        let listed = self.background.send_of(send);
+        let (job, destination) = self.operations.place_of(self.operations.receive_of(listed));
         let piece = Piece { message: send, size, node: (destination * self.ports + port) as u32, job };
         let end = match self.network.inject(interface, piece, self.traffic_classes[job]) {
             Some(end) => end,
@@ -135,7 +163,7 @@ impl Jobs {
         let index = send as usize;
         self.to_leave[index] -= size;
         self.left_at[index] = self.left_at[index].max(end);
-        if self.to_leave[index] == 0 && self.operations.is_eager(send) {
+        if self.to_leave[index] == 0 && send == listed && self.operations.is_eager(send) {
             self.network.set_timer(self.left_at[index], send);
         }
         // Another port may go on, too: a slot is free, or the next packet has room there where this one had none.
@@ -154,11 +182,11 @@ impl Jobs {
     fn next_packet(&mut self, interface: u32) -> Option<(u32, u32)> {
         let (node, port) = (interface as usize / self.ports, interface as usize % self.ports);
         let packet_bytes = self.network.packet_bytes;
-        let (ports, operations) = (self.ports, &self.operations);
+        let (ports, operations, background) = (self.ports, &self.operations, &self.background);
         match &mut self.network.management {
             None => self.nodes[node].next(port, packet_bytes),
             Some(management) => self.nodes[node].next_allowed(port, packet_bytes, |send, bytes| {
-                let (_, destination) = operations.place_of(operations.receive_of(send));
+                let (_, destination) = operations.place_of(operations.receive_of(background.send_of(send)));
                 management.allows(interface, (destination * ports + port) as u32, bytes)
             }),
         }
@@ -166,16 +194,20 @@ impl Jobs {
 
     fn arrive(&mut self, send: u32) {
         let now = self.network.now;
-        let (job, _) = self.operations.place_of(send);
-        let time = now - self.operations.posted_at(send);
-        self.message_ps[job].add(time);
-        self.message_sum_ps[job] += time;
-        self.messages[job] += 1;
-        self.arrived_bytes[job] += self.operations.bytes_of(send);
+        self.count_arrival(send, self.operations.posted_at(send));
         if let Some(arrived_at) = &mut self.arrived_at {
             arrived_at[send as usize] = now;
         }
         self.operations.arrive(send, now);
+    }
+
+    fn count_arrival(&mut self, send: u32, posted_at: u64) {
+        let (job, _) = self.operations.place_of(send);
+        let time = self.network.now - posted_at;
+        self.message_ps[job].add(time);
+        self.message_sum_ps[job] += time;
+        self.messages[job] += 1;
+        self.arrived_bytes[job] += self.operations.bytes_of(send);
     }
 
     #[cfg(test)]

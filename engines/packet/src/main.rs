@@ -4,6 +4,7 @@
 //! destinations of offered traffic. Exit codes: 0 the result is written; 1 it cannot be written; 2 a file is bad (or the
 //! command line); 3 the jobs did not finish; 101 a panic. The result appears in one piece, and only with exit code 0.
 
+mod background;
 mod congestion;
 mod fair;
 mod jobs;

@@ -173,6 +173,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
         _metric("waiting_ns", "time in which a rank neither computes nor sends, mean over the ranks; of traces"),
+        _metric("delivered_load", "bytes of a background job with a load, over the capacity of its nodes' links"),
         _metric("exposed_ns", "time in which a rank only communicates, mean over the ranks; of traces with marks"),
         _metric("bubble_ns", "the rest of the runtime, in which a rank neither computes nor communicates; mean"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),

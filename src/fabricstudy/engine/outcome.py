@@ -43,7 +43,7 @@ MESSAGE_COLUMNS = {
     "arrived_ns": "double", "least_ns": "double",
 }  # fmt: skip
 
-TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
+TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns", "delivered_load")
 MARKS = ("marks", "exposed_ns", "bubble_ns")
 OF_ENGINE = (*TIMES, *MARKS)
 """Entries of a job that only the engine knows."""
@@ -74,6 +74,8 @@ class EngineResult:
         background jobs.
     job_waiting_ns : tuple of float or None
         Time in which a rank neither computes nor sends, until it ends, mean over the ranks; empty if unknown.
+    job_delivered_load : tuple of float or None
+        Bytes of a background job with a load that have arrived, over those that the links of its nodes could carry.
     job_marks : tuple of dict or None
         `mark_times` of each job with marks, None of others; empty if unknown.
     operations : list of dict
@@ -91,6 +93,7 @@ class EngineResult:
     job_message_mean_ns: tuple[float | None, ...] = ()
     job_message_p99_ns: tuple[float | None, ...] = ()
     job_waiting_ns: tuple[float | None, ...] = ()
+    job_delivered_load: tuple[float | None, ...] = ()
     job_marks: tuple[dict[str, Any] | None, ...] = ()
     operations: tuple[dict[str, Any], ...] = ()
     messages: tuple[dict[str, Any], ...] = ()

@@ -118,6 +118,13 @@ class Job(Model):
         "and has no runtime, lower bound or slowdown",
     )
 
+    load: Number | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="of a background job: share of the bandwidth of a node's link that each of its nodes offers, "
+        "instead of repeating the pattern; messages are drawn from it, at times of a Poisson process; packet only",
+    )
     traffic_class: str | None = Field(
         None, alias="class", description="class of the job's messages, one of network.classes"
     )
@@ -135,6 +142,15 @@ class Job(Model):
         if self.background and self.start_ns:
             problem = "a background job sends as long as the others run"
             raise ConfigError(problem, "omit start", ("start",), code="conflicting-keys")
+
+    @model_check
+    def _offers_in_background(self) -> None:
+        if self.load is not None and not self.background:
+            raise ConfigError("only a background job has a load", "add background: true", ("load",), self.load,
+                              "conflicting-keys")  # fmt: skip
+        if self.load is not None and (self.compute is not None or self.pattern.has_operations):
+            problem = "messages at a stated load follow no computation"
+            raise ConfigError(problem, "omit load, or the computation", ("load",), self.load, "conflicting-keys")
 
     @model_check
     def _computes_in_phases(self) -> None:

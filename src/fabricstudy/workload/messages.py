@@ -98,6 +98,8 @@ class PlacedJob:
     """What the ranks do, if `messages` are not sent in phases, but in the order of dependencies."""
     start_ns: float = 0.0
     """When the job starts, from the start of the simulation."""
+    load: float | None = None
+    """Load that each node of a background job offers, over the bandwidth of its link; None for jobs that repeat."""
 
     @property
     def background(self) -> bool:

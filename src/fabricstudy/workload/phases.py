@@ -11,7 +11,13 @@ from .operations import CALC, ENDED, RECEIVE, SEND, Operations
 
 
 def operations_of(job: PlacedJob) -> Operations:
-    """Return what the ranks of a job do: its operations, or those of its phases."""
+    """Return what the ranks of a job do: its operations, or those of its phases.
+
+    A job with a load has all of its messages between nodes in one phase.
+    """
+    if job.load is not None:
+        phase, *others = (column[job.is_inter_node] for column in vars(job.messages).values())
+        return from_phases(Messages(0 * phase, *others), None, job.ranks)
     return job.operations or from_phases(job.messages, job.computing, job.ranks)
 
 

@@ -88,7 +88,9 @@ def generate_messages(
             operations = job.pattern.operations() if job.pattern.has_operations else None
         background_ns = inf if job.background else None
         start = placement.mapping_start
-        jobs.append(PlacedJob(job.name, nodes, messages, background_ns, rows, start, operations, job.start_ns))
+        jobs.append(
+            PlacedJob(job.name, nodes, messages, background_ns, rows, start, operations, job.start_ns, job.load)
+        )
     return jobs
 
 

@@ -32,6 +32,7 @@ class Packet(BundledEngine):
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     starts_jobs = True
+    offers_background = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

@@ -43,7 +43,8 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     times = 2 if point.engine.record else int(needs_times(jobs))
     (folder / SETTINGS).write_text(text_of(settings_lines(point, machine, times)))
     write_machine(folder / MACHINE, machine, point)
-    write_operations(folder / OPERATIONS, jobs, point.network)
+    node_Bps = machine.host.bandwidth_Bps * point.network.ports_per_node
+    write_operations(folder / OPERATIONS, jobs, point.network, node_Bps=node_Bps)
 
 
 def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:

@@ -36,6 +36,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         rank_ns = _since_start(result["rank_finish_ps"], jobs, np.array([job.ranks for job in jobs]))
         waiting_ns = np.array(result["rank_waiting_ps"], dtype=np.float64) / PS_PER_NS
         link_bytes, link_packets = (np.array(result[f"link_{name}"], dtype=np.int64) for name in ("bytes", "packets"))
+        end_s = int(result["end_ps"]) * 1e-12
         injected, ejected = int(result["injected_bytes"]), int(result["ejected_bytes"])
         sent, arrived = (np.array(result[f"job_{name}_bytes"], dtype=np.int64) for name in ("sent", "arrived"))
         messages, sums_ps = ([int(of_job) for of_job in result[f"job_message{name}"]] for name in ("s", "_sum_ps"))
@@ -55,6 +56,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if not np.all((ended_ns >= 0) ^ background) or np.any(np.isinf(ended_ns)):
         raise EngineFailure(f"{RESULT} is not a result: it has finish times {ended_ns.tolist()} ns")
     _check_bytes(sent, arrived, injected, ejected, jobs)
+    node_Bps = machine.host.bandwidth_Bps * point.network.ports_per_node
     p99_ps = message_percentiles(doubled, 0.99, jobs)
     for number, (count, of_messages) in enumerate(zip(messages, p99_ps, strict=True)):
         if of_messages is not None and count != doubled[number][:, 1].sum():
@@ -71,6 +73,14 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         ),
         job_message_p99_ns=tuple(None if p99 is None else p99 / 2 / PS_PER_NS for p99 in p99_ps),
         job_waiting_ns=mean_waiting(waiting_ns, jobs),
+        job_delivered_load=tuple(
+            None
+            if job.load is None
+            else float(job_bytes / (end_s * node_Bps * len(np.unique(job.node_of_rank))))
+            if end_s
+            else 0.0
+            for job, job_bytes in zip(jobs, arrived, strict=True)
+        ),
         **of_operations(operations_ns, jobs),
         messages=message_rows(messages_ns, jobs, point, machine),
     )
