@@ -24,6 +24,7 @@ from fabricstudy.workload.pattern.base import (
 class PatchGrid(MessagePattern):
     """Base of NAMD-like patterns: a periodic grid of patches, and computes for each pair of near patches."""
 
+    message_bytes: Size = Field(alias="message", description="size of each message")
     patches: Annotated[tuple[Annotated[Whole, Field(ge=1, le=1000)], ...], Field(min_length=3, max_length=3)] = Field(
         description="patches along each of three dimensions"
     )

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Integers, Ints
 from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Size
 from fabricstudy.workload.pattern.base import (
     MessagePattern,
     Sends,
@@ -26,6 +27,7 @@ class StatesPlanes(MessagePattern, kind="states-planes"):
     """
 
     has_places = True
+    message_bytes: Size = Field(alias="message", description="size of each message")
     states: Whole = Field(ge=1, le=100_000, description="number of states")
     planes: Whole = Field(ge=1, le=100_000, description="planes of each state")
     group: Literal["states", "planes"] = Field(

@@ -10,7 +10,7 @@ import pytest
 
 from fabricstudy.core.store import Record
 from fabricstudy.engine.caminos.adapter import Caminos
-from fabricstudy.engine.outcome import recorded_operations
+from fabricstudy.engine.outcome import OPERATIONS, recorded_rows
 from fabricstudy.engine.point import PlannedPoint, machine_id, point_id
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
@@ -55,7 +55,7 @@ def test_forwarding_in_rounds_takes_the_time_of_both_legs(tmp_path: Path) -> Non
 
 def test_operations_are_recorded(tmp_path: Path) -> None:
     record_of(tmp_path, order="posted")
-    rows = recorded_operations(tmp_path)
+    rows = recorded_rows(tmp_path / OPERATIONS)
     # Each of 4 ranks sends and gets one message in its domain, one to forward, and two on its rail.
     assert (
         np.unique(list(zip(rows["rank"], rows["kind"], strict=True)), axis=0, return_counts=True)[1].tolist() == [4] * 8
@@ -90,7 +90,7 @@ figures: [{{id: ranks, kind: gantt, title: Ranks, where: {{order: rounds}}}}]
     (point_id,) = planned.drawn_points
     assert {row.point_id for row in planned.rows if row.labels["order"] == "rounds"} == {point_id}
     record = simulate_in_folder(planned.points[point_id], tmp_path / "run", Limits())["record"]
-    of_batch = {"point_id": point_id, "operations": recorded_operations(tmp_path / "run")}
+    of_batch = {"point_id": point_id, "operations": recorded_rows(tmp_path / "run" / OPERATIONS)}
     tables = collect(planned, [record | of_batch], [])
     assert tables.marks["mark"].tolist() == ["domain", "forward", "between", "(unmarked)"]
     assert len(tables.operations) == 32 and tables.operations["end_ns"].max() <= tables.jobs["runtime_ns"].max()

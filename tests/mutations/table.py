@@ -370,7 +370,7 @@ ENGINES = (
         "engine/program_results.py",
         "float(of_job.mean())",
         "2 * float(of_job.mean())",
-        reads=(CAMINOS, PACKET),
+        reads=(CAMINOS, FLOW, PACKET),
     ),
     known(
         "arbitration of CAMINOS",

@@ -20,6 +20,10 @@ pub fn to_json(outcome: &Outcome) -> String {
         outcome.message_ns.iter().map(|times_ns| mean_and_p99(times_ns)).unzip();
     fields.list("job_message_mean_ns", mean_ns);
     fields.list("job_message_p99_ns", p99_ns);
+    if let Some(times_ns) = &outcome.times_ns {
+        let times_ns = times_ns.iter().flat_map(|(start, arrival)| [format!("{start:?}"), format!("{arrival:?}")]);
+        fields.list("message_ns", times_ns);
+    }
     fields.end()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `flow 1`, `seed N`, `routing KIND TIE VIA`, `class_weight W...`, `bandwidth_Bps B...`, `latency_ns L...`, the last two
 //! for each class of cables and then for the links to nodes, `router_latency_ns L`, `packet_bytes N`, `window_bytes N`,
-//! `injection N`, `batching E`.
+//! `injection N`, `batching E`, `record 0|1`.
 
 use library::input::BadFile;
 use library::settings::{Links, Routing, Words};
@@ -18,6 +18,8 @@ pub struct Settings {
     pub injection: usize,
     /// Events within this part of a flow's life are taken together.
     pub batching: f64,
+    /// Whether times of messages are in the result.
+    pub record: bool,
 }
 
 impl Settings {
@@ -27,6 +29,8 @@ impl Settings {
         let [window] = lines.values("window_bytes")?;
         let [injection] = lines.values("injection")?;
         let [batching] = lines.values("batching")?;
-        Ok(Settings { routing, packet: f64::from(links.packet_bytes), links, window, injection, batching })
+        let [record]: [u8; 1] = lines.values("record")?;
+        let packet = f64::from(links.packet_bytes);
+        Ok(Settings { routing, packet, links, window, injection, batching, record: record != 0 })
     }
 }

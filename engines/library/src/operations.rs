@@ -75,6 +75,8 @@ struct Rank<T> {
     operations: Range<usize>,
     /// Whether it begins again when nothing is left.
     repeats: bool,
+    /// Whether it only lists sends, of which others post copies.
+    lists: bool,
     /// Operations that have not ended; if the rank repeats them, eager messages that have not arrived, too.
     left: usize,
     /// Computations and sends that have started and not ended.
@@ -138,7 +140,7 @@ impl<T: Time> Operations<T> {
     /// Set up the operations of a file; with `times` the start and the end of each are noted.
     pub fn new(file: OperationFile, times: bool) -> Operations<T> {
         let mut ranks_of_node = vec![0; file.ranks.iter().map(|&(_, node)| node + 1).max().unwrap_or(0)];
-        let ranks = file.ranks.iter().map(|&(job, node)| {
+        let ranks = file.ranks.iter().zip(&file.gaps_ps).map(|(&(job, node), gap_ps)| {
             ranks_of_node[node] += 1;
             let number = ranks_of_node[node] - 1;
             Rank {
@@ -147,6 +149,7 @@ impl<T: Time> Operations<T> {
                 number,
                 operations: 0..0,
                 repeats: false,
+                lists: gap_ps.is_some(),
                 left: 0,
                 active: 0,
                 inactive_since: T::default(),
@@ -202,6 +205,13 @@ impl<T: Time> Operations<T> {
     /// Return the receive of a send.
     pub fn receive_of(&self, send: u32) -> u32 {
         self.operations[send as usize].partner
+    }
+
+    /// Return the node of a rank, its number there, and its sends.
+    pub fn sends_of(&self, rank: usize) -> (usize, usize, Vec<u32>) {
+        let Rank { node, number, ref operations, .. } = self.ranks[rank];
+        let is_send = |&one: &usize| matches!(self.operations[one].kind, Kind::Send { .. });
+        (node, number, operations.clone().filter(is_send).map(|one| one as u32).collect())
     }
 
     pub fn is_eager(&self, send: u32) -> bool {
@@ -306,6 +316,9 @@ impl<T: Time> Operations<T> {
             }
         }
         for rank in 0..self.ranks.len() {
+            if self.ranks[rank].lists {
+                continue;
+            }
             self.begin(rank);
             if self.ranks[rank].operations.is_empty() {
                 self.finish_rank(rank, T::default());

@@ -4,9 +4,10 @@ use library::histogram::Histogram;
 use library::job_link_packets::JobLinkPackets;
 use library::network_interface::Node;
 use library::operation_file::OperationFile;
-use library::operations::Operations;
+use library::operations::{Operations, Posted};
 use library::result::Fields;
 
+use crate::background::Background;
 use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::Settings;
 
@@ -24,11 +25,14 @@ struct Departure {
 pub struct Jobs {
     network: Network,
     operations: Operations,
+    background: Background,
     nodes: Vec<Node>,
     ports: usize,
     traffic_classes: Vec<usize>,
     /// Of each message.
     departures: Vec<Departure>,
+    /// When the message of each operation arrived last, if that is asked for.
+    arrived_at: Option<Vec<u64>>,
     sent_bytes: Vec<u64>,
     arrived_bytes: Vec<u64>,
     message_sum_ps: Vec<u64>,
@@ -46,11 +50,14 @@ impl Jobs {
         let nodes = ranks.iter().map(|&ranks| Node::new(ranks, settings.injection, file.striped, ports)).collect();
         let mut traffic_classes = settings.job_classes.clone();
         traffic_classes.resize(jobs, 0);
+        let gaps_ps = file.gaps_ps.clone();
         let operations = Operations::new(file, settings.times);
         network.arrivals = vec![Arrival::default(); operations.len()];
         Jobs {
             departures: vec![Departure::default(); operations.len()],
+            arrived_at: settings.message_times.then(|| vec![0; operations.len()]),
             network,
+            background: Background::new(&gaps_ps, &operations, settings.routing.seed),
             operations,
             nodes,
             ports,
@@ -71,14 +78,26 @@ impl Jobs {
     /// Simulate, and show the network to `look` before each event of the jobs.
     pub fn run_with(&mut self, look: impl Fn(&mut Network)) -> Result<(), String> {
         self.take_actions();
+        for (time, timer) in self.background.timers() {
+            self.network.set_timer(time, timer);
+        }
         while !self.operations.are_finished() {
             look(&mut self.network);
             // Ranks in the background would go on for ever.
             match self.network.next().filter(|_| !self.operations.are_stuck()) {
                 Some(Happening::Ready(interface) | Happening::Acknowledged(interface)) => self.send(interface),
+                Some(Happening::Timer(timer)) if self.background.has(timer) => {
+                    let (posted, (time, timer)) = self.background.post(timer, self.network.now, &self.operations);
+                    self.network.set_timer(time, timer);
+                    self.post(posted);
+                }
                 Some(Happening::Timer(operation)) => {
                     self.operations.end_active(operation, self.network.now);
                     self.take_actions();
+                }
+                Some(Happening::Arrived(message)) if self.background.has(message) => {
+                    let (send, posted_at) = self.background.arrive(message);
+                    self.count_arrival(send, posted_at);
                 }
                 Some(Happening::Arrived(send)) => {
                     self.arrive(send);
@@ -105,14 +124,25 @@ impl Jobs {
         }
         let mut posted = std::mem::take(&mut self.operations.posted);
         for one in posted.drain(..) {
-            let (job, destination) = self.operations.place_of(self.operations.receive_of(one.send));
-            let (destination, job) = (destination as u32, job as u32);
-            self.departures[one.send as usize] = Departure { last: 0, to_leave: one.bytes, destination, job };
-            self.network.arrivals[one.send as usize].to_come = one.bytes;
-            self.nodes[one.node].post(one.rank, one.send, one.bytes);
-            self.wake_node(one.node);
+            self.post(one);
         }
         self.operations.posted = posted;
+    }
+
+    /// Let a message wait at its node.
+    fn post(&mut self, one: Posted) {
+        let index = one.send as usize;
+        if index >= self.departures.len() {
+            self.departures.resize(index + 1, Departure::default());
+            self.network.arrivals.resize(index + 1, Arrival::default());
+        }
+        let receive = self.operations.receive_of(self.background.send_of(one.send));
+        let (job, destination) = self.operations.place_of(receive);
+        let (destination, job) = (destination as u32, job as u32);
+        self.departures[index] = Departure { last: 0, to_leave: one.bytes, destination, job };
+        self.network.arrivals[index].to_come = one.bytes;
+        self.nodes[one.node].post(one.rank, one.send, one.bytes);
+        self.wake_node(one.node);
     }
 
     /// Let an interface send a packet, if its link is free and the router has room.
@@ -139,7 +169,7 @@ impl Jobs {
         let departure = &mut self.departures[send as usize];
         departure.to_leave -= size;
         departure.last = departure.last.max(end);
-        if departure.to_leave == 0 && self.operations.is_eager(send) {
+        if departure.to_leave == 0 && !self.background.has(send) && self.operations.is_eager(send) {
             self.network.set_timer(departure.last, send);
         }
         // Another port may go on, too: a slot is free, or the next packet has room there where this one had none.
@@ -170,13 +200,20 @@ impl Jobs {
 
     fn arrive(&mut self, send: u32) {
         let now = self.network.now;
+        self.count_arrival(send, self.operations.posted_at(send));
+        if let Some(arrived_at) = &mut self.arrived_at {
+            arrived_at[send as usize] = now;
+        }
+        self.operations.arrive(send, now);
+    }
+
+    fn count_arrival(&mut self, send: u32, posted_at: u64) {
         let (job, _) = self.operations.place_of(send);
-        let time = now - self.operations.posted_at(send);
+        let time = self.network.now - posted_at;
         self.message_ps[job].add(time);
         self.message_sum_ps[job] += time;
         self.messages[job] += 1;
         self.arrived_bytes[job] += self.operations.bytes_of(send);
-        self.operations.arrive(send, now);
     }
 
     #[cfg(test)]
@@ -208,6 +245,13 @@ impl Jobs {
         }
         if let Some(times) = &operations.times {
             fields.list("operation_ps", times.iter().flat_map(|&(start, end)| [start, end]));
+            // A message within a node arrives at once.
+            let messages = |arrived_at: &Vec<u64>| {
+                times.iter().zip(arrived_at).flat_map(|(&(start, _), &at)| [start, at.max(start)]).collect::<Vec<_>>()
+            };
+            if let Some(messages) = self.arrived_at.as_ref().map(messages) {
+                fields.list("message_ps", messages);
+            }
         }
         fields.end()
     }

@@ -3,6 +3,7 @@
 //! `fabricstudy-packet SETTINGS MACHINE TRAFFIC RESULT` writes the result as JSON; TRAFFIC has operations of jobs, or
 //! destinations of offered traffic; for exit codes see the library's `program.rs`.
 
+mod background;
 mod congestion;
 mod fair;
 mod jobs;

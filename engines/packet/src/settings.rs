@@ -4,7 +4,7 @@
 //! `bandwidth_Bps B...`, `latency_ns L...`, the last two for each class of cables and then for the links to nodes,
 //! `router_latency_ns L`, `packet_bytes N`, `buffer_bytes N`, `buffers port|channel`, `channels CHANNELS CLASSES SCHEME`,
 //! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management 0|1`,
-//! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1`, and for offered traffic
+//! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1|2`, and for offered traffic
 //! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`.
 
 use library::input::BadFile;
@@ -65,7 +65,9 @@ pub struct Settings {
     pub traffic_classes: Vec<f64>,
     pub job_classes: Vec<usize>,
     pub congestion_management: bool,
+    /// Whether times of operations, and of messages, are in the result.
     pub times: bool,
+    pub message_times: bool,
     pub offered: Option<Offered>,
 }
 
@@ -128,6 +130,7 @@ impl Settings {
             job_classes,
             congestion_management: congestion_management != 0,
             times: times != 0,
+            message_times: times == 2,
             offered,
         };
         let least = settings.least_buffer();

@@ -95,7 +95,7 @@ def node_traffic(jobs: tuple[Job, ...], nodes: int, cores_per_node: int) -> Pair
             sends = _sends(job, ranks, index)
             size = sends.size_bytes
             if size is None:
-                size = np.full(len(sends.source), getattr(job.pattern, "message_bytes", 0))
+                size = np.full(len(sends.source), int(getattr(job.pattern, "message_bytes", 0)))
             source, destination = (
                 first + end.astype(np.int64) * job.node_count(nodes) // ranks
                 for end in (sends.source, sends.destination)

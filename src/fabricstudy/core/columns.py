@@ -181,6 +181,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         _metric("compute_ns", "time for which a rank computes, mean over the ranks"),
         _metric("communication_ns", "the rest of the runtime: messages, and waiting for them and for slower ranks"),
         _metric("waiting_ns", "time in which a rank neither computes nor sends, mean over the ranks; of traces"),
+        _metric("delivered_load", "bytes of a background job with a load, over the capacity of its nodes' links"),
         _metric("exposed_ns", "time in which a rank only communicates, mean over the ranks; of traces with marks"),
         _metric("bubble_ns", "the rest of the runtime, in which a rank neither computes nor communicates; mean"),
         _metric("bound_ns", "link bound: a lower bound, since links have a capacity and jobs compute"),
@@ -233,6 +234,18 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("mark", "part of the program", key=True, identity=True),
         Column("start_ns", "its start; of a receive the start of the send, if later", "number", identity=True),
         _metric("end_ns", "its end", missing=False),
+    ),
+    "messages": (
+        *_OF_POINT,
+        *_JOB,
+        Column("source_rank", "rank that sends", "count", key=True, identity=True),
+        Column("destination_rank", "rank that receives", "count", key=True, identity=True),
+        _count("bytes", "its bytes", metric=True),
+        Column("started_ns", "when it was posted, from the start of its job", "number", identity=True),
+        _metric("arrived_ns", "when its last byte arrived", missing=False),
+        _metric("time_ns", "from its posting to its arrival: its completion time", missing=False),
+        _metric("least_ns", "least time alone: bytes over the bandwidth of the nodes' links, and latencies", False),
+        _metric("over_least", "time over the least time, which is 0 within a node: its slowdown"),
     ),
     "latency": (
         *_OF_POINT,
@@ -456,7 +469,7 @@ SCHEDULE_TABLES = ("schedules", "size_classes", "partition_lists", "scheduled_jo
 LINK_LOAD_TABLE = "link_loads"
 """Table that has rows only if a study asks for it."""
 
-PARQUET_ONLY = frozenset({"scheduled_jobs", "operations", LINK_LOAD_TABLE})
+PARQUET_ONLY = frozenset({"scheduled_jobs", "operations", "messages", LINK_LOAD_TABLE})
 """Tables that are too large for CSV, in which the others are written, too."""
 
 

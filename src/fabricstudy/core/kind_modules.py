@@ -35,6 +35,7 @@ MODULES: dict[str, dict[str, str]] = {
         "annealing", "best", "curve", "exchange", "file", "greedy", "linear", "orb", "ordered", "random",
         "recursive-bisection", "scotch",
     ),
+    "message sizes": dict.fromkeys(["lognormal", "table", "uniform"], "fabricstudy.workload.sizes"),
     "order": dict.fromkeys(["fcfs", "largest-first", "shortest-first"], "fabricstudy.schedule.order.simple") | _modules(
         "schedule.order", "wfp",
     ),

@@ -182,6 +182,9 @@ DURATIONS = QuantityRange("1 ms", "10000 h", "second")
 COMPUTATIONS = QuantityRange("1 ns", "1 h", "nanosecond")
 """From a few instructions to the longest step of an application."""
 
+STARTS = QuantityRange("0 s", "1 h", "nanosecond")
+"""Of jobs, from the start of the simulation."""
+
 MOMENTS = QuantityRange("0 s", "100000 days", "second")
 """From the start of a log to three centuries later."""
 
@@ -201,6 +204,7 @@ Bandwidth = _quantity(float, BANDWIDTHS, "1 GB/s", gt=0)
 ComputeRate = _quantity(float, COMPUTE_RATES, "400 TFLOP/s", gt=0)
 Latency = _quantity(float, LATENCIES, "40 ns", ge=0)
 Computation = _quantity(float, COMPUTATIONS, "20 us", gt=0)
+Start = _quantity(float, STARTS, "50 us", ge=0)
 Duration = _quantity(float, DURATIONS, "10 min", gt=0)
 Moment = _quantity(float, MOMENTS, "14 days", ge=0)
 Span = _quantity(float, SIMULATED_TIMES, "14 days", gt=0)

@@ -13,7 +13,7 @@ from fabricstudy.core.parquet import rows_writer
 from fabricstudy.core.store import Store, checksummed_line
 
 from .definitions import AnalysedMachine
-from .outcome import LINK_COLUMNS, link_rows, recorded_operations
+from .outcome import LINK_COLUMNS, MESSAGES, OPERATIONS, link_rows, recorded_rows
 from .point import PlannedPoint, canonical_json
 from .registry import engine_named
 from .settings import Limits
@@ -156,8 +156,12 @@ def run_batch(
     with atomic_text(records) as out, rows_writer(links, LINK_COLUMNS) as write_links:
         for planned in batch.points:
             record = simulate(at_most(planned, cores), engine, probe, store, machine_of, batch.limits)
-            if planned.point_id in with_operations and record["status"] == "done":
-                record["operations"] = recorded_operations(store.folder(planned.point_id))
+            if record["status"] == "done":
+                folder = store.folder(planned.point_id)
+                if planned.point_id in with_operations:
+                    record["operations"] = recorded_rows(folder / OPERATIONS)
+                if messages := recorded_rows(folder / MESSAGES):
+                    record["messages"] = messages
             out.write(checksummed_line(record) + "\n")
             if planned.point_id in with_links and record["status"] == "done":
                 machine, folder = machine_of(planned).machine, store.folder(planned.point_id)

@@ -57,7 +57,7 @@ def traffic_by_job(point: Point) -> tuple[JobTraffic, ...]:
 
 @lru_cache(maxsize=4096)
 def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobTraffic, ...]:
-    traffic, bytes_of_node, background = [], [], []
+    traffic, bytes_of_node, background, shares = [], [], [], []
     for job in jobs:
         pattern = job.pattern
         # The pattern of an extension may state no traffic.
@@ -75,11 +75,13 @@ def _traffic_by_job(jobs: tuple[Job, ...], nodes: int, cores: int) -> tuple[JobT
         sent_bytes = sum(part.message_bytes * part.messages for part in classes)
         bytes_of_node.append(sent_bytes / max(1, ranks) * ranks_per_node)
         background.append(job.background)
+        shares.append(job.load)
     most = max((sent for sent, repeats in zip(bytes_of_node, background, strict=True) if not repeats), default=0.0)
-    # A background job sends as much a node as the busiest foreground job, and one round at least.
-    for index, (sent_bytes, repeats) in enumerate(zip(bytes_of_node, background, strict=True)):
+    # A background job sends as much a node as the busiest foreground job, and one round at least; or its load.
+    for index, (sent_bytes, repeats, load) in enumerate(zip(bytes_of_node, background, shares, strict=True)):
         if repeats and sent_bytes:
-            rounds, job_traffic = max(1.0, most / sent_bytes), traffic[index]
+            rounds, job_traffic = most / sent_bytes, traffic[index]
+            rounds = max(1.0, rounds) if load is None else load * rounds
             repeated = tuple(replace(part, messages=part.messages * rounds) for part in job_traffic.classes)
             traffic[index] = replace(job_traffic, classes=repeated)
     return tuple(traffic)

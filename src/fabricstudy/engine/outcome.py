@@ -29,13 +29,21 @@ ARRAYS = (LINKS, LINK_PACKETS, LINK_STALLS, JOB_LINKS)
 OPERATIONS = "operations.parquet"
 """Start and end of operations, `OPERATION_COLUMNS`, of small jobs."""
 
-STORED = (*ARRAYS, OPERATIONS)
+MESSAGES = "message_times.parquet"
+"""Times of messages, `MESSAGE_COLUMNS`, where the engine's key `record` asks for them."""
+
+STORED = (*ARRAYS, OPERATIONS, MESSAGES)
 
 OPERATION_COLUMNS = {
     "job": "int32", "rank": "int32", "kind": "string", "mark": "string", "start_ns": "double", "end_ns": "double",
 }  # fmt: skip
 
-TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
+MESSAGE_COLUMNS = {
+    "job": "int32", "source_rank": "int32", "destination_rank": "int32", "bytes": "int64", "started_ns": "double",
+    "arrived_ns": "double", "least_ns": "double",
+}  # fmt: skip
+
+TIMES = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns", "delivered_load")
 MARKS = ("marks", "exposed_ns", "bubble_ns")
 OF_ENGINE = (*TIMES, *MARKS)
 """Entries of a job that only the engine knows."""
@@ -66,10 +74,14 @@ class EngineResult:
         background jobs.
     job_waiting_ns : tuple of float or None
         Time in which a rank neither computes nor sends, until it ends, mean over the ranks; empty if unknown.
+    job_delivered_load : tuple of float or None
+        Bytes of a background job with a load that have arrived, over those that the links of its nodes could carry.
     job_marks : tuple of dict or None
         `mark_times` of each job with marks, None of others; empty if unknown.
     operations : list of dict
         `OPERATION_COLUMNS` of jobs that are small enough to be drawn.
+    messages : list of dict
+        `MESSAGE_COLUMNS` of each job that is not in the background, if they are asked for.
     """
 
     job_runtime_ns: tuple[float | None, ...]
@@ -81,8 +93,10 @@ class EngineResult:
     job_message_mean_ns: tuple[float | None, ...] = ()
     job_message_p99_ns: tuple[float | None, ...] = ()
     job_waiting_ns: tuple[float | None, ...] = ()
+    job_delivered_load: tuple[float | None, ...] = ()
     job_marks: tuple[dict[str, Any] | None, ...] = ()
     operations: tuple[dict[str, Any], ...] = ()
+    messages: tuple[dict[str, Any], ...] = ()
 
 
 def mean_of_senders_ns(job: PlacedJob, ended_ns: Floats) -> float | None:
@@ -114,10 +128,14 @@ def store_result(result: EngineResult, folder: Path, record: Record) -> None:
         if values is not None:
             _check(name, values)
             np.save(folder / name, values)
-    if result.operations:
-        with rows_writer(folder / OPERATIONS, OPERATION_COLUMNS) as write:
-            for rows in result.operations:
-                write(rows)
+    for name, columns, of_jobs in (
+        (OPERATIONS, OPERATION_COLUMNS, result.operations),
+        (MESSAGES, MESSAGE_COLUMNS, result.messages),
+    ):
+        if of_jobs:
+            with rows_writer(folder / name, columns) as write:
+                for rows in of_jobs:
+                    write(rows)
     if result.job_link_packets is not None:
         np.save(folder / JOB_LINKS, np.packbits(result.job_link_packets > 0, axis=1))
 
@@ -127,9 +145,9 @@ def load_arrays(folder: Path) -> dict[str, Array | None]:
     return {name: np.load(folder / name) if (folder / name).exists() else None for name in ARRAYS}
 
 
-def recorded_operations(folder: Path) -> dict[str, Any]:
-    """Return `OPERATION_COLUMNS` of a finished point; empty if they were not recorded."""
-    return read_parquet(folder / OPERATIONS).to_pydict() if (folder / OPERATIONS).exists() else {}
+def recorded_rows(path: Path) -> dict[str, Any]:
+    """Return the columns of `OPERATIONS` or `MESSAGES` of a finished point; empty if they were not recorded."""
+    return read_parquet(path).to_pydict() if path.exists() else {}
 
 
 LINK_COLUMNS = {

@@ -110,7 +110,7 @@ def machine_id(machine: Topology) -> str:
 def silent(job: Job) -> Job:
     """Return a job that occupies the nodes of `job` and sends nothing."""
     idle = {"name": "app", "pattern": Idle(), "mapping": LinearMapping(), "background": False, "compute": None}
-    idle["traffic_class"] = None
+    idle |= {"traffic_class": None, "start_ns": 0.0, "load": None}
     return job.model_copy(update=idle)
 
 

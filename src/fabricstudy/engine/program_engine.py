@@ -89,6 +89,10 @@ class ProgramEngine(Engine, ABC):
     """Whether `network.channel_scheme` may select how packets use virtual channels."""
     cost_of_sharing: float = 1.0
     """Processor time of a point on several cores over that on one core, approximately."""
+    starts_jobs: bool = False
+    """Whether jobs may start at different times."""
+    offers_background: bool = False
+    """Whether background jobs may have a load."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
@@ -143,6 +147,10 @@ class ProgramEngine(Engine, ABC):
                 raise Unsupported(f"{self.title} has no paths by flow hash; use the engine packet or flow")
             if point.network.channel_scheme is not None and not self.has_channel_schemes:
                 raise Unsupported(f"{self.title} sets no scheme; leave network.channel_scheme out, or use packet")
+            if not self.starts_jobs and any(job.start_ns for job in point.jobs):
+                raise Unsupported(f"on {self.title} all jobs start together; leave jobs.start out, or use packet")
+            if not self.offers_background and any(job.load is not None for job in point.jobs):
+                raise Unsupported(f"on {self.title} background jobs have no load; leave jobs.load out, or use packet")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
+from fabricstudy.machine.graph import Machine
+from fabricstudy.structure.bound import message_times_ns
 from fabricstudy.workload.marks import is_drawable, mark_times, operation_rows
 from fabricstudy.workload.messages import PlacedJob
+from fabricstudy.workload.operations import Operations
 from fabricstudy.workload.phases import operations_of
 
 from .bundled import RESULT
 from .contract import EngineFailure
+from .point import Point
 
 OTHER = f"{RESULT} is of another workload or machine"
 
@@ -23,11 +27,8 @@ def of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
     """Return what follows from start and end of all operations, ns [operations, 2], if they were asked for."""
     if not len(times_ns):
         return {}
-    operations = [operations_of(job) for job in jobs]
-    ends = np.cumsum([len(of_job) for of_job in operations])
-    if len(times_ns) != ends[-1]:
-        raise EngineFailure(OTHER)
-    timed = list(zip(operations, np.split(times_ns, ends[:-1]), strict=True))
+    timed = _by_job(times_ns, jobs)
+    operations = [of_job for of_job, _ in timed]
     hidden = [job.background or job.operations is None for job in jobs]
     return {
         "job_marks": tuple(
@@ -39,6 +40,54 @@ def of_operations(times_ns: Floats, jobs: list[PlacedJob]) -> dict[str, Any]:
             for number, (of_job, of_job_ns) in enumerate(timed)
             if not jobs[number].background and is_drawable(operations)
         ),
+    }
+
+
+def _by_job(times_ns: Floats, jobs: list[PlacedJob]) -> list[tuple[Operations, Floats]]:
+    """Return the operations of each job with times from its start, ns [operations, 2], given those of all jobs."""
+    operations = [operations_of(job) for job in jobs]
+    # A job with a start has an operation for it first in each rank.
+    first = [
+        np.searchsorted(of.rank, np.arange(of.ranks if job.start_ns else 0))
+        for of, job in zip(operations, jobs, strict=True)
+    ]
+    ends = np.cumsum([len(of_job) + len(starts) for of_job, starts in zip(operations, first, strict=True)])
+    if len(times_ns) != ends[-1]:
+        raise EngineFailure(OTHER)
+    of_jobs = zip(operations, np.split(times_ns, ends[:-1]), first, jobs, strict=True)
+    return [
+        (of_job, np.delete(of_job_ns, starts + np.arange(len(starts)), axis=0) - job.start_ns)
+        for of_job, of_job_ns, starts, job in of_jobs
+    ]
+
+
+def message_rows(times_ns: Floats, jobs: list[PlacedJob], point: Point, machine: Machine) -> tuple[dict[str, Any], ...]:
+    """Return `MESSAGE_COLUMNS` of each job, given start and arrival by operation, ns [operations, 2], if asked for."""
+    if not len(times_ns):
+        return ()
+    of_jobs = zip(jobs, _by_job(times_ns, jobs), strict=True)
+    return tuple(
+        _rows_of_job(number, job, *timed, point, machine)
+        for number, (job, timed) in enumerate(of_jobs)
+        if not job.background
+    )
+
+
+def _rows_of_job(
+    number: int, job: PlacedJob, operations: Operations, times_ns: Floats, point: Point, machine: Machine
+) -> dict[str, Any]:
+    sends = operations.sends
+    source, destination = operations.rank[sends], operations.rank[operations.partner[sends]]
+    size_bytes, nodes = operations.size_bytes[sends], job.node_of_rank
+    times = message_times_ns(machine, nodes[source], nodes[destination], size_bytes, point.network.router_latency_ns)
+    return {
+        "job": np.full(len(sends), number),
+        "source_rank": source,
+        "destination_rank": destination,
+        "bytes": size_bytes,
+        "started_ns": times_ns[sends, 0],
+        "arrived_ns": times_ns[sends, 1],
+        "least_ns": times[0] + times[1],
     }
 
 

@@ -142,6 +142,15 @@ class Limits(Model):
     memory_bytes: Memory = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
 
 
+Record = Annotated[
+    Literal["messages"] | None,
+    Field(
+        description="messages: the times of each message of the jobs become rows of the table `messages`; points with "
+        "and without it are simulated separately",
+    ),
+]
+
+
 class EngineSettings(Kind, family="engine"):
     """Keys of one engine; each engine is a package in `fabricstudy.engine`."""
 

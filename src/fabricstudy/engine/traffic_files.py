@@ -8,7 +8,7 @@ from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.workload.marks import is_drawable
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import MAX_STREAMS, SEND
-from fabricstudy.workload.phases import operations_of
+from fabricstudy.workload.phases import operations_of, started_at
 from fabricstudy.workload.traffic.base import Destinations
 
 from .contract import Unsupported
@@ -26,18 +26,30 @@ _RAILS = {"round-robin": "ports", "striping": "stripes"}
 
 
 def write_operations(
-    path: Path, jobs: list[PlacedJob], network: Network, unit_bytes: int = 1, unit_ns: float = 1e-3
+    path: Path,
+    jobs: list[PlacedJob],
+    network: Network,
+    unit_bytes: int = 1,
+    unit_ns: float = 1e-3,
+    node_Bps: float = 0.0,
 ) -> None:
-    """Write the operations of all jobs, also of jobs of phases, in units of bytes and of time, a picosecond."""
+    """Write the operations of all jobs, also of jobs of phases, in units of bytes and of time, a picosecond.
+
+    `node_Bps` is the bandwidth of all links of a node together, by which jobs with a load offer it.
+    """
     with path.open("wb") as file:
         file.write(b"operations 1\n")
         if network.ports_per_node > 1:
             file.write(f"{_RAILS[network.rails]} {network.ports_per_node}\n".encode())
         file.write(f"jobs {len(jobs)}\n".encode())
         for job in jobs:
-            operations = operations_of(job)
-            file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
-            write_rows(file, job.node_of_rank)
+            operations = started_at(operations_of(job), job.start_ns)
+            if job.load is None:
+                file.write(f"{'background' if job.background else 'ranks'} {job.ranks}\n".encode())
+                write_rows(file, job.node_of_rank)
+            else:
+                file.write(f"offered {job.ranks}\n".encode())
+                write_rows(file, job.node_of_rank, np.rint(mean_gaps_ns(job, node_Bps) / unit_ns).astype(np.int64))
             key = operations.rank.astype(np.int64) * MAX_STREAMS + operations.stream
             streams, stream = np.unique(key, return_inverse=True)
             kind = operations.kind.astype(np.int64)
@@ -49,6 +61,19 @@ def write_operations(
             order = np.argsort(operations.needs, kind="stable")
             file.write(f"dependencies {len(order)}\n".encode())
             write_rows(file, *(column[order] for column in (operations.needs, operations.dependent, operations.when)))
+
+
+def mean_gaps_ns(job: PlacedJob, node_Bps: float) -> Floats:
+    """Return the mean gap between the messages of each rank of a job with a load, float64 [ranks]; 0 if it has none.
+
+    The ranks of a node that send to other nodes have equal parts of its load.
+    """
+    source, size_bytes = job.messages.source[job.is_inter_node], job.messages.size_bytes[job.is_inter_node]
+    messages = np.bincount(source, minlength=job.ranks)
+    mean_bytes = np.bincount(source, size_bytes, job.ranks) / np.maximum(messages, 1)
+    on_node = np.bincount(job.node_of_rank, messages > 0)[job.node_of_rank]
+    rate_Bps = (job.load or 0.0) * node_Bps / np.maximum(on_node, 1)
+    return mean_bytes * 1e9 / rate_Bps if rate_Bps.all() else np.zeros(job.ranks)
 
 
 def whole_units(size_bytes: Ints, unit_bytes: int) -> Ints:

@@ -25,7 +25,7 @@ from fabricstudy.table.select import label_text
 DATA_BYTES = 1_000_000
 """Most bytes of data in a page; with 0.9 MB of scripts and the figures it stays below 5 MB."""
 
-_LEFT_OUT = frozenset({"operations", "scheduled_jobs"})
+_LEFT_OUT = frozenset({"operations", "messages", "scheduled_jobs"})
 """Tables too large for any page."""
 
 

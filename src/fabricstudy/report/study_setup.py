@@ -112,7 +112,7 @@ def _workloads(points: Iterable[Point]) -> str:
     many, texts = len(names) > _MOST_JOBS, []
     for name in [f"{len(names)} jobs"] if many else names:
         _, kinds, sizes, nodes = zip(*(fact for fact in facts if many or fact[0] == name), strict=True)
-        message_sizes = [size for size in sizes if size is not None]
+        message_sizes = [int(size) for size in sizes if size is not None]
         messages = f", messages of {_range(message_sizes, 'message_bytes')}" if message_sizes else ""
         texts.append(f"{name}: {named(list(dict.fromkeys(kinds)))}{messages}, {_range(nodes, 'nodes')} nodes")
     return "; ".join(texts)

@@ -74,7 +74,7 @@ def _selections(study: Study) -> Iterator[tuple[str, Selection]]:
     return (entry for entry in selections_of(study.figures, study.claims) if entry[1].of_points)
 
 
-_OF_JOBS = ("jobs", "interference", "agreement", "predictors")
+_OF_JOBS = ("jobs", "messages", "interference", "agreement", "predictors")
 
 
 def _check_tables(study: Study, rows: Sequence[PointRow], points: Mapping[str, PlannedPoint]) -> None:

@@ -11,8 +11,8 @@ from fabricstudy.core.model import ConfigError, Model, Name, model_check
 from fabricstudy.core.quantities import Moment, to_unit
 
 TableName = Literal[
-    "points", "jobs", "marks", "latency", "links", "link_loads", "interference", "machines", "agreement", "predictors",
-    "schedules", "size_classes", "partition_lists",
+    "points", "jobs", "marks", "messages", "latency", "links", "link_loads", "interference", "machines", "agreement",
+    "predictors", "schedules", "size_classes", "partition_lists",
 ]  # fmt: skip
 RankCorrelation = Literal["spearman", "kendall"]
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from fabricstudy.core.kinds import extension_scope
 from fabricstudy.core.model import ConfigError, at_path, check_all
 from fabricstudy.core.source import extension_package
+from fabricstudy.engine.job_traffic import traffic_classes
 from fabricstudy.engine.point import PlannedPoint, digest, ids_of
 from fabricstudy.machine.base import Topology, built
 from fabricstudy.schedule.run import PlannedRun
@@ -29,6 +30,9 @@ MAX_CHECKED_NODES = 100_000
 
 MAX_LINK_ROWS = 1_000_000
 """Rows of the table `link_loads`: about 0.5 GB."""
+
+MAX_MESSAGE_ROWS = 2_000_000
+"""Rows of the table `messages`: about 1 GB while it is made."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ def _planned(study: Study) -> Plan:
     _unify(planner.rows, study.axes)
     check_comparisons(study, planner.rows, planner.points)
     _check_link_loads(study, planner)
+    _check_messages(planner)
     planner.add_spot_check()
     runs = _plan_schedules(study, planner.rows)
     run_axes = axes_of_schedules(study.schedules)
@@ -112,6 +117,17 @@ def _check_link_loads(study: Study, planner: _Planner) -> None:
         remedy = f"use at most {MAX_LINK_ROWS:,}: name an experiment of fewer points; equal points are simulated once"
         problem = f"about {links:,} rows of links"
         raise ConfigError(problem, remedy, ("link_loads",), list(study.link_loads), "out-of-range")
+
+
+def _check_messages(planner: _Planner) -> None:
+    """Refuse a table of messages that needs too much memory."""
+    points = (planner.points[row.point_id].point for row in planner.rows)
+    recorded = (point for point in points if getattr(point.engine, "record", None) and point.offered is None)
+    messages = sum(part.messages for point in recorded for part in traffic_classes(point))
+    if messages > MAX_MESSAGE_ROWS:
+        problem = f"about {messages:,.0f} rows of messages"
+        remedy = f"record at most {MAX_MESSAGE_ROWS:,}: in an experiment of fewer points or smaller jobs"
+        raise ConfigError(problem, remedy, ("engine", "record"), "messages", "out-of-range")
 
 
 def _plan_schedules(study: Study, rows: list[PointRow]) -> RunPlanner:
@@ -200,7 +216,8 @@ class _Planner:
         if experiment.slowdown:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
-                    baseline = sections._replace(jobs=(*map(self._sections.silent, jobs[:number]), job))
+                    alone = (*map(self._sections.silent, jobs[:number]), self._sections.from_start(job))
+                    baseline = sections._replace(jobs=alone)
                     baseline_ids[number] = self._add_points(baseline, experiment.seeds)
         names = tuple(job.model.name for job in jobs)
         for position, seed in enumerate(experiment.seeds):

@@ -140,3 +140,7 @@ class SectionCache:
         if job not in self._silent:
             self._silent[job] = section_of(silent(job.model))
         return self._silent[job]
+
+    def from_start(self, job: Section) -> Section:
+        """Return the job as it starts with the simulation."""
+        return section_of(job.model.model_copy(update={"start_ns": 0.0})) if job.model.start_ns else job

@@ -38,6 +38,7 @@ _COMPUTED = {
     ),
     "marks": ("job_name",),
     "operations": (),
+    "messages": ("job_name", "time_ns", "over_least"),
     "links": ("load_used_bytes", "imbalance"),
     "latency": (),
 }  # fmt: skip
@@ -78,6 +79,7 @@ def collect(
         "points": pd.concat([keys, of_points.facts(keys["point_id"])], axis=1),
         "jobs": _jobs(plan, keys, of_points),
         **{table: _rows_of(plan, keys, table, of_points) for table in ("marks", "operations", "latency")},
+        "messages": _messages(_rows_of(plan, keys, "messages", of_points)),
         "links": _links(_rows_of(plan, keys, "links", of_points)),
         "machines": _machines(plan, keys, structures),
     }
@@ -203,6 +205,11 @@ def _links(links: pd.DataFrame) -> pd.DataFrame:
         load_used_bytes=_ratio(links["load_mean_bytes"] * links["links"], links["used"]),
         imbalance=_ratio(links["load_max_bytes"], links["load_mean_bytes"]),
     )
+
+
+def _messages(messages: pd.DataFrame) -> pd.DataFrame:
+    time_ns = messages["arrived_ns"] - messages["started_ns"]
+    return messages.assign(time_ns=time_ns, over_least=_ratio(time_ns, messages["least_ns"]))
 
 
 def link_load_rows(plan: Plan, keys: pd.DataFrame, files: Iterable[Path]) -> pd.DataFrame:

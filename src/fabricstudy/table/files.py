@@ -37,6 +37,7 @@ class Tables:
     verdicts: pd.DataFrame = field(default_factory=pd.DataFrame)
     marks: pd.DataFrame = field(default_factory=pd.DataFrame)
     operations: pd.DataFrame = field(default_factory=pd.DataFrame)
+    messages: pd.DataFrame = field(default_factory=pd.DataFrame)
     link_loads: pd.DataFrame = field(default_factory=pd.DataFrame)
     schedules: pd.DataFrame = field(default_factory=pd.DataFrame)
     size_classes: pd.DataFrame = field(default_factory=pd.DataFrame)

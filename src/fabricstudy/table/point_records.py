@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -101,14 +101,18 @@ class PointRecords:
 def _rows_in(record: Record) -> dict[str, Iterable[Record]]:
     """Return the rows that the record of a done point has in the tables of its jobs and links."""
     jobs = record.get("jobs", ())
-    operations = record.get("operations") or {}
     return {
         "jobs": ({**job, **_shares(record, job["job"])} for job in jobs),
         "marks": ({"job": job["job"], **mark} for job in jobs for mark in job.get("marks", ())),
-        "operations": (dict(zip(operations, row, strict=True)) for row in zip(*operations.values(), strict=True)),
+        "operations": _rows_of(record.get("operations") or {}),
+        "messages": _rows_of(record.get("messages") or {}),
         "links": record.get("links") or (),
         "latency": (record["latency"],) if "latency" in record else (),
     }
+
+
+def _rows_of(columns: Mapping[str, Sequence[Any]]) -> Iterator[Record]:
+    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
 
 
 def _shares(record: Record, job: int) -> dict[str, float]:

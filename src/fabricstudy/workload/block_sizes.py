@@ -11,9 +11,10 @@ from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import Kind
-from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole, at_path
+from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole, at_path, model_check
 
 from .pattern.base import MessagePattern
+from .sizes import MessageSizes
 
 MAX_SIZES = 65_536
 """Maximum numbers of a file of sizes, which are part of the point."""
@@ -172,6 +173,12 @@ class BlockPattern(MessagePattern):
         None, description="distribution of the block sizes, whose mean is `message`; default: all equal"
     )
 
+    @model_check
+    def _one_distribution(self) -> None:
+        if self.sizes is not None and isinstance(self.message_bytes, MessageSizes):
+            problem = "both message and sizes are distributions"
+            raise ConfigError(problem, "write the mean as message", ("message",), code="conflicting-keys")
+
     def check_ranks(self, ranks: int) -> None:
         super().check_ranks(ranks)
         if self.sizes is None:
@@ -186,7 +193,7 @@ class BlockPattern(MessagePattern):
     def rank_blocks(self, ranks: int) -> Ints:
         """Return the bytes of each rank's block, int64 [ranks]."""
         if self.sizes is None:
-            return np.full(ranks, self.message_bytes, dtype=np.int64)
+            return np.full(ranks, int(self.message_bytes), dtype=np.int64)
         return rank_blocks(self.sizes, ranks, int(self.message_bytes))
 
     def pair_blocks(self, ranks: int) -> Ints:

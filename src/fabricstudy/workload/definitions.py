@@ -31,7 +31,7 @@ SPEEDS = frozenset({"bandwidth", "bandwidth_Bps", "latency", "latency_ns"})
 OF_ALLOCATION = ("share", "nodes", "allocation")
 """Keys of a job that affect the allocation of later jobs."""
 
-OF_TIME = frozenset({"compute", "background"})
+OF_TIME = frozenset({"compute", "background", "start_ns", "load"})
 """Keys of a job without effect on its placement."""
 
 

@@ -16,7 +16,7 @@ from fabricstudy.core.model import (
     Whole,
     model_check,
 )
-from fabricstudy.core.quantities import Computation
+from fabricstudy.core.quantities import Computation, Start
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.workload.pattern.base import Pattern
@@ -111,12 +111,26 @@ class Job(Model):
     allocation: Allocation = Field(default_factory=Cluster, description="allocation of nodes")
     mapping: Mapping = Field(default_factory=LinearMapping, description="mapping of ranks to the cores of these nodes")
     compute: Compute | None = Field(None, description="computation of the ranks; default: none")
+    start_ns: Start = Field(
+        "0 s",
+        alias="start",
+        validate_default=True,
+        description="when the job starts, from the start of the simulation; its times count from then; packet and flow "
+        "only",
+    )
     background: Flag = Field(
         False,
         description="repeat the job's messages until all other jobs have finished: it causes interference throughout, "
         "and has no runtime, lower bound or slowdown",
     )
 
+    load: Number | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="of a background job: share of the bandwidth of a node's link that each of its nodes offers, "
+        "instead of repeating the pattern; messages are drawn from it, at times of a Poisson process; packet only",
+    )
     traffic_class: str | None = Field(
         None, alias="class", description="class of the job's messages, one of network.classes"
     )
@@ -128,6 +142,21 @@ class Job(Model):
         if sizes != 1:
             remedy = "set exactly one of share (like 0.5), nodes (like 36) and an explicit allocation"
             raise ConfigError(f"the job's size is set {sizes} times", remedy, code="conflicting-keys")
+
+    @model_check
+    def _starts_alone(self) -> None:
+        if self.background and self.start_ns:
+            problem = "a background job sends as long as the others run"
+            raise ConfigError(problem, "omit start", ("start",), code="conflicting-keys")
+
+    @model_check
+    def _offers_in_background(self) -> None:
+        if self.load is not None and not self.background:
+            raise ConfigError("only a background job has a load", "add background: true", ("load",), self.load,
+                              "conflicting-keys")  # fmt: skip
+        if self.load is not None and (self.compute is not None or self.pattern.has_operations):
+            problem = "messages at a stated load follow no computation"
+            raise ConfigError(problem, "omit load, or the computation", ("load",), self.load, "conflicting-keys")
 
     @model_check
     def _computes_in_phases(self) -> None:

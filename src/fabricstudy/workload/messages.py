@@ -96,6 +96,10 @@ class PlacedJob:
     """The start that the mapping selected; None if it has only one."""
     operations: Operations | None = None
     """What the ranks do, if `messages` are not sent in phases, but in the order of dependencies."""
+    start_ns: float = 0.0
+    """When the job starts, from the start of the simulation."""
+    load: float | None = None
+    """Load that each node of a background job offers, over the bandwidth of its link; None for jobs that repeat."""
 
     @property
     def background(self) -> bool:

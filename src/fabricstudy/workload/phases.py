@@ -1,5 +1,7 @@
 """Jobs of phases as operations with dependencies."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from fabricstudy.core.arrays import Integers, Ints
@@ -9,8 +11,44 @@ from .operations import CALC, ENDED, RECEIVE, SEND, Operations
 
 
 def operations_of(job: PlacedJob) -> Operations:
-    """Return what the ranks of a job do: its operations, or those of its phases."""
+    """Return what the ranks of a job do: its operations, or those of its phases.
+
+    A job with a load has all of its messages between nodes in one phase.
+    """
+    if job.load is not None:
+        phase, *others = (column[job.is_inter_node] for column in vars(job.messages).values())
+        return from_phases(Messages(0 * phase, *others), None, job.ranks)
     return job.operations or from_phases(job.messages, job.computing, job.ranks)
+
+
+def started_at(operations: Operations, start_ns: float) -> Operations:
+    """Return operations that begin at a time: a calc of this duration is the first operation of each rank.
+
+    Examples
+    --------
+    >>> of_pair = Messages(*np.array([[0], [0], [1]], dtype=np.int32), np.array([8]))
+    >>> started_at(from_phases(of_pair, None, 2), 50.0).duration_ns.tolist()
+    [50.0, 0.0, 0.0, 50.0, 0.0, 0.0]
+    """
+    if start_ns == 0:
+        return operations
+    ranks, mark = np.arange(operations.ranks, dtype=np.int32), operations.mark
+    roots = np.setdiff1d(np.arange(len(operations)), operations.dependent)
+    zeros, roots_ended = np.zeros(len(ranks), dtype=np.int8), np.full(len(roots), ENDED, dtype=np.int8)
+    joined = replace(
+        operations,
+        rank=np.concatenate([ranks, operations.rank]),
+        stream=np.concatenate([zeros, operations.stream]),
+        kind=np.concatenate([zeros + CALC, operations.kind]),
+        duration_ns=np.concatenate([zeros + start_ns, operations.duration_ns]),
+        size_bytes=np.concatenate([zeros, operations.size_bytes]),
+        partner=np.concatenate([zeros - 1, np.where(operations.partner < 0, -1, operations.partner + len(ranks))]),
+        dependent=np.concatenate([roots, operations.dependent]) + len(ranks),
+        needs=np.concatenate([operations.rank[roots], operations.needs + len(ranks)]),
+        when=np.concatenate([roots_ended, operations.when]),
+        mark=None if mark is None else np.concatenate([zeros - 1, mark]),
+    )
+    return joined.in_order(np.argsort(joined.rank, kind="stable"))
 
 
 def from_phases(messages: Messages, computing: Computing | None, ranks: int) -> Operations:

@@ -20,6 +20,7 @@ from .mapping.base import MappingResult
 from .mapping.tasks import Slots, Tasks
 from .messages import Messages, PlacedJob, WorkloadError
 from .pattern.base import JobPlacement
+from .sizes import MessageSizes
 from .streams import Purpose, stream
 
 # About 8 GB while they are sorted; a study that asks for more is refused before the process runs out of memory.
@@ -89,7 +90,10 @@ def generate_messages(
                 rows = computing(job.compute, messages, iterations, stream(point.seed, index, Purpose.COMPUTE))
             operations = job.pattern.operations() if job.pattern.has_operations else None
         background_ns = inf if job.background else None
-        jobs.append(PlacedJob(job.name, nodes, messages, background_ns, rows, placement.mapping_start, operations))
+        start = placement.mapping_start
+        jobs.append(
+            PlacedJob(job.name, nodes, messages, background_ns, rows, start, operations, job.start_ns, job.load)
+        )
     return jobs
 
 
@@ -169,6 +173,9 @@ def _messages(
             sends = replace(sends, source=number[sends.source], destination=number[sends.destination])
             places = None if places is None else places[np.argsort(number)]
     messages = in_send_order(sends, pattern, ranks, stream(seed, index, Purpose.ORDER))
+    if isinstance(pattern, MessagePattern) and isinstance(pattern.message_bytes, MessageSizes):
+        sizes = pattern.message_bytes.draw(len(messages), stream(seed, index, Purpose.SIZES))
+        messages = replace(messages, size_bytes=sizes)
     total = float(messages.size_bytes.sum(dtype=np.float64))
     if total > MAX_TRAFFIC_BYTES:
         raise WorkloadError(f"{total:.3g} bytes in total, but at most {MAX_TRAFFIC_BYTES:.3g} are supported; send less")

@@ -16,6 +16,7 @@ class Purpose(IntEnum):
     NUMBERING = 5
     COMPUTE = 6
     ARRIVALS = 7
+    SIZES = 8
 
 
 def stream(seed: int, job: int, purpose: Purpose) -> np.random.Generator:

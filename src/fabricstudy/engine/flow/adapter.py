@@ -32,6 +32,7 @@ class Flow(BundledEngine):
     title = "the flow engine"
     hashes_flows = True
     caveats = CAVEATS
+    starts_jobs = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

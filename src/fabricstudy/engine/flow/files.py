@@ -14,7 +14,7 @@ from ..detours import via
 from ..listed_routes import routing_word
 from ..machine_file import write_machine
 from ..point import Point
-from ..settings import EngineSettings
+from ..settings import EngineSettings, Record
 from ..traffic_files import write_operations
 from ..virtual_channels import channel_classes, virtual_channels
 
@@ -39,6 +39,7 @@ class FlowSettings(EngineSettings, kind="flow"):
         le=0.2,
         description="events within this part of a message's mean time under way count as one; 0 is exact and slow",
     )
+    record: Record = None
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
@@ -65,6 +66,7 @@ def settings_text(point: Point, machine: Machine) -> str:
         "window_bytes": (window_bytes(point, machine),),
         "injection": (point.network.injected_messages,),
         "batching": (point.engine.batching,),
+        "record": (int(point.engine.record is not None),),
     }
     return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
 

@@ -12,6 +12,7 @@ from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult
 from ..point import Point
+from ..program_results import message_rows
 
 SUM_TOLERANCE = 1e-6
 """Relative tolerance of sums of bytes."""
@@ -22,14 +23,16 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     names = ("job_finish_ns", "job_sent_bytes", "job_arrived_bytes", "link_bytes")
     try:
         result = json.loads((folder / RESULT).read_bytes())
-        finish_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
+        ended_ns, sent, arrived, link_bytes = (np.array(result[name], dtype=np.float64) for name in names)
         mean_ns, p99_ns = tuple(result["job_message_mean_ns"]), tuple(result["job_message_p99_ns"])
         waiting_ns = result["job_waiting_ns"]
+        messages_ns = np.array(result.get("message_ns", []), dtype=np.float64).reshape(-1, 2)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     of_job = (len(jobs),)
-    if not finish_ns.shape == sent.shape == arrived.shape == of_job or link_bytes.shape != (machine.links,):
+    if not ended_ns.shape == sent.shape == arrived.shape == of_job or link_bytes.shape != (machine.links,):
         raise EngineFailure(f"{RESULT} is of another workload or machine")
+    finish_ns = ended_ns - [job.start_ns for job in jobs]
     if not all(np.all(np.isfinite(values) & (values >= 0)) for values in (finish_ns, link_bytes)):
         raise EngineFailure(f"{RESULT} is not a result: it has invalid times or bytes")
     wanted = np.array([job.messages.size_bytes[job.is_inter_node].sum() for job in jobs])
@@ -40,5 +43,6 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         link_bytes=link_bytes,
         job_message_mean_ns=mean_ns,
         job_message_p99_ns=p99_ns,
+        messages=message_rows(messages_ns, jobs, point, machine),
         job_waiting_ns=tuple(None if job.operations is None else ns for job, ns in zip(jobs, waiting_ns, strict=True)),
     )

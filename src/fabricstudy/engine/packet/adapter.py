@@ -35,6 +35,8 @@ class Packet(BundledEngine):
     reading_offered = read_offered_result.__module__
     caveats = CAVEATS
     has_channel_schemes = True
+    starts_jobs = True
+    offers_background = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

@@ -16,7 +16,7 @@ from ..detours import via
 from ..listed_routes import routing_word
 from ..machine_file import write_machine
 from ..point import Point
-from ..settings import EngineSettings
+from ..settings import EngineSettings, Record
 from ..traffic_files import MAX_DRAIN, needs_times, write_destinations, write_operations
 from ..virtual_channels import channel_classes, channel_scheme, virtual_channels
 from .offered_window import offered_window
@@ -34,18 +34,22 @@ class PacketSettings(EngineSettings, kind="packet"):
     crossbar_speedup: Number = Field(
         1.0, ge=1, le=16, description="bandwidth of a router's crossbar, per port, over that of the fastest link"
     )
+    record: Record = None
 
 
 def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> None:
     """Write the input of the program."""
-    (folder / SETTINGS).write_text(text_of(settings_lines(point, machine, needs_times(jobs))))
+    assert isinstance(point.engine, PacketSettings)
+    times = 2 if point.engine.record else int(needs_times(jobs))
+    (folder / SETTINGS).write_text(text_of(settings_lines(point, machine, times)))
     write_machine(folder / MACHINE, machine, point)
-    write_operations(folder / OPERATIONS, jobs, point.network)
+    node_Bps = machine.host.bandwidth_Bps * point.network.ports_per_node
+    write_operations(folder / OPERATIONS, jobs, point.network, node_Bps=node_Bps)
 
 
 def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
     """Write the input of the program for a run of offered traffic."""
-    lines = settings_lines(point, machine, times=False) | {"offered": offered_values(point, machine, load)}
+    lines = settings_lines(point, machine, times=0) | {"offered": offered_values(point, machine, load)}
     (folder / SETTINGS).write_text(text_of(lines))
     write_machine(folder / MACHINE, machine, point)
     write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
@@ -56,7 +60,7 @@ def text_of(lines: Lines) -> str:
     return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in lines.items())
 
 
-def settings_lines(point: Point, machine: Machine, times: bool) -> Lines:
+def settings_lines(point: Point, machine: Machine, times: int) -> Lines:
     """Return the settings of a point, the values of each word."""
     assert isinstance(point.engine, PacketSettings)
     routing, network = point.routing, point.network
@@ -86,7 +90,7 @@ def settings_lines(point: Point, machine: Machine, times: bool) -> Lines:
         "job_classes": tuple(max(0, point.class_of(job)) for job in range(len(point.jobs))) or (0,),
         "congestion_management": (int(network.congestion_management),),
         "overhead": (0, 0, 0),
-        "times": (int(times),),
+        "times": (times,),
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricstudy.core.arrays import Ints
+from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
@@ -13,7 +13,15 @@ from ..bundled import RESULT
 from ..contract import EngineFailure
 from ..outcome import EngineResult, mean_of_senders_ns
 from ..point import Point
-from ..program_results import OTHER, by_rank, mean_waiting, message_percentiles, of_operations, packets_by_job
+from ..program_results import (
+    OTHER,
+    by_rank,
+    mean_waiting,
+    message_percentiles,
+    message_rows,
+    of_operations,
+    packets_by_job,
+)
 from ..steady_state import SteadyRun
 from .offered_window import offered_window
 
@@ -24,15 +32,17 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     """Read the result; raise `EngineFailure` unless it fits jobs and machine, and all messages have arrived."""
     try:
         result = json.loads((folder / RESULT).read_bytes())
-        ended_ns = np.array(result["job_finish_ps"], dtype=np.float64) / PS_PER_NS
-        rank_ns = np.array(result["rank_finish_ps"], dtype=np.float64) / PS_PER_NS
+        ended_ns = _since_start(result["job_finish_ps"], jobs, np.ones(len(jobs), dtype=np.int64))
+        rank_ns = _since_start(result["rank_finish_ps"], jobs, np.array([job.ranks for job in jobs]))
         waiting_ns = np.array(result["rank_waiting_ps"], dtype=np.float64) / PS_PER_NS
         link_bytes, link_packets = (np.array(result[f"link_{name}"], dtype=np.int64) for name in ("bytes", "packets"))
+        end_s = int(result["end_ps"]) * 1e-12
         injected, ejected = int(result["injected_bytes"]), int(result["ejected_bytes"])
         sent, arrived = (np.array(result[f"job_{name}_bytes"], dtype=np.int64) for name in ("sent", "arrived"))
         messages, sums_ps = ([int(of_job) for of_job in result[f"job_message{name}"]] for name in ("s", "_sum_ps"))
         doubled = [np.array(counts, dtype=np.int64).reshape(-1, 2) for counts in result["job_message_counts"]]
         operations_ns = np.array(result.get("operation_ps", []), dtype=np.float64).reshape(-1, 2) / PS_PER_NS
+        messages_ns = np.array(result.get("message_ps", []), dtype=np.float64).reshape(-1, 2) / PS_PER_NS
         counted = result.get("job_link_packets")
         packets = None if counted is None else np.array(counted, dtype=np.int64).reshape(-1, 3)
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
@@ -46,6 +56,7 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
     if not np.all((ended_ns >= 0) ^ background) or np.any(np.isinf(ended_ns)):
         raise EngineFailure(f"{RESULT} is not a result: it has finish times {ended_ns.tolist()} ns")
     _check_bytes(sent, arrived, injected, ejected, jobs)
+    node_Bps = machine.host.bandwidth_Bps * point.network.ports_per_node
     p99_ps = message_percentiles(doubled, 0.99, jobs)
     for number, (count, of_messages) in enumerate(zip(messages, p99_ps, strict=True)):
         if of_messages is not None and count != doubled[number][:, 1].sum():
@@ -62,8 +73,26 @@ def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
         ),
         job_message_p99_ns=tuple(None if p99 is None else p99 / 2 / PS_PER_NS for p99 in p99_ps),
         job_waiting_ns=mean_waiting(waiting_ns, jobs),
+        job_delivered_load=tuple(
+            None
+            if job.load is None
+            else float(job_bytes / (end_s * node_Bps * len(np.unique(job.node_of_rank))))
+            if end_s
+            else 0.0
+            for job, job_bytes in zip(jobs, arrived, strict=True)
+        ),
         **of_operations(operations_ns, jobs),
+        messages=message_rows(messages_ns, jobs, point, machine),
     )
+
+
+def _since_start(times_ps: list[float | None], jobs: list[PlacedJob], counts: Ints) -> Floats:
+    """Return times from the start of their jobs, of which each has as many as `counts` says, in ns."""
+    starts_ps = np.repeat([np.rint(job.start_ns * PS_PER_NS) for job in jobs], counts)
+    if len(times_ps) != len(starts_ps):
+        raise EngineFailure(OTHER)
+    since: Floats = (np.array(times_ps, dtype=np.float64) - starts_ps) / PS_PER_NS
+    return since
 
 
 def _check_bytes(sent: Ints, arrived: Ints, injected: int, ejected: int, jobs: list[PlacedJob]) -> None:

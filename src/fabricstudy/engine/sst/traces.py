@@ -21,6 +21,7 @@ from fabricstudy.workload.operations import CALC, RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.all_to_all import AllToAll
 from fabricstudy.workload.pattern.stencil import Stencil
 from fabricstudy.workload.sequences import exact_sequences
+from fabricstudy.workload.sizes import MessageSizes
 
 from ..contract import Unsupported
 from ..point import Point
@@ -239,6 +240,8 @@ def check_native(point: Point) -> None:
         raise Unsupported("Ember's own motifs cannot be repeated in the background; leave engine.motifs out")
     if any(job.compute is not None for job in point.jobs):
         raise Unsupported("Ember's own motifs do not compute; leave engine.motifs out, or compute")
+    if any(isinstance(getattr(job.pattern, "message_bytes", 0), MessageSizes) for job in point.jobs):
+        raise Unsupported("Ember's own motifs have messages of one size; leave engine.motifs out")
 
 
 def native_motif(job: Job, ranks: int) -> str:

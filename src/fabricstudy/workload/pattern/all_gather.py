@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.model import ConfigError
+from fabricstudy.core.quantities import Size
 
 from ..block_sizes import BlockPattern
 from .base import Sends, TrafficEstimate, concatenate_phases, one_phase, repeat, without_empty
@@ -23,6 +24,7 @@ class AllGather(BlockPattern, kind="all-gather"):
     (src/mpi/coll/allgatherv).
     """
 
+    message_bytes: Size = Field(alias="message", description="block of each rank")
     algorithm: Literal["ring", "recursive-doubling"] = Field(
         "ring", description="ring (one block per phase to the next rank) or recursive-doubling (doubled in each phase)"
     )

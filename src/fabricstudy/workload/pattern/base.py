@@ -17,13 +17,13 @@ from fabricstudy.core.errors import ConfigError
 from fabricstudy.core.input_files import FromFile
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import Whole
-from fabricstudy.core.quantities import Size
 from fabricstudy.machine.base import ScaleUp, Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.machine.hops import hop_distances
 
 from ..messages import Messages, WorkloadError
 from ..operations import Operations
+from ..sizes import MessageSizes, SizeOrSizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +232,9 @@ class Pattern(Kind, family="pattern"):
 class MessagePattern(Pattern):
     """Base of patterns with messages of a given size."""
 
-    message_bytes: Size = Field(alias="message", description="size of each message")
+    message_bytes: SizeOrSizes = Field(
+        alias="message", description="size of each message, or the distribution of the sizes"
+    )
     iterations: Whole = Field(1, ge=1, le=1_000_000, description="number of consecutive repetitions of the pattern")
     numbering: Literal["natural", "shuffled"] = Field(
         "natural",
@@ -272,7 +274,9 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     keys: tuple[Integers, ...] = (sends.source, sends.phase)
     size_bytes = 0
     if isinstance(pattern, MessagePattern):
-        size_bytes = pattern.message_bytes
+        size_bytes = int(pattern.message_bytes)
+        if isinstance(pattern.message_bytes, MessageSizes) and sends.size_bytes is not None:
+            raise WorkloadError(f"the pattern {pattern.kind} sets the sizes of its messages; write one size as message")
         if pattern.order == "shift":
             key: Integers = (sends.destination - sends.source) % ranks
         elif pattern.order == "ascending":

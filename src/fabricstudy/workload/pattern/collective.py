@@ -24,6 +24,7 @@ from pydantic import Field
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.model import ConfigError, Whole
+from fabricstudy.core.quantities import Size
 
 from .base import MessagePattern, Sends, TrafficEstimate, repeat, without_empty
 
@@ -233,6 +234,7 @@ def count_messages(parts: Iterable[CollectivePart]) -> tuple[Counter[int], Count
 class Collective(MessagePattern):
     """Base of collective operations, which define their steps; messages and traffic follow from these."""
 
+    message_bytes: Size = Field(alias="message", description="size of each message")
     root: Whole = Field(0, ge=0, description="root of the operation; ranks are counted from it")
 
     def parts(self, ranks: int) -> list[CollectivePart]:

@@ -23,7 +23,7 @@ from fabricstudy.core import input_files
 from fabricstudy.core.arrays import Floats, Ints, Numbers
 from fabricstudy.core.input_files import MAX_RANKS, MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.model import ConfigError, Whole
-from fabricstudy.core.quantities import SIZES, to_unit
+from fabricstudy.core.quantities import SIZES, Size, to_unit
 
 from ..mapping.tasks import TaskGraph
 from ..messages import Messages
@@ -247,6 +247,7 @@ class TaskGraphPattern(TrafficFile, MessagePattern, kind="task-graph"):
     after planning is refused.
     """
 
+    message_bytes: Size = Field(alias="message", description="size of each message")
     group: Literal["blocks", "metis"] = Field(
         "metis", description="grouping where there are more vertices than ranks: consecutive vertices, or by METIS"
     )
