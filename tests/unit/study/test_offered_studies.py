@@ -69,6 +69,7 @@ def test_an_experiment_with_both_jobs_and_offered_traffic_is_refused(base: dict[
     ("parts", "path", "code"),
     [
         ({"offered": {"traffic": "uniform", "load": 1.2}}, "offered.load", "out-of-range"),
+        ({"offered": {"traffic": "uniform", "load": 1.0000001}}, "offered.load", "out-of-range"),
         ({"offered": {"traffic": "uniform", "load": 30}}, "offered.load", "out-of-range"),
         ({"offered": {"traffic": "uniform", "load": 0}}, "offered.load", "out-of-range"),
         ({"offered": {"traffic": "uniform", "load": "full"}}, "offered.load", "out-of-range"),
