@@ -55,7 +55,7 @@ def row_of(point: Point, folder: Path) -> dict[str, Any]:
     return row
 
 
-def run_of(point: Point, folder: Path, load: float, states: Container[str] = ("steady", "saturated")) -> SteadyRun:
+def run_of(point: Point, folder: Path, load: float, states: Container[State] = ("steady", "saturated")) -> SteadyRun:
     folder.mkdir(exist_ok=True)
     analysed = built(point.machine)
     assert point.offered is not None

@@ -36,7 +36,7 @@ def test_a_range_of_integers_gives_integers() -> None:
 
 
 def test_ids_do_not_depend_on_how_a_study_writes_the_traffic() -> None:
-    written = changed(offered={"traffic": {"kind": "uniform"}, "load": 0.3, "batches": 20, "message": "256 B"})
+    written = changed(offered={"traffic": {"kind": "uniform"}, "load": 0.3, "batches": 40, "message": "256 B"})
     assert plan(validate_study(written)).points.keys() == plan(validate_study(STUDY)).points.keys()
 
 
