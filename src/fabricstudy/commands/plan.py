@@ -132,7 +132,7 @@ def show_plan(summary: dict[str, Any]) -> None:
             problem = f"{count} of the new points {'is' if count == 1 else 'are'} predicted to exceed limits.{limit}"
             print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
-        print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
+        print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy list engines")
     for estimate in summary["estimates"]:
         print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")
         print(*(f"          {line}" for line in estimate["text"]), sep="\n")
