@@ -140,9 +140,9 @@ def test_a_study_runs_in_an_empty_folder_without_a_compiler(place: Place) -> Non
 
 
 def test_the_studies_and_the_workflow_are_those_of_the_wheel(place: Place) -> None:
-    snakefile = Path(place.run("fabricstudy where").strip())
+    snakefile = Path(place.run("fabricstudy list where").strip())
     assert snakefile.is_relative_to(place.packages) and snakefile.read_bytes() == (ROOT / "Snakefile").read_bytes()
-    assert Path(place.run("fabricstudy where profiles/slurm").strip(), "profile.yaml").is_file()
+    assert Path(place.run("fabricstudy list where profiles/slurm").strip(), "profile.yaml").is_file()
     plan = json.loads(place.run("fabricstudy plan quick --json"))
     assert plan["points"] > 0
     tracked = {path.name for path in (ROOT / "configs").glob("*.yaml")}
@@ -153,7 +153,7 @@ COMMANDS = [(file.name, command) for file in (CONTAINERFILE, DEFINITION) for com
 
 
 def test_the_images_have_commands() -> None:
-    assert {INSTALL, "fabricstudy engines"} <= {command for name, command in COMMANDS if name == DEFINITION.name}
+    assert {INSTALL, "fabricstudy list engines"} <= {command for name, command in COMMANDS if name == DEFINITION.name}
     assert {BUILD, INSTALL} <= {command for name, command in COMMANDS if name == CONTAINERFILE.name}
 
 

@@ -33,7 +33,7 @@ The report of a study.
 .SH SEE ALSO
 .BR snakemake (1)
 .PP
-The pages in the folder that "fabricstudy where docs" prints.
+The pages in the folder that "fabricstudy list where docs" prints.
 """
 
 

@@ -158,6 +158,7 @@ def test_commands_within_sentences_exist() -> None:
         else:
             # After the study all is Snakemake's.
             options = {word for word in rest if word.startswith("--") and name != "run"}
+            name = next((two for two in [" ".join([name, *rest[:1]])] if two in subparsers.choices), name)
             assert options <= set(subparsers.choices[name]._option_string_actions), (name, options)
 
 

@@ -110,13 +110,13 @@ def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:
 def test_engines_are_listed_found_or_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    found = {engine["name"]: engine for engine in data(capsys, "engines")}
+    found = {engine["name"]: engine for engine in data(capsys, "list", "engines")}
     assert list(found) == ["analysis", "caminos", "codes", "flow", "packet", "sst"] and found["analysis"]["found"]
     assert all(set(engine) == {"name", "found", "version", "reason"} for engine in found.values())
     monkeypatch.setenv("FABRICSTUDY_CAMINOS", str(tmp_path / "nowhere"))
-    caminos = data(capsys, "engines")[1]
+    caminos = data(capsys, "list", "engines")[1]
     assert not caminos["found"] and caminos["version"] is None and caminos["reason"]
-    assert "not found" in said(capsys, "engines")
+    assert "not found" in said(capsys, "list", "engines")
 
 
 def test_machine_of_a_study_and_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_a_picture_does_not_overwrite_its_machine(
     (tmp_path / "m.yaml").write_text("{kind: graph, file: f.csv}")
     (tmp_path / "m.svg").symlink_to(tmp_path / name)
     before = (tmp_path / name).read_bytes()
-    assert cli.main(["draw", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.svg"), "--json"]) == 1
+    assert cli.main(["machine", "draw", str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.svg"), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "invalid-value"
     assert (tmp_path / name).read_bytes() == before
 
@@ -209,7 +209,7 @@ def test_a_machine_is_drawn_the_same_each_time(capsys: pytest.CaptureFixture[str
     torus = "{kind: torus, shape: [4, 4, 3], bandwidth: 1 GB/s}"
     pictures = []
     for name in ("a.svg", "b.svg"):
-        told = json.loads(said(capsys, "draw", torus, "--out", name, "--json"))
+        told = json.loads(said(capsys, "machine", "draw", torus, "--out", name, "--json"))
         assert told["written"] == name
         pictures.append((tmp_path / name).read_bytes())
     assert pictures[0] == pictures[1]
@@ -224,7 +224,7 @@ def test_loads_and_jobs_of_a_stored_point_are_drawn(capsys: pytest.CaptureFixtur
     jobs = f"jobs: [{{name: left, share: 0.5, {all_to_all}}}, {{name: right, share: 0.5, {all_to_all}}}]"
     (tmp_path / "small.yaml").write_text(re.sub("jobs: .*", jobs, STUDY).replace("engine: caminos", "engine: analysis"))
     planned = next(iter(plan(load_study(tmp_path / "small.yaml")).points.values()))
-    point = ("draw", "--load", "small.yaml", planned.point_id, "--out", "a.svg")
+    point = ("machine", "draw", "--load", "small.yaml", planned.point_id, "--out", "a.svg")
     assert cli.main([*point, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "unknown-name"
     simulate(
@@ -407,9 +407,9 @@ def test_run_is_snakemake_with_workflow_and_study_named(monkeypatch: pytest.Monk
 
 
 def test_where_finds_what_comes_with_the_project(capsys: pytest.CaptureFixture[str]) -> None:
-    assert said(capsys, "where").strip() == str(SNAKEFILE) and SNAKEFILE.is_file()
-    assert Path(data(capsys, "where", "profiles/slurm")["path"], "profile.yaml").is_file()
-    assert mistakes(capsys, "where", "profiles/none")[0]["code"] == "file-not-found"
+    assert said(capsys, "list", "where").strip() == str(SNAKEFILE) and SNAKEFILE.is_file()
+    assert Path(data(capsys, "list", "where", "profiles/slurm")["path"], "profile.yaml").is_file()
+    assert mistakes(capsys, "list", "where", "profiles/none")[0]["code"] == "file-not-found"
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,8 @@ def test_version_and_help_load_no_command(asked: str, first: str) -> None:
 
 
 def test_blas_has_one_thread_where_the_user_sets_none() -> None:
-    code = "import os; from fabricstudy.cli import main; main(['where']); print(os.environ['OPENBLAS_NUM_THREADS'])"
+    show = "print(os.environ['OPENBLAS_NUM_THREADS'])"
+    code = f"import os; from fabricstudy.cli import main; main(['list', 'where']); {show}"
     environment = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
     for given, expected in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
         command = [sys.executable, "-c", code]
@@ -446,8 +447,9 @@ def test_a_misspelt_command_is_a_wrong_call_with_a_suggestion(capsys: pytest.Cap
 def test_each_example_is_a_call_of_its_command(name: str) -> None:
     work, _, example = cli._COMMANDS[name]
     arguments = shlex.split(example)
-    assert arguments[0] == name
-    assert cli._parser([name]).parse_args(arguments).command.__name__ == work
+    words = name.split()
+    assert arguments[: len(words)] == words
+    assert cli._parser([name]).parse_args([name, *arguments[len(words) :]]).command.__name__ == work
 
 
 def test_no_command_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -461,7 +463,15 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     named = capsys.readouterr().out
-    assert all(f"\n    {name}" in named for name in modules - {"__init__", "common"})
+    assert modules == {"__init__", "common", *(name.split()[-1] for name in cli._COMMANDS)}
+    assert all(re.search(rf"\n    {name} |\[.*\b{name}\b.*\]", named) for name in modules - {"__init__", "common"})
+    assert named.count("\n") <= 30 and max(map(len, named.splitlines())) <= 80
+
+
+def test_a_former_name_of_a_command_is_answered_by_the_present_one(capsys: pytest.CaptureFixture[str]) -> None:
+    (found,) = _errors(capsys, "draw", "frontier")
+    assert found["code"] == "usage" and "machine draw" in found["message"]
+    assert "machine" in said(capsys, "-v", "machine", "draw", "mira", code=2)
 
 
 def test_a_list_of_points_has_a_head(capsys: pytest.CaptureFixture[str]) -> None:
@@ -471,21 +481,21 @@ def test_a_list_of_points_has_a_head(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    found = data(capsys, "kinds", "pattern")
+    found = data(capsys, "list", "kinds", "pattern")
     assert {one["path"] for one in found} == {"jobs.*.pattern"} and "stencil" in {one["kind"] for one in found}
-    assert [one["kind"] for one in data(capsys, "kinds", "stencil")] == ["stencil"]
+    assert [one["kind"] for one in data(capsys, "list", "kinds", "stencil")] == ["stencil"]
     for heading in ("jobs.*.pattern", "pattern (jobs.*.pattern)"):
-        assert data(capsys, "kinds", heading) == found
+        assert data(capsys, "list", "kinds", heading) == found
 
 
 def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "kinds", "FFT")}
+    assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "list", "kinds", "FFT")}
     for words in (["halo"], ["halo exchange"], ["exchange", "halo"]):
-        assert {one["kind"] for one in data(capsys, "kinds", *words)} == {"stencil"}
+        assert {one["kind"] for one in data(capsys, "list", "kinds", *words)} == {"stencil"}
     for word, kind in (("rfc 2992", "ecmp"), ("dragonfly+", "megafly")):
-        assert [one["kind"] for one in data(capsys, "kinds", word)] == [kind]
+        assert [one["kind"] for one in data(capsys, "list", "kinds", word)] == [kind]
     for misspelt, meant in (("stencl", "'stencil'"), ("tors", "'torus'")):
-        (mistake,) = mistakes(capsys, "kinds", misspelt)
+        (mistake,) = mistakes(capsys, "list", "kinds", misspelt)
         assert meant in mistake["message"]
 
 

@@ -58,7 +58,7 @@ def test_a_study_from_a_template_is_valid_and_has_its_own_name(data: Any, templa
     data("init", "mine.yaml", "--template", template)
     assert yaml.safe_load(Path("mine.yaml").read_text())["study"] == "mine"
     points = len(load_pipelines(template)[template].plan.points)
-    assert data("validate", "mine.yaml") == [{"study": "mine.yaml", "points": points, "runs": 0}]
+    assert data("plan", "validate", "mine.yaml") == [{"study": "mine.yaml", "points": points, "runs": 0}]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_what_is_bundled_is_listed(data: Any) -> None:
 def test_mistakes_of_all_studies_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("a.yaml", "b.yaml"):
         Path(name).write_text(STUDY.replace("1 GB/s", "1G"))
-    assert cli.main(["validate", "a.yaml", "small.yaml", "b.yaml", "--json"]) == 1
+    assert cli.main(["plan", "validate", "a.yaml", "small.yaml", "b.yaml", "--json"]) == 1
     assert {error["file"] for error in json.loads(capsys.readouterr().out)["errors"]} == {"a.yaml", "b.yaml"}
 
 
@@ -259,6 +259,8 @@ def test_shells_complete_commands_options_and_names(data: Any, shell: str) -> No
         pytest.skip(f"no {shell}")
     assert completed(shell, script, "fabricstudy pl") == ["plan"]
     assert completed(shell, script, "fabricstudy plan --li") == ["--list"]
+    assert completed(shell, script, "fabricstudy machine wha") == ["whatif"]
+    assert completed(shell, script, "fabricstudy machine draw --lo") == ["--load"]
     assert completed(shell, script, "fabricstudy plan qui") == ["quick"]
     Path("configs").mkdir()
     Path("configs/own.yaml").touch()

@@ -1,4 +1,4 @@
-"""``fabricstudy partitions`` and studies without simulation, as a user would run them."""
+"""``fabricstudy machine partitions`` and studies without simulation, as a user would run them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
-    assert cli.main(["partitions", *arguments]) == code
+    assert cli.main(["machine", "partitions", *arguments]) == code
     captured = capsys.readouterr()
     return captured.err if code else captured.out
 

@@ -1,4 +1,4 @@
-"""The command ``fabricstudy whatif``."""
+"""The command ``fabricstudy machine whatif``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FABRIC = "from,to,class\na,b,x\nb,c,x\nc,d,x\nd,a,x\nn1,a,host\nn2,b,host\nn3,c,
 
 
 def answer(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    assert cli.main(["whatif", *arguments, "--json"]) == code
+    assert cli.main(["machine", "whatif", *arguments, "--json"]) == code
     return json.loads(capsys.readouterr().out)
 
 
@@ -58,14 +58,14 @@ def test_of_parallel_cables_the_named_one_fails(
         {"routers": ["a", "b"], "class": name, "cables": 1, "of": 3} for name in ("fast", "slow")
     ]
     assert answer(capsys, "f.csv", "--fail", "a,b", "--of", "slow")["failed_cables"][0]["class"] == "slow"
-    assert cli.main(["whatif", "f.csv", "--fail", "a,b,fast"]) == 0
+    assert cli.main(["machine", "whatif", "f.csv", "--fail", "a,b,fast"]) == 0
     assert "1 of 3 cables from a to b, class fast" in capsys.readouterr().out
 
 
 def test_a_share_is_the_draw_of_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
     found = [answer(capsys, DRAGONFLY, "--fail", "5%", "--seed", seed)["after"] for seed in ("1", "1", "2")]
     assert found[0] == found[1] != found[2] and found[0]["cables"] == 85
-    assert cli.main(["whatif", DRAGONFLY, "--fail", "5 %", "--of", "global"]) == 0
+    assert cli.main(["machine", "whatif", DRAGONFLY, "--fail", "5 %", "--of", "global"]) == 0
     assert "88" in capsys.readouterr().out
 
 

@@ -407,7 +407,7 @@ def test_draw_and_map_know_kinds_of_their_extensions(tmp_path: Path, capsys: pyt
         ["--extensions", str(tmp_path / "turn.py")],
     )
     picture = tmp_path / "tree.svg"
-    assert main(["draw", tree, "--out", str(picture), *known]) == 0 and picture.stat().st_size > 1000
+    assert main(["machine", "draw", tree, "--out", str(picture), *known]) == 0 and picture.stat().st_size > 1000
     graph = ["--machine", tree, "--graph", str(tmp_path / "ring.csv"), "--with", "turned"]
     capsys.readouterr()
     assert main(["map", *graph, *known, "--json"]) == 0
@@ -418,7 +418,7 @@ def test_draw_and_map_know_kinds_of_their_extensions(tmp_path: Path, capsys: pyt
 class TestCommand:
     @staticmethod
     def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
-        assert main(["kinds", *arguments]) == code
+        assert main(["list", "kinds", *arguments]) == code
         out, err = capsys.readouterr()
         return err if code else out
 

@@ -108,7 +108,7 @@ def test_the_inputs_of_a_point_are_what_its_simulator_gets(after_run: Workplace)
         ).stdout
 
     fabricstudy("point", point, "--study", "tiny.yaml", "--run", "--folder", "run")
-    fabricstudy("inputs", "tiny.yaml", point, "--out", "in")
+    fabricstudy("point", "inputs", "tiny.yaml", point, "--out", "in")
     written = {path.name for path in (after_run.folder / "in").iterdir()} - {"run.sh"}
     assert written
     subprocess.run([str(after_run.folder / "in/run.sh")], check=True, capture_output=True, env=after_run.environment)

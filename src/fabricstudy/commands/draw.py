@@ -1,4 +1,4 @@
-"""``fabricstudy draw``: a machine as a picture, with the jobs and loads of a stored point if asked."""
+"""``fabricstudy machine draw``: a machine as a picture, with the jobs and loads of a stored point if asked."""
 
 import argparse
 from dataclasses import replace

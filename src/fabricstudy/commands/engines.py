@@ -1,4 +1,4 @@
-"""``fabricstudy engines``: the simulators found on this machine."""
+"""``fabricstudy list engines``: the simulators found on this machine."""
 
 import argparse
 from typing import Any

@@ -1,4 +1,4 @@
-"""``fabricstudy inputs``: the input files of a point's simulator, and the command that runs it."""
+"""``fabricstudy point inputs``: the input files of a point's simulator, and the command that runs it."""
 
 import argparse
 import shlex

@@ -1,4 +1,4 @@
-"""``fabricstudy kinds``: the kinds of a study, and the keys of each."""
+"""``fabricstudy list kinds``: the kinds of a study, and the keys of each."""
 
 import argparse
 import inspect

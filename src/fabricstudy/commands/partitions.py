@@ -1,4 +1,4 @@
-"""``fabricstudy partitions``: geometries and bisections of the partitions of a grid machine."""
+"""``fabricstudy machine partitions``: geometries and bisections of the partitions of a grid machine."""
 
 import argparse
 import re

@@ -163,7 +163,7 @@ def show_plan(summary: dict[str, Any]) -> None:
             problem = f"{count} of the new points {'is' if count == 1 else 'are'} predicted to exceed limits.{limit}"
             print(f"warning   {problem} and would not be done; raise it, or make them smaller")
     for engine in summary["missing_engines"]:
-        print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy engines")
+        print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy list engines")
     for limit, count in summary["buffer_limits"].items():
         print(f"warning   {count_noun(count, 'point')}: {limit}")
     for estimate in summary["estimates"]:

@@ -71,7 +71,7 @@ def _progress_text(counts: dict[str, Any]) -> str:
     lines += runs
     if counts["unavailable"]:
         engines = " and ".join(counts["missing_engines"])
-        lines.append(f"{counts['unavailable']} of them need {engines}, not found here (fabricstudy engines)")
+        lines.append(f"{counts['unavailable']} of them need {engines}, not found here (fabricstudy list engines)")
     return "\n".join(lines)
 
 

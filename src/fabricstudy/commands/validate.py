@@ -1,4 +1,4 @@
-"""``fabricstudy validate``: check studies."""
+"""``fabricstudy plan validate``: check studies."""
 
 import argparse
 from typing import Any

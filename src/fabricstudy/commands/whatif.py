@@ -1,4 +1,4 @@
-"""``fabricstudy whatif``: what a machine loses if cables or routers fail, without simulation."""
+"""``fabricstudy machine whatif``: what a machine loses if cables or routers fail, without simulation."""
 
 import argparse
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""``fabricstudy where``: the path of a bundled file, such as the workflow."""
+"""``fabricstudy list where``: the path of a bundled file, such as the workflow."""
 
 import argparse
 
