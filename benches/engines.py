@@ -62,7 +62,9 @@ def simulate(this: Point, engine: Engine) -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = attempt_point(this, engine, analysed, LIMITS, Path(folder))
     if found["status"] != "done":
-        print(f"  {this.machine.kind:<10} {this.machine.nodes:>5} nodes {found['status']}: {found['reason']}", flush=True)
+        print(
+            f"  {this.machine.kind:<10} {this.machine.nodes:>5} nodes {found['status']}: {found['reason']}", flush=True
+        )
         return
     (job,) = place(this, machine, analysed.cut_side)
     packet_hops = loads_by_routes(job, machine, this.routing).link_bytes.sum() / this.network.packet_bytes

@@ -19,11 +19,11 @@ What a point becomes:
   outputs with room it draws one for each packet. Valiant leads through a random router with nodes. UGAL uses the best
   minimal output or the best detour, by hops and queued bytes.
 
-All jobs are operations with dependencies, a `TaskGraph`, in ``engines/caminos/src/task_graph.rs``. A rank of a job of
-phases begins a phase when all that it sends or gets in the previous one has arrived. Up to `network.injection` messages
-of a node are under way, interleaved packet by packet, and its ranks start them in turn; messages within a node are
-free. Computation is rounded to cycles, the total of a stream at any time to the nearest one. Cycles in which nothing
-moves are left out.
+All jobs are operations with dependencies (``engines/library/src/operations.rs``), which
+``engines/caminos/src/task_graph.rs`` gives to CAMINOS. A rank of a job of phases begins a phase when all that it sends
+or gets in the previous one has arrived. Up to `network.injection` messages of a node are under way, interleaved packet
+by packet, and its ranks start them in turn; messages within a node are free. Computation is rounded to cycles, the
+total of a stream at any time to the nearest one. Cycles in which nothing moves are left out.
 
 References
 ----------
