@@ -147,10 +147,10 @@ def _reader(limits: QuantityRange, example: str, whole: bool) -> Any:
         if isinstance(value, int | float):
             raise ConfigError("a number without a unit", f"write it like '{example}'", code="invalid-quantity")
         magnitude = to_unit(value.strip(), limits.unit, example)
-        if whole and not magnitude.is_integer():
-            remedy = f"use {max(1, math.floor(magnitude))} B or {max(2, math.ceil(magnitude))} B"
-            raise ConfigError(f"{magnitude:.15g} bytes, not a whole number", remedy, code="wrong-type")
         limits.check(magnitude)
+        if whole and not magnitude.is_integer():
+            remedy = f"use {math.floor(magnitude)} B or {math.ceil(magnitude)} B"
+            raise ConfigError(f"{magnitude:.15g} bytes, not a whole number", remedy, code="wrong-type")
         return int(magnitude) if whole else magnitude
 
     return read

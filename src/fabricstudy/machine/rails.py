@@ -70,7 +70,8 @@ class Taper(Model):
 
 def _spine(value: Any) -> Any:
     if not isinstance(value, dict | Taper) and value not in ("full", "none"):
-        remedy = f"write full, none, or {{taper: {value if isinstance(value, int) else 2}}}"
+        taper = value if isinstance(value, int) and value > 1 else 2
+        remedy = f"write full, none, or {{taper: {taper}}}"
         raise ConfigError("not a spine", remedy, value=value, code="unknown-value")
     return {"taper": 1} if value == "full" else value
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.distances import distances, longest_route
 from fabricstudy.machine.graph import Machine
@@ -21,6 +22,7 @@ from fabricstudy.structure.deadlock import is_deadlock_free
 from fabricstudy.structure.load import link_loads
 from fabricstudy.structure.prices.besta_2014 import TARIFF
 from fabricstudy.structure.summary import describe_machine
+from fabricstudy.study.file import validate_machine
 
 BANDWIDTH = {"scale_up": "450 GB/s", "rail": "50 GB/s"}
 
@@ -192,3 +194,12 @@ def test_cost_of_the_spine() -> None:
 def test_what_cannot_be_built(keys: dict[str, Any], path: str) -> None:
     with pytest.raises(ValidationError, match=path):
         rails(4, 8, **keys)
+
+
+@pytest.mark.parametrize("spine", [5, 0, -1, True, "5", "all"])
+def test_the_remedy_for_a_wrong_spine_is_a_spine(spine: Any) -> None:
+    config = {"domains": 4, "accelerators": 4, "bandwidth": "1 GB/s"}
+    with pytest.raises(ConfigError) as caught:
+        validate_machine({"kind": "rails", **config, "spine": spine})
+    taper = int(caught.value.remedy.split("taper: ")[1].rstrip("}"))
+    assert validate_machine({"kind": "rails", **config, "spine": {"taper": taper}}).nodes == 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -144,3 +145,20 @@ def test_units_are_those_of_pint(unit: str, pint_registry: pint.UnitRegistry[Any
             assert to_unit(f"7.1 {name}", unit, "") == expected, name
         except ConfigError:
             assert expected is None, name
+
+
+@pytest.mark.parametrize("text", ["1e400 B", "1e-400 B", "0.5 B", "0 B", "-5 kB"])
+def test_sizes_out_of_range_have_the_range_as_remedy(text: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Size).validate_python(text)
+    (error,) = caught.value.errors()
+    assert error["ctx"]["error"].code == "out-of-range"
+
+
+@given(st.floats(1.0, 1e15).filter(lambda size: not size.is_integer()))
+def test_the_remedy_for_a_part_of_a_byte_are_the_two_sizes_next_to_it(size: float) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Size).validate_python(f"{Decimal(size):f} B")
+    (error,) = caught.value.errors()
+    low, high = (int(part) for part in re.findall(r"(\d+) B", error["ctx"]["error"].remedy))
+    assert low < size < high == low + 1
