@@ -14,7 +14,7 @@ import pytest
 
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.bundled import RESULT
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.contract import EngineFailure, Unsupported
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.offered_traffic import OfferedRuns
 from fabricstudy.engine.outcome import EngineResult
