@@ -72,7 +72,7 @@ def test_parts_of_one_take_the_time_of_their_hops(tmp_path: Path, name: str, eng
 @pytest.mark.parametrize("engine", engines("packet", "flow"))
 @pytest.mark.parametrize("routing", ["minimal", "adaptive", "dimension-order", "valiant", "ugal"])
 def test_every_routing_carries_all_to_all_on_one_router(tmp_path: Path, routing: str, engine: str) -> None:
-    job = {"nodes": 6, "pattern": {"kind": "all-to-all", "message": "20 kB"}}
+    job: dict[str, Any] = {"nodes": 6, "pattern": {"kind": "all-to-all", "message": "20 kB"}}
     bounded(record_of(machine(tmp_path, ONE_ROUTER["hyperx"]), routing, engine, tmp_path / "run", **job))
 
 
