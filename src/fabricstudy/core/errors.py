@@ -224,6 +224,6 @@ def suggestion(wrong: object, known: Iterable[str]) -> str:
     return (f"did you mean '{close[0]}'? " if close else "") + f"known: {listed}"
 
 
-def is_misspelling(wrong: str, meant: str) -> bool:
+def is_misspelling(wrong: str, meant: str, likeness: float = LIKENESS) -> bool:
     """Return whether a word is probably a misspelling of `meant`."""
-    return bool(difflib.get_close_matches(wrong, [meant], 1, LIKENESS))
+    return bool(difflib.get_close_matches(wrong, [meant], 1, likeness))

@@ -671,3 +671,25 @@ def test_dot_is_what_pydot_reads(statements: list[str]) -> None:
             read_dot(text.encode())
     else:
         assert Counter(frozenset(cable[:2]) for cable in read_dot(text.encode()).cables) == Counter(ends)
+
+
+def test_attributes_of_drawings_are_no_misspellings(tmp_path: Path) -> None:
+    """Of the topology of as-cast (ane-wane/as-cast, interconnect.gml); `bandwidt` is one."""
+    text = "graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 {} 2 ] ]"
+    (tmp_path / "drawn.gml").write_text(text.format("edge_width"))
+    assert machine_of(tmp_path, "drawn.gml", nodes_per_router=1).cables == 1
+    assert refusal_of(tmp_path, "wrong.gml", text.format("bandwidt"), nodes_per_router=1).code == "invalid-data-file"
+
+
+@pytest.mark.parametrize("make", [nx.DiGraph, nx.MultiDiGraph])
+def test_the_remedy_for_directed_graphs_keeps_the_number_of_cables(tmp_path: Path, make: type[Any]) -> None:
+    """Of the Topology Zoo with both directions of each cable (Hebbe1234/ExpectAll)."""
+    graph = nx.cycle_graph(5).to_directed()
+    directed = make(graph)
+    nx.write_gml(directed, tmp_path / "both.gml")
+    assert (
+        "networkx.Graph(graph)"
+        in refusal_of(tmp_path, "again.gml", (tmp_path / "both.gml").read_text(), nodes_per_router=1).remedy
+    )
+    nx.write_gml(nx.Graph(directed), tmp_path / "once.gml")
+    assert machine_of(tmp_path, "once.gml", nodes_per_router=1).cables == 5

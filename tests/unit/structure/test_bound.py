@@ -16,8 +16,15 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
 from fabricstudy.routing.valiant import Valiant
-from fabricstudy.structure.bound import computing_bound_ns, load_time_ns, lower_bound, phase_bound_ns
+from fabricstudy.structure.bound import (
+    computing_bound_ns,
+    load_time_ns,
+    lower_bound,
+    message_times_ns,
+    phase_bound_ns,
+)
 from fabricstudy.structure.load import link_loads
+from fabricstudy.study.file import validate_machine
 
 
 def bounds(
@@ -187,3 +194,23 @@ def test_what_is_computed_bounds_beside_the_links() -> None:
     """4 us on the links, begun after 2 us; a rank that computes for 10 us needs them whatever it sends."""
     assert computing_bound_ns(4000, 2000, 3000) == 6000
     assert computing_bound_ns(4000, 2000, 10_000) == 10_000
+
+
+def test_the_latency_of_messages_is_at_most_that_of_their_path() -> None:
+    """Local cables of 10 ns, global ones of 1 us: messages within a group take local ones only."""
+    machine = validate_machine(
+        {
+            "kind": "dragonfly", "groups": 3, "routers_per_group": 2, "nodes_per_router": 1, "bandwidth": "1 GB/s",
+            "latency": {"local": "10 ns", "global": "1 us", "host": "5 ns"},
+        }
+    ).build()  # fmt: skip
+    graph = nx.Graph()
+    for tail, head, kind in zip(machine.cable_tail, machine.cable_head, machine.cable_class, strict=True):
+        graph.add_edge(int(tail), int(head), ns=machine.classes[kind].latency_ns)
+    source, destination = (ends.ravel() for ends in np.divmod(np.arange(36), 6))
+    _, latency_ns = message_times_ns(machine, source, destination, np.ones(36), 100.0)
+    for a, b, found_ns in zip(source.tolist(), destination.tolist(), latency_ns.tolist(), strict=True):
+        path = nx.shortest_path(graph, a, b, weight="ns")
+        exact_ns = nx.path_weight(graph, path, "ns") + 2 * 5 + 100 * len(path) if a != b else 0
+        assert found_ns <= exact_ns
+        assert found_ns == exact_ns or a // 2 != b // 2

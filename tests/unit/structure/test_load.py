@@ -334,3 +334,22 @@ def test_links_that_rounding_alone_fills_are_not_used(
     traffic[source, destination] = 1
     expected = enumerated_loads(machine, traffic, valiant_paths)
     assert np.array_equal(link_support(machine, np.array([source]), np.array([destination]), Valiant()), expected > 0)
+
+
+@given(seed=st.integers(0, 10_000), routers=st.integers(2, 7))
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_shares_of_minimal_next_hops_are_those_of_cables(
+    random_machine: Callable[..., Machine], seed: int, routers: int
+) -> None:
+    machine = random_machine(seed, routers, hop_weight=(1, 2))
+    far, routes = weighted_distances(machine), Minimal().routes(machine)
+    at, goal = (ends.ravel() for ends in np.divmod(np.arange(routers**2), routers))
+    hops = routes.next_hops(at, goal)  # type: ignore[attr-defined]
+    for packet, (source, destination) in enumerate(zip(at.tolist(), goal.tolist(), strict=True)):
+        shares: dict[int, Fraction] = defaultdict(Fraction)
+        for probability, links in minimal_paths(machine, far, source, destination):
+            if links:
+                shares[links[0]] += probability
+        mine = hops.packet == packet
+        found = dict(zip(hops.link[mine].tolist(), hops.share[mine].tolist(), strict=True))
+        assert found == pytest.approx({link: float(share) for link, share in shares.items()})

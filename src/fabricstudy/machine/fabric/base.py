@@ -17,6 +17,9 @@ HOST = "host"
 
 MAX_PARALLEL_CABLES = 10_000
 
+LIST_ONCE = "list each cable once, as networkx.Graph(graph) does, which also joins parallel cables"
+"""Remedy for directed graphs; `to_undirected` of a multigraph would keep both directions as two cables."""
+
 MAX_FABRIC_NODES = 2_000_000
 """Limit of nodes of a fabric, ten times those of the largest machines."""
 
@@ -205,7 +208,7 @@ def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: st
     """Reject keys that resemble one of `keys`; ignore other keys."""
     for key in says:
         for known in keys:
-            if key not in keys and is_misspelling(key, known):
+            if key not in keys and is_misspelling(key, known, 0.75):
                 raise InputFileError(f"unknown key '{key}'", f"did you mean '{known}'?", where)
 
 

@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
-from .base import EdgeRecord, Fabric, fabric_of
+from .base import LIST_ONCE, EdgeRecord, Fabric, fabric_of
 
 SIGNATURE = re.compile(r"<graphml\b")
 
@@ -68,7 +68,7 @@ class _Reader:
         if name == "graph":
             self.has_graph = True
             if attributes.get("edgedefault") == "directed":
-                raise InputFileError("the graph is directed", "write graph.to_undirected()", where, "directed")
+                raise InputFileError("the graph is directed", LIST_ONCE, where, "directed")
         elif name == "key":
             self._name_of_key[_attribute(attributes, "id", where)] = attributes.get("attr.name", "")
             self._default_of = attributes.get("for", "all"), attributes.get("attr.name", "")
@@ -80,7 +80,7 @@ class _Reader:
             self.vertices[key] = self._attributes, where
         elif name == "edge":
             if attributes.get("directed") == "true":
-                raise InputFileError("the edge is directed", "write graph.to_undirected()", where, "directed")
+                raise InputFileError("the edge is directed", LIST_ONCE, where, "directed")
             self._attributes = dict(self._defaults["edge"])
             ends = _attribute(attributes, "source", where), _attribute(attributes, "target", where)
             self.edges.append(EdgeRecord(ends, self._attributes, where))

@@ -11,7 +11,7 @@ from typing import Any
 
 from fabricstudy.core.input_files import InputFileError, position_text, text_of
 
-from .base import EdgeRecord, Fabric, fabric_of
+from .base import LIST_ONCE, EdgeRecord, Fabric, fabric_of
 
 SIGNATURE = re.compile(r'\A\s*\{[\s\S]*"(?:nodes|links|edges)"\s*:\s*\[')
 
@@ -47,7 +47,7 @@ def read(data: bytes) -> Fabric:
 def fabric_of_graph(graph: dict[str, Any]) -> Fabric:
     """Return the fabric of a graph; raises InputFileError with the position in the lists."""
     if graph.get("directed"):
-        raise InputFileError("the graph is directed", "write graph.to_undirected()", "directed", True)
+        raise InputFileError("the graph is directed", LIST_ONCE, "directed", True)
     key = next((name for name in EDGES if name in graph), EDGES[0])
     vertices: dict[str, tuple[dict[str, Any], str]] = {}
     for where, vertex in _items(graph, "nodes", ("id",)):
