@@ -27,8 +27,11 @@ _KINDS = frozenset(module for family, kinds in MODULES.items() if family != "eng
 """In no digest of others: results depend on the modules of their own kinds only."""
 
 # String literals are matched first and put back, since a "#" in one begins no comment.
-_LONG_TEXT = r'"""(?:[^"\\]|\\.|"(?!""))*+"""'
-_TEXT = rf"(?:{_LONG_TEXT}|'''(?:[^'\\]|\\.|'(?!''))*+'''|\"(?:[^\"\\\n]|\\.)*+\"|'(?:[^'\\\n]|\\.)*+')"
+# Unrolled loops: possessive quantifiers are wrong in Python 3.11.0 to 3.11.4 (cpython issue 106052).
+_LONG_TEXT = r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
+_OTHER_LONG_TEXT = _LONG_TEXT.replace('"', "'")
+_SHORT_TEXT = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+_TEXT = rf"(?:{_LONG_TEXT}|{_OTHER_LONG_TEXT}|{_SHORT_TEXT}|{_SHORT_TEXT.replace(chr(34), chr(39))})"
 _COMMENT = re.compile(rf"({_TEXT})|[ \t]*#[^\n]*", re.S)
 # A docstring is a separate literal after the head of its class or function, or after a complete assignment. After a
 # line that ends in a literal it might continue an expression, and counts.
