@@ -164,6 +164,6 @@ def test_each_command_of_an_image_works(file: str, command: str, place: Place) -
             pytest.skip(f"not run: {command}: {reason}")
     if command in (BUILD, INSTALL):
         return  # `place` is what they made
-    said = place.run(command.removeprefix("exec ").replace('"$@"', "engines --json"))
+    said = place.run(command.removeprefix("exec ").replace('"$@"', "list engines --json"))
     version = engine_named("caminos").probe().version
     assert version is not None and version in said

@@ -91,7 +91,7 @@ def is_made(name: str, patterns: set[str]) -> bool:
 
 
 def is_in_clone(name: str, page: Path) -> bool:
-    folders = [ROOT, page.parent, ROOT / "src/fabricstudy", *(ROOT / "engines").iterdir()]
+    folders = [ROOT, ROOT / "configs/extensions", page.parent, ROOT / "src/fabricstudy", *(ROOT / "engines").iterdir()]
     return any(next(folder.glob(name), None) is not None for folder in folders)
 
 

@@ -294,11 +294,11 @@ def test_errors_have_codes_for_programs(capsys: pytest.CaptureFixture[str], case
 
 
 def test_all_mistakes_of_a_study_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = STUDY.replace("groups: 3", "groups: 1").replace("16 kB", "16").replace("seeds: 2", "seed: 2")
+    wrong = STUDY.replace("groups: 3", "groups: 0").replace("16 kB", "16").replace("seeds: 2", "seed: 2")
     Path("small.yaml").write_text(wrong)
     found = mistakes(capsys, "plan", "small.yaml")
     assert {(one["code"], one["path"], one["value"]) for one in found} == {
-        ("out-of-range", "machine.groups", 1),
+        ("out-of-range", "machine.groups", 0),
         ("invalid-quantity", "jobs.0.pattern.message", 16),
         ("unknown-key", "seed", None),
     }

@@ -20,6 +20,7 @@ from fabricstudy import cli
 from fabricstudy.commands.list import TEMPLATES
 from fabricstudy.core.parquet import read_parquet, write_parquet
 from fabricstudy.core.store import Store, point_store
+from fabricstudy.engine.switch_buffers import SWITCH_BUFFERS
 from fabricstudy.machine.instances import INSTANCES
 from fabricstudy.study.file import validate_machine
 from fabricstudy.table.files import write_table
@@ -90,7 +91,12 @@ def test_init_asks_in_a_terminal(data: Any, answer: str, monkeypatch: pytest.Mon
 
 def test_what_is_bundled_is_listed(data: Any) -> None:
     count = Counter(row["what"] for row in data("list"))
-    assert count == {"studies": len(bundled_studies()), "templates": len(TEMPLATES), "machines": len(INSTANCES)}
+    assert count == {
+        "studies": len(bundled_studies()),
+        "templates": len(TEMPLATES),
+        "machines": len(INSTANCES),
+        "buffers": len(SWITCH_BUFFERS),
+    }
     rows = data("list", "studies")
     assert {row["name"] for row in rows} == set(bundled_studies()) and all(row["about"] for row in rows)
 

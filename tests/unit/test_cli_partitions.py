@@ -77,7 +77,7 @@ def test_any_grid(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
         (["mira", "--kind", "torus"], "belong to --shape"),
         (["fat-tree-11k"], "has no cuboids"),
         (["--shape", "4,4"], "write them like"),
-        (["--shape", "4x1"], "shape.1"),
+        (["--shape", "4x0"], "shape.1"),
         (["--shape", "4x4", "--kind", "bluegene-q"], "midplanes"),
         (["--shape", "8x8", "--kind", "express-mesh"], "--gap"),
         (["--shape", "8x8", "--kind", "express-mesh", "--gap", "9"], "gap"),

@@ -119,7 +119,7 @@ def test_no_more_work_on_a_point_than_were_granted_or_are_there(
     def simulate(one: PlannedPoint, *given: object) -> dict[str, Any]:
         seen.append(one.point.engine.processes)
         assert one.point_id == point_id(one.point)
-        return {}
+        return {"status": "failed"}
 
     monkeypatch.setattr("fabricstudy.engine.batch.simulate", simulate)
     monkeypatch.setattr("fabricstudy.engine.batch.usable_cores", lambda: 6)

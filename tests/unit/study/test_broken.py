@@ -51,7 +51,7 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
     "number without unit": ({"machine/latency": 40}, "machine.latency", "invalid-quantity"),
     "arithmetic": ({"machine/bandwidth": "9**9**9 GB/s"}, "machine.bandwidth", "invalid-quantity"),
     "negative size": ({"jobs/0/pattern/message": "-1 kB"}, "jobs.0.pattern.message", "out-of-range"),
-    "part of a byte": ({"jobs/0/pattern/message": "0.5 B"}, "jobs.0.pattern.message", "wrong-type"),
+    "part of a byte": ({"jobs/0/pattern/message": "0.5 B"}, "jobs.0.pattern.message", "out-of-range"),
     "infinite bandwidth": ({"machine/bandwidth": "1e999 GB/s"}, "machine.bandwidth", "out-of-range"),
     "empty value": ({"jobs/0/pattern/message": None}, "jobs.0.pattern.message", "missing-key"),
     "share over 1": ({"jobs/0/share": 1.5}, "jobs.0.share", "out-of-range"),
@@ -242,8 +242,8 @@ MODELS: dict[str, tuple[dict[str, Any], str, str]] = {
         {"sweep": ..., "experiments": {"$(x)": {}}}, "experiments.$(x)", "invalid-name",
     ),
     "wrong value in an experiment": (
-        {"sweep": ..., "experiments": {"a": {"sweep": {"x": {"of": "machine.groups", "values": [1]}}}}},
-        "experiments.a.sweep.x.values.1", "out-of-range",
+        {"sweep": ..., "experiments": {"a": {"sweep": {"x": {"of": "machine.groups", "values": [0]}}}}},
+        "experiments.a.sweep.x.values.0", "out-of-range",
     ),
     "wrong set in an experiment": (
         {"sweep": ..., "experiments": {"a": {"set": {"machine.arrangement": "circulan"}}}},
@@ -312,10 +312,10 @@ def test_some_job_that_sends_is_not_in_the_background(write_study: Callable[[dic
 
 
 def test_mistakes_of_all_points_and_experiments_are_told(write_study: Callable[[dict[str, Any]], Path]) -> None:
-    groups = {"sweep": {"x": {"of": "machine.groups", "values": [1, 9, "a"]}}}
+    groups = {"sweep": {"x": {"of": "machine.groups", "values": [0, 9, "a"]}}}
     routing = {"set": {"routing": "minmal"}}
     assert told(the_error(write_study({"sweep": ..., "experiments": {"a": groups, "b": routing}}))) == [
-        ("out-of-range", "experiments.a.sweep.x.values.1"),
+        ("out-of-range", "experiments.a.sweep.x.values.0"),
         ("wrong-type", "experiments.a.sweep.x.values.a"),
         ("unknown-value", "experiments.b.set.routing"),
     ]

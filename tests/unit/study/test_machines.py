@@ -32,7 +32,7 @@ BGQ = {"kind": "bluegene-q", "midplanes": [1, 1, 1, 1]}
 BGP = {"kind": "bluegene-p", "midplanes": [1, 1, 1]}
 
 MISFITS: dict[str, tuple[Any, str, str]] = {
-    "a length of 1": (TORUS | {"shape": [4, 1]}, "machine.shape.1", "out-of-range"),
+    "a length of 0": (TORUS | {"shape": [4, 0]}, "machine.shape.1", "out-of-range"),
     "no shape": (TORUS | {"shape": []}, "machine.shape", "out-of-range"),
     "shape of text": (TORUS | {"shape": "4x4"}, "machine.shape", "wrong-type"),
     "wraps of another length": (TORUS | {"wrap": [True] * 3}, "machine.wrap", "out-of-range"),
@@ -68,7 +68,7 @@ MISFITS: dict[str, tuple[Any, str, str]] = {
     "radix of text": (TREE | {"radix": "4"}, "machine.radix", "wrong-type"),
     "more pods than ports": (TREE | {"pods": 5}, "machine.pods", "invalid-machine"),
     "bundles for all pods": (TREE | {"core_cables": 2}, "machine.pods", "invalid-machine"),
-    "one pod": (TREE | {"pods": 1}, "machine.pods", "out-of-range"),
+    "no pod": (TREE | {"pods": 0}, "machine.pods", "out-of-range"),
     "uneven bundles": (
         TREE | {"radix": 8, "pods": 2, "core_cables": 3}, "machine.core_cables", "invalid-machine",
     ),

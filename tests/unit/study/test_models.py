@@ -133,6 +133,6 @@ def test_machine_file(tmp_path: Path) -> None:
     for text in (bare, f"machine: {bare}"):
         path.write_text(text)
         assert load_machine(path).nodes == 6
-    path.write_text(f"machine: {bare}".replace("groups: 3", "groups: 1"))
-    with pytest.raises(ConfigError, match=r"e\.yaml: machine\.groups: .* \(value: 1\); .* 2"):
+    path.write_text(f"machine: {bare}".replace("groups: 3", "groups: 0"))
+    with pytest.raises(ConfigError, match=r"e\.yaml: machine\.groups: .* \(value: 0\); .* 1"):
         load_machine(path)

@@ -18,6 +18,7 @@ from fabricstudy.workload.sizes import MessageSizes
 
 from ...machines import place_jobs, point_on
 
+EXTENSIONS = ["b_eff", "namd", "openatom"]
 WEB_SEARCH = {
     "10 kB": 0.15, "20 kB": 0.2, "30 kB": 0.3, "50 kB": 0.4, "80 kB": 0.53, "200 kB": 0.6, "1 MB": 0.7, "2 MB": 0.8,
     "5 MB": 0.9, "10 MB": 0.97, "30 MB": 1,
