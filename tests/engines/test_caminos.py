@@ -291,7 +291,7 @@ class TestFailures:
             (OPERATIONS, "3 0 0 10 3", "3 0 0 10", f"{OPERATIONS}:9: "),
             (OPERATIONS, "3 0 0 10 3", "3 0 0 10 3 4", f"{OPERATIONS}:9: "),
             (OPERATIONS, "3 0 0 10 3", "3 0 0 -10 3", f"{OPERATIONS}:9: "),
-            (OPERATIONS, "3 0 0 10 3", "3 0 0 0 3", f"{OPERATIONS}:9: "),
+            (OPERATIONS, "3 0 0 10 3", "3 0 0 0 3", f"{OPERATIONS}: a send needs"),
             (OPERATIONS, "3 0 0 10 3", "3 2 0 10 3", f"{OPERATIONS}:9: "),
             (OPERATIONS, "3 0 0 10 3", "3 0 0 10 2", f"{OPERATIONS}: a send or receive"),
             (OPERATIONS, "dependencies 2", "dependencies 3", f"{OPERATIONS}:15: the file ends"),

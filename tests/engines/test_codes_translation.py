@@ -263,7 +263,7 @@ class TestRefusals:
             (MACHINES["slim fly"] | {"q": 9}, "minimal", "needs a prime q, not 9"),
             (MACHINES["slim fly"], "adaptive", "has no adaptive routing"),
             (MACHINES["aries"], "adaptive", "has no adaptive routing"),
-            (MACHINES["aries"] | {"groups": 1}, "minimal", "needs two groups"),
+            (MACHINES["aries"] | {"groups": 1}, "minimal", "group or side of length 1"),
             (MACHINES["aries"] | {"latency": UNEVEN_ROWS["latency"]}, "minimal", "one latency for all"),
             (
                 MACHINES["aries"] | {"bandwidth": UNEVEN_ROWS["bandwidth"]},

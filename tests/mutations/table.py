@@ -168,8 +168,8 @@ STRUCTURES = (
     Mutation(
         "rows of any analysis",
         "table/analyses.py",
-        "list(analysis.rows())",
-        "list(analysis.rows())[:1]",
+        "returned.instance(row, dict) for row in given]",
+        "returned.instance(row, dict) for row in list(given)[:1]]",
     ),
     Mutation("seconds of a bound", "structure/bound.py", "class Bound(", "NS_PER_S *= 2\n\n\nclass Bound("),
     Mutation("what counts as shared", "structure/sharing.py", "used & (users > 1)", "used & (users > 2)"),
@@ -423,9 +423,9 @@ ENGINES = (
     ),
     same(
         "what a router stores by default",
-        "engine/contract.py",
-        "packet_bytes if point.offered is None else min",
-        "packet_bytes if point.offered is None else max",
+        "engine/point.py",
+        "packet_bytes if self.offered is None else min",
+        "packet_bytes if self.offered is None else max",
     ),
     Mutation(
         "mean over ranks",
@@ -581,7 +581,7 @@ TABLES = (
 )
 
 FILES = (
-    Mutation("extension: machine", "./ladder.py", "cable_count=np.ones", "cable_count=2 * np.ones"),
+    Mutation("extension: machine", "./ladder.py", "np.roll(every, -1)", "np.roll(every, -3)"),
     Mutation("extension: pattern", "./ahead.py", "rank + self.step", "rank + self.step + 1"),
     Mutation(
         "extension: what another one imports",

@@ -21,10 +21,10 @@ use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Time};
 use library::histogram::Histogram;
-use library::input::Lines;
+use library::input::{BadFile, Lines};
 use library::job_link_packets::JobLinkPackets;
 use library::network_interface::Node;
-use library::operation_file::OperationFile;
+use library::operation_file::{Kind, OperationFile};
 use library::operations::{Operations, Posted};
 use rand::rngs::StdRng;
 
@@ -39,7 +39,14 @@ pub fn build(argument: TrafficBuilderArgument) -> Box<dyn Traffic> {
     let servers = argument.topology.num_servers();
     let fields = Fields::of(argument.cv, &["filename", "injection", "packet", "period", "times"]);
     let session = Session::of_builder();
+    let without_phits = |file: &OperationFile| {
+        file.operations.iter().any(|one| matches!(one.kind, Kind::Send { .. }) && one.length == 0)
+    };
     match Lines::open(fields.text("filename")).and_then(|lines| OperationFile::read(lines, servers)) {
+        Ok(file) if without_phits(&file) => {
+            let name = fields.text("filename");
+            std::panic::panic_any(BadFile(format!("{name}: a send needs a phit, since CAMINOS has no empty messages")));
+        }
         Ok(file) => {
             *session.job_link_packets.borrow_mut() = JobLinkPackets::new(&file, servers, session.machine().graph.links);
             session.ports.set(file.ports);
