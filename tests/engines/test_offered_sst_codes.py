@@ -229,10 +229,10 @@ def test_links_carry_the_expected_load(engine: str, arrivals: str, tmp_path: Pat
 def test_detours_avoid_the_groups_of_source_and_destination(engine: str, tmp_path: Path) -> None:
     """Eight nodes of a group use two global links each, spread over seven; that to the next group is idle."""
     point = point_of(engine, DRAGONFLY, GROUP, ADVERSARY, 0.2)
-    row_of(point, tmp_path)
+    row = row_of(point, tmp_path)
     machine = built(point.machine).machine
     between = np.flatnonzero(machine.link_class == 1)
-    window_ns = 800 * 10.24
+    window_ns = row["messages"] / machine.nodes / 0.2 * 10.24
     loads = np.load(tmp_path / LINK_ARRAY)[between] / machine.link_capacity_Bps[between] * 1e9 / window_ns
     assert np.count_nonzero(loads) == 9 * 7
     assert loads.sum() / (9 * 7) == pytest.approx(0.2 * 16 / 7, rel=0.02)

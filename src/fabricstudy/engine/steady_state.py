@@ -65,6 +65,8 @@ class SteadyRun:
     """Messages that arrived in each batch; int64 [batches]."""
     backlog: tuple[int, int, int] | None = None
     """Messages created and not arrived, at the begin, in the middle (between batches) and at the end of the window."""
+    outer_backlog: tuple[int, int] | None = None
+    """The same at the begin and at the end of the window, where an engine counts it there alone."""
     mean_backlog: Floats | None = None
     """The same, mean over the time of each batch; float64 [batches]."""
     lost: int = 0
@@ -93,8 +95,8 @@ def load_run(path: Path) -> SteadyRun:
         values: dict[str, Any] = {name: stored[name] if stored[name].ndim else stored[name].item() for name in stored}
     if "histogram_ns" in values:
         values["histogram"] = (values.pop("histogram_ns"), values.pop("histogram_messages"))
-    if "backlog" in values:
-        values["backlog"] = tuple(values["backlog"].tolist())
+    for name in {"backlog", "outer_backlog"} & values.keys():
+        values[name] = tuple(values[name].tolist())
     return SteadyRun(**values)
 
 
@@ -138,7 +140,8 @@ def growth(run: SteadyRun) -> Growth:
     """Return the growth of the backlog in the second half of the window, over the messages created in it.
 
     It is the trend of the batch means of the backlog. In the first half a network may still fill: adaptive routing
-    spreads its packets only once queues have built up. Where an engine does not count the backlog, its growth is the
+    spreads its packets only once queues have built up. Where an engine counts the backlog at both ends of the window
+    only, each is taken for the sum of geometric queues of the nodes. Where it does not count it, its growth is the
     share of the messages that did not arrive, with the interval of batch means over the whole window.
     """
     if run.mean_backlog is not None:
@@ -146,6 +149,11 @@ def growth(run: SteadyRun) -> Growth:
         slope, width = trend(run.mean_backlog[half:])
         created, batches = max(1, int(run.created[half:].sum())), len(run.created) - half
         mean, width = slope * batches / created, width * batches / created
+    elif run.outer_backlog is not None:
+        begin, end = run.outer_backlog
+        created, nodes = max(1, int(run.created.sum())), len(run.node_created)
+        deviation = sqrt(sum(messages * (1 + messages / nodes) for messages in run.outer_backlog))
+        mean, width = (end - begin) / created, _t_quantile(nodes - 1, CONFIDENCE) * deviation / created
     else:
         mean = 1.0 - float(run.measured.sum() / max(1, run.created.sum()))
         width = half_width(run.measured / np.maximum(1, run.created))

@@ -3,6 +3,7 @@
 from collections.abc import Container
 from dataclasses import replace
 from itertools import pairwise
+from math import sqrt
 from types import SimpleNamespace
 
 import numpy as np
@@ -82,6 +83,19 @@ def test_a_percentile_needs_a_hundred_messages_above_it() -> None:
     few = np.arange(1.0, 5001.0)
     row = statistics(run_of(few), np.ones(1))
     assert row["latency_p90_ns"] == 4500 and row["latency_p99_ns"] is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "state"),
+    [((50, 55), "steady"), ((2000, 2000), "undecided"), ((100, 6000), "saturated"), ((50, 300), "undecided")],
+)
+def test_backlogs_at_both_ends_of_the_window(ends: tuple[int, int], state: str) -> None:
+    """Of 20,000 messages of 72 nodes; queues of the mean m have the variance m (1 + m)."""
+    run = replace(run_of(CALM, 40), outer_backlog=ends, node_created=np.full(72, 278))
+    assert state_of(run) == state
+    grown, deviation = growth(run), sqrt(sum(72 * (m / 72) * (1 + m / 72) for m in ends))
+    assert grown.mean == pytest.approx((ends[1] - ends[0]) / 20_000)
+    assert grown.high - grown.mean == pytest.approx(1.994 * deviation / 20_000, rel=1e-3)
 
 
 CALM = np.random.default_rng(1).uniform(1, 2, 20_000)

@@ -3,8 +3,7 @@
 A send of the replay does not block, and the latency of its message begins with it, so sources are open loop. Each node
 has a rank for each batch of the window, whose messages are those of the batch, and one for all other messages. The same
 traces run until the begin and the end of the window, which gives the messages that have arrived by then, and half a
-window longer, which gives the latencies, and by Little's law the backlog. No rank posts a receive: CODES keeps what
-arrives.
+window longer, which gives the latencies. No rank posts a receive: CODES keeps what arrives.
 """
 
 import re
@@ -170,6 +169,7 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
     ratio = arrived / np.maximum(1, np.bincount(destination, minlength=machine.nodes))
     node_arrived = np.bincount(source, weights=ratio[destination], minlength=machine.nodes)
     routed = routed_packets((folder / "stdout").read_text(errors="replace"))
+    waiting = (sent - received)[:2].sum(axis=(1, 2))
     measured, window_ns = received[-1, :, 1:].sum(axis=0), (times[1] - times[0]) * message_ns(point, machine)
     return SteadyRun(
         window_ns=window_ns,
@@ -179,7 +179,7 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
         measured=measured,
         latency_sum_ns=latency_ns.sum(axis=0),
         created=created,
-        mean_backlog=latency_ns.sum(axis=0) / (window_ns / BATCHES),
+        outer_backlog=(int(waiting[0]), int(waiting[1])),
         lost=int(created.sum() - measured.sum()),
         routed=routed[1] - routed[0] if len(routed) == len(times) else None,
         link_bytes=_link_bytes(folder, point, machine, float(sent[1].sum() * size_bytes)),
