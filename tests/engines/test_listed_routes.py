@@ -268,7 +268,7 @@ def test_hop_k_has_channel_k_unless_the_routing_states_one() -> None:
     full = {"kind": "hyperx", "shape": [4], "nodes_per_router": 2, "bandwidth": "1 GB/s"}
     point, built = point_on(full, "one-channel"), point_on(full).machine.build()
     assert (channels(point, built), hop_classes(point.routing, built)) == (4, 1)
-    assert "wait in a circle" in str(refusal(point_on(RING, "one-channel")))
+    assert "virtual channels" in str(refusal(point_on(RING, "one-channel")))
 
 
 @pytest.mark.parametrize("engine", ["caminos", "flow", "packet", "sst"])

@@ -87,13 +87,13 @@ def to_unit(text: str, unit: str, example: str) -> float:
 _PLAIN_UNITS = {"time": "s", "information": "B", "work": "FLOP"}
 
 
-def magnitude(label: object) -> float:
+def label_number(label: object) -> float:
     """Return the number that a label of an axis states, in bytes, seconds, FLOP or a ratio of two; NaN for words.
 
     Examples
     --------
-    >>> magnitude("16 kB"), magnitude("8 Gb/s"), magnitude("1.5"), magnitude(2), magnitude("absolute")
-    (16000.0, 1000000000.0, 1.5, 2.0, nan)
+    >>> [label_number(label) for label in ("16 kB", "8 Gb/s", "1.5", 2, "absolute")]
+    [16000.0, 1000000000.0, 1.5, 2.0, nan]
     """
     match = _TEXT.fullmatch(str(label))
     try:

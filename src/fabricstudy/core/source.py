@@ -31,7 +31,8 @@ _KINDS = frozenset(module for family, kinds in MODULES.items() if family != "eng
 _LONG_TEXT = r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
 _OTHER_LONG_TEXT = _LONG_TEXT.replace('"', "'")
 _SHORT_TEXT = r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
-_TEXT = rf"(?:{_LONG_TEXT}|{_OTHER_LONG_TEXT}|{_SHORT_TEXT}|{_SHORT_TEXT.replace(chr(34), chr(39))})"
+_OTHER_SHORT_TEXT = _SHORT_TEXT.replace('"', "'")
+_TEXT = rf"(?:{_LONG_TEXT}|{_OTHER_LONG_TEXT}|{_SHORT_TEXT}|{_OTHER_SHORT_TEXT})"
 _COMMENT = re.compile(rf"({_TEXT})|[ \t]*#[^\n]*", re.S)
 # A docstring is a separate literal after the head of its class or function, or after a complete assignment. After a
 # line that ends in a literal it might continue an expression, and counts.

@@ -66,7 +66,7 @@ class SteadyRun:
     backlog: tuple[int, int, int] | None = None
     """Messages created and not arrived, at the begin, in the middle (between batches) and at the end of the window."""
     outer_backlog: tuple[int, int] | None = None
-    """The same at the begin and at the end of the window, where an engine counts it there alone."""
+    """The same at the begin and at the end of the window, where an engine counts it only there."""
     mean_backlog: Floats | None = None
     """The same, mean over the time of each batch; float64 [batches]."""
     lost: int = 0

@@ -1,6 +1,6 @@
 """Virtual channels of the bundled programs: classes against deadlock, and the number of channels.
 
-Packets cannot wait in a circle if the dependencies of channels have none (Dally and Seitz: IEEE Trans. Computers
+Deadlock is impossible if the channel dependency graph has no cycle (Dally and Seitz: IEEE Trans. Computers
 C-36(5), 1987, doi:10.1109/TC.1987.1676939). `ChannelScheme` says how each routing avoids them. Several channels of a
 class let packets pass others that wait.
 """
@@ -76,7 +76,7 @@ def _refuse_hops(routing: Routing, machine: Machine) -> str | None:
 def _refuse_global_hops(routing: Routing, machine: Machine) -> str | None:
     if type(routing) not in _BY_GLOBAL_HOPS or machine.group is None or machine.dimensions:
         return "there is no last group: only minimal and adaptive routing on machines with groups have this scheme"
-    return None if deadlock_free(machine, _BY_GLOBAL_HOPS[type(routing)]()) else _CIRCLE
+    return None if deadlock_free(machine, _BY_GLOBAL_HOPS[type(routing)]()) else _CYCLE
 
 
 def _refuse_dateline(routing: Routing, machine: Machine) -> str | None:
@@ -86,10 +86,10 @@ def _refuse_dateline(routing: Routing, machine: Machine) -> str | None:
 def _refuse_one(routing: Routing, machine: Machine) -> str | None:
     if not isinstance(cached_routes(machine, routing), MemorylessRoutes):
         return "a single class is not known to be free of deadlock"
-    return None if deadlock_free(machine, routing, one_channel=True) else _CIRCLE
+    return None if deadlock_free(machine, routing, one_channel=True) else _CYCLE
 
 
-_CIRCLE = "packets may wait in a circle"
+_CYCLE = "the channel dependency graph has a cycle"
 _REFUSALS = {
     "hops": _refuse_hops, "global-hops": _refuse_global_hops, "dateline": _refuse_dateline, "one": _refuse_one,
 }  # fmt: skip
@@ -112,7 +112,7 @@ def virtual_channels(point: Point, machine: Machine) -> int:
     The default is one a class where an input has virtual output queues, and the least multiple of the classes from 8 on
     where each channel is a queue with a buffer of its own.
 
-    Raises `Unsupported` if packets may wait in a circle.
+    Raises `Unsupported` if a deadlock is possible.
     """
     check_listed_channels(point.routing, machine)
     scheme, stated = point.network.channel_scheme, point.network.virtual_channels
@@ -143,7 +143,7 @@ def check_listed_channels(routing: Routing, machine: Machine) -> None:
     routes = listed(routing, machine)
     if isinstance(routes, HopList) and routes.channel is not None and not deadlock_free(machine, routing):
         raise Unsupported(
-            f"packets may wait in a circle on the virtual channels that {routing.kind} routing states; leave the "
+            f"a deadlock is possible on the virtual channels that {routing.kind} routing states; leave the "
             "channel of its next hops out, so that hop k uses channel k"
         )
 

@@ -25,7 +25,7 @@ PACKETS_AT_ONCE = 1 << 20
 STATES_AT_ONCE = 1 << 25
 
 ChannelScheme = Literal["hops", "listed", "dateline", "escape", "one"]
-"""How packets use virtual channels, so that they cannot wait in a circle.
+"""How packets use virtual channels, so that there is no deadlock.
 
 *hops*: hop k uses class k (Günther: IEEE Trans. Communications 29(4), 1981, doi:10.1109/TCOM.1981.1095021); *listed*:
 the routes state the class of each hop; *dateline*: class 1 after the wrap-around link of a ring (Dally and Seitz 1987);

@@ -132,7 +132,7 @@ class SectionCache:
         if job.model is None or job.model.count == 1:
             return [job]
         if job not in self._counted:
-            self._counted[job] = [section_of(copy) for copy in job.model.copies()[:1]] * job.model.count
+            self._counted[job] = list(map(section_of, job.model.copies()))
         return self._counted[job]
 
     def silent(self, job: Section) -> Section:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from fabricstudy.core.arrays import Floats
 from fabricstudy.core.columns import DIFFERS, IN_PART, KEYS, NAMES, NOT_RUN, REPRODUCED, UNDECIDED, names_of
-from fabricstudy.core.quantities import magnitude
+from fabricstudy.core.quantities import label_number
 from fabricstudy.study import claims as grammar
 from fabricstudy.study.claims import Correlation, Crossing, Measure, PairMeasure, Spread, Trend
 from fabricstudy.study.figures import Condition
@@ -312,7 +312,7 @@ def _trends(query: Trend, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 def _crossings(query: Crossing, frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     ratios = _ratios(query, frame, keys)
-    ratios[query.along] = ratios[query.along].map(magnitude)
+    ratios[query.along] = ratios[query.along].map(label_number)
     if ratios[query.along].isna().any() or (query.log and (ratios[query.along] <= 0).any()):
         raise NotMeasurable(f"labels of {query.along} are not numbers{' above 0' * query.log}")
     rest = [name for name in keys if name != query.along]
