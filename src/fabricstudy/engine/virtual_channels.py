@@ -76,7 +76,7 @@ def _refuse_hops(routing: Routing, machine: Machine) -> str | None:
 def _refuse_global_hops(routing: Routing, machine: Machine) -> str | None:
     if type(routing) not in _BY_GLOBAL_HOPS or machine.group is None or machine.dimensions:
         return "there is no last group: only minimal and adaptive routing on machines with groups have this scheme"
-    return None if deadlock_free(machine, _BY_GLOBAL_HOPS[type(routing)]()) else _CYCLE
+    return None if deadlock_free(machine, _BY_GLOBAL_HOPS[type(routing)]()) else CYCLE
 
 
 def _refuse_dateline(routing: Routing, machine: Machine) -> str | None:
@@ -86,10 +86,10 @@ def _refuse_dateline(routing: Routing, machine: Machine) -> str | None:
 def _refuse_one(routing: Routing, machine: Machine) -> str | None:
     if not isinstance(cached_routes(machine, routing), MemorylessRoutes):
         return "a single class is not known to be free of deadlock"
-    return None if deadlock_free(machine, routing, one_channel=True) else _CYCLE
+    return None if deadlock_free(machine, routing, one_channel=True) else CYCLE
 
 
-_CYCLE = "the channel dependency graph has a cycle"
+CYCLE = "the channel dependency graph has a cycle"
 _REFUSALS = {
     "hops": _refuse_hops, "global-hops": _refuse_global_hops, "dateline": _refuse_dateline, "one": _refuse_one,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Classes of virtual channels: no circle of waiting packets, by networkx on the dependencies of all paths."""
+"""Classes of virtual channels: no cycle of waiting packets, by networkx on the dependencies of all paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.settings import StudyScheme
-from fabricstudy.engine.virtual_channels import channel_classes, channel_scheme, virtual_channels, with_scheme
+from fabricstudy.engine.virtual_channels import CYCLE, channel_classes, channel_scheme, virtual_channels, with_scheme
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import MemorylessRoutes, NextHops, Routing, cached_routes
@@ -107,7 +107,7 @@ class Hops:
 
 
 def dependencies(machine: Machine, routing: Routing, scheme: str, classes: int = 1) -> nx.DiGraph:
-    """Return the channels that packets hold and request, of all pairs of routers with nodes; loops are circles, too."""
+    """Return the channels that packets hold and request, of all pairs of routers with nodes; loops are cycles, too."""
     graph: nx.DiGraph = nx.DiGraph()
     by_node = routing.kind == "d-mod-k"
     ends = np.flatnonzero(machine.nodes_of_router).tolist()
@@ -174,7 +174,7 @@ def classes_used(channels: Iterable[Channel]) -> int:
 
 
 @pytest.mark.parametrize(("name", "routing"), CASES)
-def test_packets_cannot_wait_in_a_circle(name: str, routing: str) -> None:
+def test_packets_cannot_wait_in_a_cycle(name: str, routing: str) -> None:
     point = point_of(name, routing)
     machine = point.machine.build()
     scheme, classes = channel_scheme(point.routing, machine), channel_classes(point.routing, machine)
@@ -207,7 +207,7 @@ def escape_dependencies(machine: Machine) -> nx.DiGraph:
     return graph
 
 
-def test_fewer_classes_would_allow_a_circle() -> None:
+def test_fewer_classes_would_allow_a_cycle() -> None:
     """The test above can fail: without the dateline, and with one class for the hops of minimal paths."""
     for name, routing in (("torus", "dimension-order"), ("dragonfly", "minimal"), ("dragonfly", "valiant")):
         point = point_of(name, routing)
@@ -269,9 +269,9 @@ RANDOM_MACHINES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_scheme_is_taken_where_packets_cannot_wait_in_a_circle_and_nowhere_else(scheme: StudyScheme) -> None:
+def test_a_scheme_is_taken_where_packets_cannot_wait_in_a_cycle_and_nowhere_else(scheme: StudyScheme) -> None:
     """On all machines and routings: by networkx on the channels that the scheme gives to each hop."""
-    taken = circles = 0
+    taken = cycles = 0
     for config in RANDOM_MACHINES:
         for routing in ("minimal", "dimension-order", "d-mod-k", "adaptive"):
             point = point_on(
@@ -283,11 +283,11 @@ def test_a_scheme_is_taken_where_packets_cannot_wait_in_a_circle_and_nowhere_els
             try:
                 routed = with_scheme(point, machine)
             except Unsupported as refusal:
-                if "circle" in str(refusal):
+                if CYCLE in str(refusal):
                     by_hand = point.routing if scheme == "one" else ByGroups()
                     graph = dependencies(machine, by_hand, "one" if scheme == "one" else "listed")
                     assert not nx.is_directed_acyclic_graph(graph), (config, routing)
-                    circles += 1
+                    cycles += 1
                 continue
             found = channel_scheme(routed.routing, machine, scheme)
             classes = channel_classes(routed.routing, machine, scheme)
@@ -296,7 +296,7 @@ def test_a_scheme_is_taken_where_packets_cannot_wait_in_a_circle_and_nowhere_els
             assert classes_used(graph) == classes == virtual_channels(routed, machine), (config, routing)
             taken += 1
     assert taken >= {"hops": 25, "global-hops": 6, "dateline": 2, "one": 8}[scheme]
-    assert circles or scheme in ("hops", "dateline")
+    assert cycles or scheme in ("hops", "dateline")
 
 
 def test_schemes_need_the_channels_of_the_literature() -> None:
