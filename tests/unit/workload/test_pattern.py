@@ -55,7 +55,7 @@ def patterns(draw: st.DrawFn) -> dict[str, Any]:
         "kind": kind,
         "message": "3 kB",
         "iterations": draw(st.integers(1, 3)),
-        "order": draw(st.sampled_from(["shift", "ascending", "random"])),
+        "order": draw(st.sampled_from(["shift", "ascending", "random", "rounds"])),
     }
     if kind == "all-to-all":
         pattern["algorithm"] = draw(st.sampled_from(["linear", "pairwise"]))
@@ -172,26 +172,38 @@ def test_order_within_a_turn(
         assert Counter(rows(again)) == Counter(rows(messages))
 
 
+@pytest.mark.parametrize("order", ["random", "rounds"])
 def test_random_order_gives_each_partner_each_place(
-    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], order: str
 ) -> None:
     """Place of partner 1 among the 5 sends of rank 0, over 600 seeds: 120 each, and 5 deviations are 49."""
     places = np.zeros(5, dtype=int)
     for seed in range(600):
-        job = {"nodes": 3, "pattern": {"kind": "all-to-all", "message": "1 kB"}}
+        job = {"nodes": 3, "pattern": {"kind": "all-to-all", "message": "1 kB", "order": order}}
         sent = rows(placed(point(job, seed=seed))[0].messages)[:5]
         places[[destination for _, _, destination in sent].index(1)] += 1
     assert np.all(abs(places - 120) < 49)
 
 
+@pytest.mark.parametrize("order", ["random", "rounds"])
 def test_random_order_differs_between_ranks_and_iterations(
-    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], order: str
 ) -> None:
-    pattern = {"kind": "all-to-all", "message": "1 kB", "iterations": 4}
+    pattern = {"kind": "all-to-all", "message": "1 kB", "iterations": 4, "order": order}
     messages = placed(point({"nodes": 16, "pattern": pattern}))[0].messages
     turns = groupby(rows(messages), key=lambda row: row[:2])
     orders = [tuple((row[2] - row[1]) % 32 for row in turn) for _, turn in turns]
     assert len(orders) == len(set(orders)) == 4 * 32
+
+
+def test_in_a_round_of_an_all_to_all_no_two_ranks_send_to_the_same_one(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]
+) -> None:
+    pattern = {"kind": "all-to-all", "message": "1 kB", "iterations": 3}
+    sent = placed(point({"nodes": 9, "pattern": pattern}))[0].messages
+    assert {tuple(sorted(turn)) for turn in sent.destination.reshape(3, 18, 17).transpose(0, 2, 1).reshape(-1, 18)} == {
+        tuple(range(18))
+    }
 
 
 def test_all_to_all_in_shift_order_by_hand(

@@ -9,7 +9,7 @@ from pydantic import Field
 from fabricstudy.core.model import Whole
 
 from ..block_sizes import BlockPattern
-from .base import Sends, TrafficEstimate, all_to_all_along, repeat, without_empty
+from .base import SEND_ORDERS, SendOrder, Sends, TrafficEstimate, all_to_all_along, repeat, without_empty
 
 
 class AllToAll(BlockPattern, kind="all-to-all"):
@@ -28,6 +28,8 @@ class AllToAll(BlockPattern, kind="all-to-all"):
         "linear", description="linear (all at once), pairwise (one partner per phase) or scattered (`window` per phase)"
     )
     window: Whole = Field(32, ge=2, description="partners per phase of scattered")
+    # Ranks that each draw an order of their own meet at receivers, which costs more than the network does.
+    order: SendOrder = Field("rounds", description=SEND_ORDERS)
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Count the messages; with `sizes` by their mean, as if no block were empty."""

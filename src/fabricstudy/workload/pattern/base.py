@@ -149,8 +149,13 @@ class JobPlacement:
         return hop_distances(self.machine).matrix()
 
 
-SendOrder = Literal["shift", "ascending", "random"]
+SendOrder = Literal["shift", "ascending", "random", "rounds"]
 """Order of the sends of a rank within a phase; see `in_send_order`."""
+
+SEND_ORDERS = (
+    "send order of a rank: shift (to rank+1, rank+2, ...), ascending (to rank 0, 1, ...), random (each rank by itself) "
+    "or rounds (random, and in a round of an all-to-all no two ranks send to the same one)"
+)
 
 
 class TrafficEstimate(NamedTuple):
@@ -241,11 +246,7 @@ class MessagePattern(Pattern):
         description="numbering of the ranks: natural (that of the pattern) or shuffled (random), since natural "
         "numbering favours mappings that rely on it",
     )
-    order: SendOrder = Field(
-        "random",
-        description="send order of a rank: shift (to rank+1, rank+2, ...), ascending (to rank 0, 1, ...) or "
-        "random (shuffled by seed)",
-    )
+    order: SendOrder = Field("random", description=SEND_ORDERS)
 
     def traffic(self, ranks: int) -> tuple[TrafficEstimate, ...]:
         """Return the number of messages by size; a pattern overrides this or `traffic_messages`."""
@@ -255,8 +256,8 @@ class MessagePattern(Pattern):
 def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Generator) -> Messages:
     """Sort sends by phase and source, and within those by the pattern's `order`, if it has one.
 
-    ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles
-    each rank's sends in each phase.
+    ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles each rank's
+    sends in each phase. ``rounds`` is a shift of randomly numbered ranks whose distances come in an order drawn by phase.
 
     Raises WorkloadError if neither the pattern nor its sends define message sizes.
 
@@ -281,6 +282,11 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
             key: Integers = (sends.destination - sends.source) % ranks
         elif pattern.order == "ascending":
             key = sends.destination
+        elif pattern.order == "rounds":
+            number = rng.permutation(ranks)
+            distance = (number[sends.destination] - number[sends.source]) % ranks
+            steps, step = np.unique(sends.phase.astype(np.int64) * ranks + distance, return_inverse=True)
+            key = rng.permutation(len(steps))[step]
         else:
             key = rng.integers(2**32, size=len(sends.source), dtype=np.uint32)
         keys = (key, *keys)
