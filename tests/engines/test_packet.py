@@ -256,3 +256,23 @@ def test_more_channels_change_little(kind: str, tmp_path: Path) -> None:
         record = attempt_point(point, Packet(), analysed, Limits(), folder)
         times[channels].append(record["jobs"][0]["runtime_ns"])
     assert np.mean(times[None]) == pytest.approx(np.mean(times[16]), rel=0.05)
+
+
+@pytest.mark.parametrize("routing", ["minimal", "adaptive"])
+@pytest.mark.parametrize("size", ["16 kB", "64 kB"])
+def test_an_all_to_all_on_a_full_tree_is_near_its_bound(size: str, routing: str, tmp_path: Path) -> None:
+    point = point_on({"kind": "fat-tree", "radix": 8, "bandwidth": "25 GB/s"}, routing, message=size, engine="packet")
+    job = simulated(tmp_path, point)["jobs"][0]
+    assert 1 <= job["runtime_ns"] / job["bound_ns"] <= 1.1
+
+
+def test_a_full_tree_saturates_near_its_bound(tmp_path: Path) -> None:
+    sections = {
+        "machine": {"kind": "fat-tree", "radix": 4, "bandwidth": "25 GB/s"},
+        "routing": {"kind": "adaptive"},
+        "engine": "packet",
+        "seed": 1,
+    }
+    offered = {"traffic": "uniform", "load": "saturation"}
+    point = Point.model_validate(sections | {"offered": offered}, by_alias=True, by_name=False)
+    assert 0.9 <= simulated(tmp_path, point)["latency"]["over_bound"] <= 1
