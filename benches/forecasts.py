@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares, nnls
 
+from fabricstudy.core.extensions import load_extensions
 from fabricstudy.core.store import POINTS
 from fabricstudy.engine.cost_model import CostModel, Fit, WorkCounts, load_cost_model, weighted_sum
 from fabricstudy.engine.point import point_from_json
@@ -66,6 +67,8 @@ class Sample:
 
 def samples(results: Sequence[Path]) -> Iterator[tuple[str, Sample]]:
     """Read the points of stores that were done on one core of their own, each with its engine."""
+    configs = Path(__file__).resolve().parents[1] / "configs"
+    load_extensions([f"extensions/{path.name}" for path in (configs / "extensions").glob("*.py")], configs)
     for path in sorted(path for folder in results for path in (folder / POINTS).glob("*/*/record.json")):
         record = json.loads(path.read_bytes())
         engine = engine_named(record["engine"])
