@@ -181,7 +181,8 @@ INPUTS = {"caminos": "f95717a91381", "sst": "0aaf90327945", "codes": "52728532d3
 
 @pytest.mark.parametrize("engine", INPUTS)
 def test_a_job_that_does_not_compute_is_prepared_as_ever(tmp_path: Path, engine: str) -> None:
-    this = point_on(LINE, "dimension-order", "all-to-all", "20 kB", engine=engine)
+    pattern = {"kind": "all-to-all", "order": "random"}
+    this = point_on(LINE, "dimension-order", pattern, "20 kB", engine=engine)
     machine = this.machine.build()
     command = engine_named(engine).prepare(tmp_path, this, machine, place_jobs(this, machine))
     assert files_digest(tmp_path, command) == INPUTS[engine]

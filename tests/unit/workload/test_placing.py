@@ -139,9 +139,15 @@ def test_streams_stay_what_they_were(point: Callable[..., Point], placed: Callab
     assert got.messages.destination.tolist() == [1, 5, 3, 2, 0, 4]
 
 
-def test_send_order_stays_what_it_was(point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]]) -> None:
-    (got,) = placed(point({"nodes": 4, "pattern": {"kind": "all-to-all", "message": "1 kB"}}, seed=1))
-    assert got.messages.destination[:7].tolist() == [6, 2, 7, 5, 3, 4, 1]
+@pytest.mark.parametrize(
+    ("order", "destinations"), [("random", [6, 2, 7, 5, 3, 4, 1]), ("rounds", [5, 4, 1, 6, 3, 7, 2])]
+)
+def test_send_order_stays_what_it_was(
+    point: Callable[..., Point], placed: Callable[[Point], list[PlacedJob]], order: str, destinations: list[int]
+) -> None:
+    pattern = {"kind": "all-to-all", "message": "1 kB", "order": order}
+    (got,) = placed(point({"nodes": 4, "pattern": pattern}, seed=1))
+    assert got.messages.destination[:7].tolist() == destinations
 
 
 def test_hop_bytes_by_hand(torus: Callable[..., Machine]) -> None:
