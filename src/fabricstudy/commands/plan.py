@@ -18,6 +18,7 @@ from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
+from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern
 
 from .common import add_study, load_pipeline, results_folder
@@ -62,6 +63,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
         "buffer_limits": _buffer_limits(points.values()),
+        "allocation_remarks": _allocation_remarks(points.values()),
         "estimates": _estimates(points.values()),
     }  # fmt: skip
     if args.list:
@@ -103,6 +105,18 @@ def _buffer_limit(point: Point, machine: Machine) -> str:
     except Unsupported:
         return ""
     return "" if limit is None or limit.share == 1 else limit.describe()
+
+
+def _allocation_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
+    """Return what is known of allocations of so many nodes, each with its number of points."""
+    found: Counter[str] = Counter()
+    for point in (planned_point.point for planned_point in planned):
+        jobs = [job for job in point.jobs if type(job.allocation).remark is not Allocation.remark]
+        for allocation in {job.allocation for job in jobs}:
+            nodes = sum(job.node_count(point.machine.nodes) for job in jobs if job.allocation == allocation)
+            if remark := allocation.remark(nodes, point.machine.nodes):
+                found[f"allocation {allocation.kind}: {remark}"] += 1
+    return dict(found)
 
 
 def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
@@ -166,6 +180,8 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy list engines")
     for limit, count in summary["buffer_limits"].items():
         print(f"warning   {count_noun(count, 'point')}: {limit}")
+    for remark, count in summary["allocation_remarks"].items():
+        print(f"warning   {count_noun(count, 'point')}: {remark}")
     for estimate in summary["estimates"]:
         print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")
         print(*(f"          {line}" for line in estimate["text"]), sep="\n")

@@ -1,5 +1,6 @@
 """The nodes that a batch scheduler has left over."""
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,8 @@ class Fragmented(Allocation, kind="fragmented"):
 
     Jobs of the trace get the free nodes of lowest number, in order of arrival with EASY backfilling. After that time no
     further one starts, and the job begins as soon as enough nodes are free. All jobs of a point with the same trace
-    find the same nodes occupied.
+    find the same nodes occupied. Jobs that need more than these leave free wait until the machine has drained, and get
+    nodes nearly in order; `plan` warns of it.
     """
 
     trace: Trace = Field(description="jobs of the scheduler, which a seed draws: `lublin` or `synthetic`")
@@ -39,11 +41,22 @@ class Fragmented(Allocation, kind="fragmented"):
     def allocate(self, request: Request) -> Grant:
         nodes = request.machine.nodes
         free_s = free_times_s(self.trace, nodes, self.after_s, int(request.common_rng.integers(2**31)))
-        free_s[~request.free] = np.inf
+        free_s = np.where(request.free, free_s, np.inf)
         begin_s = np.partition(free_s, request.wanted - 1)[request.wanted - 1]
         return Grant(np.flatnonzero(free_s <= begin_s)[: request.wanted])
 
+    def remark(self, nodes: int, machine_nodes: int) -> str:
+        load = getattr(self.trace, "load", None)
+        left = machine_nodes * (1 - min(load or 0.0, 1.0))
+        if nodes <= left:
+            return ""
+        return (
+            f"its jobs need {nodes} nodes, and a load of {load:g} leaves about {left:.0f} of {machine_nodes} free: the "
+            "machine has drained when they fit, and their nodes are nearly in order; use slurm"
+        )
 
+
+@lru_cache(maxsize=4)
 def free_times_s(trace: Trace, nodes: int, after_s: float, seed: int) -> Floats:
     """Return when each node is free if no job starts after a time, float64 [nodes]; that time if it is free then.
 
@@ -56,6 +69,7 @@ def free_times_s(trace: Trace, nodes: int, after_s: float, seed: int) -> Floats:
     if jobs.submit_s[-1] < after_s:
         days = jobs.submit_s[-1] / 86400
         raise WorkloadError(f"the last job of the trace arrives after {days:.2g} days; use more jobs, or a lower load")
+    jobs = jobs.at(np.flatnonzero(jobs.submit_s <= after_s))
     result = simulate_schedule(NodePool(nodes), jobs, Fcfs(), Easy())
     free_s = np.full(nodes, after_s)
     for job, first, last in result.spans:

@@ -73,6 +73,10 @@ class Allocation(Kind, family="allocation"):
         """
         return None
 
+    def remark(self, nodes: int, machine_nodes: int) -> str:
+        """Return what `plan` warns of if all jobs with this allocation together have so many nodes; "" if nothing."""
+        return ""
+
     def allocate(self, request: Request) -> Grant:
         """Allocate nodes; at least as many are free as the job needs.
 
