@@ -29,6 +29,8 @@ class Slurm(Fragmented, kind="slurm"):
     need this allocation.
     """
 
+    job_cpu_s = 2e-4
+
     def allocate(self, request: Request) -> Grant:
         jobs = int(request.holder.max()) + 1
         sizes = (*(int(np.count_nonzero(request.holder == job)) for job in range(jobs)), request.wanted)

@@ -73,6 +73,11 @@ class Allocation(Kind, family="allocation"):
         """
         return None
 
+    @property
+    def predicted_cpu_s(self) -> float:
+        """Predicted processor time for all jobs of a point."""
+        return 0.0
+
     def remark(self, nodes: int, machine_nodes: int) -> str:
         """Return what `plan` warns of if all jobs with this allocation together have so many nodes; "" if nothing."""
         return ""
