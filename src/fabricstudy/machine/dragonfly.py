@@ -43,7 +43,7 @@ class DragonflyConfig(GroupTopology, kind="dragonfly"):
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
         # All free ports are global, or a half, a quarter or an eighth of them. Groups of one router form a complete
         # graph, a HyperX of one dimension.
-        for in_group, local in product(range(2, wanted.radix), (1, 2, 4)):
+        for in_group, local in product(range(2, wanted.radix), (1, 2)):
             free = wanted.radix - (in_group - 1) * local
             for groups in range(2, min(wanted.max_nodes, wanted.most_routers) // in_group + 1):
                 for nodes in wanted.shares(groups * in_group, free - 1):

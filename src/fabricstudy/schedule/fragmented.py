@@ -19,8 +19,8 @@ from .partitions import NodePool
 from .simulate import simulate_schedule
 from .trace.base import Trace
 
-WARM_UP_CPU_S = 0.3
-"""Of loading the compiled scheduler."""
+WARM_UP_CPU_S = 0.05
+"""Of drawing a trace."""
 
 
 class Fragmented(Allocation, kind="fragmented"):
@@ -55,7 +55,7 @@ class Fragmented(Allocation, kind="fragmented"):
     @property
     def predicted_cpu_s(self) -> float:
         # Of a model without a span, few jobs arrive before.
-        part = min(1.0, self.after_s / getattr(self.trace, "span_s", np.inf))
+        part = min(1.0, self.after_s / float(getattr(self.trace, "span_s", np.inf)))
         return WARM_UP_CPU_S + self.job_cpu_s * part * self.trace.expected_jobs
 
     def remark(self, nodes: int, machine_nodes: int) -> str:
