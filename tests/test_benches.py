@@ -9,7 +9,7 @@ from benches import __main__ as benches
 from benches import front_end
 
 
-@pytest.mark.parametrize("name", [*benches.BENCHES, "scale", "large", "busy"])
+@pytest.mark.parametrize("name", [*benches.BENCHES, "scale", "large", "busy", "stages"])
 def test_each_bench_can_be_called(name: str) -> None:
     assert callable(importlib.import_module(f"benches.{name}").main)
 

@@ -10,6 +10,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.settings import LogHandlerSettingsBase
 
 from fabricstudy.workflow.display import INTERRUPTED, RunDisplay
+from fabricstudy.workflow.jobs import forecast_of, read_jobs
+from fabricstudy.workflow.snakefile import RESULTS
 
 LOCKED = """\
 Another run makes the same files in this folder: wait for it. If it was killed, add --unlock to the command once, and
@@ -23,6 +25,7 @@ class LogHandlerSettings(LogHandlerSettingsBase):
     reports: str = field(
         default="", metadata={"help": "Words about points and reports, shown if there is nothing to do."}
     )
+    studies: str = field(default="", metadata={"help": "Names of the studies, separated by commas."})
 
 
 class LogHandler(LogHandlerBase):
@@ -32,8 +35,12 @@ class LogHandler(LogHandlerBase):
     writes_to_file = has_filter = has_formatter = needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        self._display = RunDisplay()
+        self._display = RunDisplay(forecast_s=self._forecast_s)
         atexit.register(self._display.close)
+
+    def _forecast_s(self) -> dict[str, float]:
+        names = self.settings.studies.split(",") if isinstance(self.settings, LogHandlerSettings) else []
+        return forecast_of(jobs for name in names if (jobs := read_jobs(RESULTS / name)))
 
     def emit(self, record: logging.LogRecord) -> None:
         fields = vars(record)

@@ -37,7 +37,7 @@ GRIDS: dict[str, dict[str, Any]] = {
     "part torus": {"kind": "torus", "shape": [4, 5], "wrap": [True, False]},
     "mesh": {"kind": "mesh", "shape": [4, 3, 3]},
     "hypercube": {"kind": "hypercube", "dimensions": 5},
-    "hyperx": {"kind": "hyperx", "shape": [4, 3, 2]},
+    "hyperx": {"kind": "hyperx", "shape": [4, 3, 2], "links_per_pair": [1, 2, 1]},
     "express 2": {"kind": "express-mesh", "shape": [8, 4], "gap": 2},
     "express 3": {"kind": "express-mesh", "shape": [9, 6], "gap": 3},
 }

@@ -307,7 +307,22 @@ class TestRefusals:
         this = gene("p", 3)
         assert self.refusal(this) is None and network_of(this, this.machine.build()).parameters["dim_length"] == "8,8,8"
         # Its two nodes along the fifth dimension have two cables, of which CODES would use one.
-        assert "one of the two cables" in str(self.refusal(gene("q", 4)))
+        assert self.refusal(gene("q", 4)) is not None
+
+    @pytest.mark.parametrize(
+        ("machine", "routing"),
+        [
+            ({"kind": "hyperx", "shape": [4, 3], "links_per_pair": [1, 2], "bandwidth": "9 GB/s"}, "dimension-order"),
+            ({"kind": "torus", "shape": [4, 3], "links_per_pair": 2, "bandwidth": "9 GB/s"}, "dimension-order"),
+            ({**DRAGONFLY, "links_per_local_pair": 2}, "minimal"),
+        ],
+    )
+    def test_parallel_cables_that_its_models_lack_are_refused(self, machine: dict[str, Any], routing: str) -> None:
+        keys = {key: 1 for key in ("links_per_pair", "links_per_local_pair") if key in machine}
+        torus = machine["kind"] == "torus"  # refused by its host links, too
+        assert self.refusal(point_on(machine, routing, {"kind": "ring"}, engine="codes")) is not None
+        single = self.refusal(point_on(machine | keys, routing, {"kind": "ring"}, engine="codes"))
+        assert single is None or torus
 
     def test_messages_without_a_common_packet(self) -> None:
         def jobs(*sizes: str) -> Any:

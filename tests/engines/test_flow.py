@@ -100,6 +100,8 @@ MACHINES: list[tuple[dict[str, Any], str]] = [
     (TORUS, "minimal"),
     (TORUS, "dimension-order"),
     ({"kind": "torus", "shape": [4, 2, 2], "pair_cables": 2, "bandwidth": "1 GB/s"}, "dimension-order"),
+    (DRAGONFLY | {"links_per_local_pair": 3}, "minimal"),
+    ({"kind": "hyperx", "shape": [4, 3], "links_per_pair": [1, 2], "bandwidth": "1 GB/s"}, "minimal"),
     ({"kind": "express-mesh", "shape": [8, 4], "gap": 2, "bandwidth": "1 GB/s"}, "dimension-order"),
     ({"kind": "fat-tree", "radix": 8, "pods": 4, "core_cables": 2, "bandwidth": "1 GB/s"}, "d-mod-k"),
     ({"kind": "slim-fly", "q": 5, "nodes_per_router": 1, "bandwidth": "1 GB/s"}, "minimal"),

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,9 +79,11 @@ class Cluster:
         An empty folder that nobody else can write to.
     """
 
+    node_names: tuple[str, ...] = (NODE,)
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._running: dict[str, list[subprocess.Popen[bytes]]] = defaultdict(list)
 
     def start(self) -> None:
         """Write the configuration and start the daemons."""
@@ -97,15 +100,16 @@ class Cluster:
             *(f"--key-file={key}", f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munged.pid"),
             *(f"--seed-file={self.folder}/munged.seed", f"--log-file={self.folder}/munged.log"),
         )
-        _wait(lambda: (self.folder / "munge.socket").exists(), "munged")
+        wait(lambda: (self.folder / "munge.socket").exists(), "munged")
         self.start_controller()
-        self._daemon("slurmd", "-D", "-N", NODE)
-        _wait(lambda: self.node_state().startswith("IDLE"), "slurmd")
+        for name in self.node_names:
+            self._daemon("slurmd", "-D", "-N", name)
+        wait(lambda: all(self.node_state(name).startswith("IDLE") for name in self.node_names), "slurmd")
 
     def start_controller(self) -> None:
         """Start the controller, with the state that an earlier one left."""
         self._daemon("slurmctld", "-D")
-        _wait(lambda: "UP" in self.ask("scontrol", "ping"), "slurmctld")
+        wait(lambda: "UP" in self.ask("scontrol", "ping"), "slurmctld")
 
     def stop_controller(self) -> None:
         """End the controller, as for a restart; running jobs go on."""
@@ -117,7 +121,7 @@ class Cluster:
 
     def resume(self) -> None:
         """Take the node back into service."""
-        _wait(self._resumed, "the node's return")
+        wait(self._resumed, "the node's return")
 
     def _resumed(self) -> bool:
         if "DRAIN" in self.node_state():
@@ -130,7 +134,7 @@ class Cluster:
         if "slurmctld" not in self._running:
             self.start_controller()
         self.ask("scancel", f"--user={getpass.getuser()}")
-        _wait(lambda: not self.ask("squeue", "--noheader"), "the end of the jobs")
+        wait(lambda: not self.ask("squeue", "--noheader"), "the end of the jobs")
         self.resume()
 
     def stop(self) -> None:
@@ -152,9 +156,9 @@ class Cluster:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=self.environment)
         return done.stdout.strip() if done.returncode == 0 else ""
 
-    def node_state(self) -> str:
-        """State of the node, such as IDLE or MIXED+DRAIN."""
-        words = self.ask("scontrol", "--oneliner", "show", "node", NODE).split()
+    def node_state(self, name: str = NODE) -> str:
+        """State of a node, such as IDLE or MIXED+DRAIN."""
+        words = self.ask("scontrol", "--oneliner", "show", "node", name).split()
         return next((word.removeprefix("State=") for word in words if word.startswith("State=")), "")
 
     def jobs(self, state: str = "RUNNING") -> list[str]:
@@ -164,20 +168,21 @@ class Cluster:
     def _daemon(self, name: str, *options: str) -> None:
         environment = self.environment | {"SLURM_CONF": f"{self.folder}/slurm.conf"}
         with (self.folder / f"{name}.out").open("ab") as out:
-            self._running[name] = subprocess.Popen(
+            process = subprocess.Popen(
                 [name, *options], stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=self.folder
             )
+        self._running[name].append(process)
 
     def _end(self, name: str) -> None:
-        process = self._running.pop(name, None)
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        processes = self._running.pop(name, [])
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def _wrap_commands(self) -> None:
         # Snakemake takes SLURM_CONF from the environment of the jobs, in which its `srun` has to find this cluster.
@@ -211,7 +216,7 @@ def _free_ports(count: int) -> list[int]:
         return [int(one.getsockname()[1]) for one in sockets]
 
 
-def _wait(ready: Callable[[], bool], what: str) -> None:
+def wait(ready: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + START_S
     while not ready():
         if time.monotonic() > deadline:
@@ -220,10 +225,10 @@ def _wait(ready: Callable[[], bool], what: str) -> None:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[Cluster]:
+def running(kind: type[Cluster] = Cluster) -> Iterator[Cluster]:
     """Return a cluster that is up, and end it."""
     with tempfile.TemporaryDirectory(prefix="slurm-") as folder:
-        cluster = Cluster(Path(folder))
+        cluster = kind(Path(folder))
         try:
             cluster.start()
             yield cluster

@@ -37,6 +37,19 @@ def test_time_left_is_that_of_the_jobs_by_their_mean_over_those_at_a_time(clock:
     assert run.done == 2 and said.getvalue().count("\n") == 2
 
 
+def test_a_forecast_counts_until_jobs_have_ended_and_a_late_job_still_takes_a_part(clock: SimpleNamespace) -> None:
+    run = display.RunDisplay(io.StringIO(), lambda: {"workload": 200.0, "table": 7.0})
+    run.plan({"workload": 2, "table": 1})
+    assert run.time_left() == f"about {duration(2 * 200 + 7)} left"
+    run.start(1, "workload", "placing")
+    clock.now = 150.0
+    assert run.time_left() == f"about {duration(2 * 200 + 7 - 150)} left"
+    clock.now = 400.0
+    assert run.time_left() == f"about {duration(200 + 7 + display.LATE * 400)} left"
+    run.finish(1)
+    assert run.time_left() == f"about {duration(400 + 7)} left"
+
+
 def task(name: str, module: str, *inputs: str) -> Task:
     return Task("table", name, name, module, [], list(inputs), [f"out/{name}"], ["digest"])
 

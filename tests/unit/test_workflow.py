@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from snakemake.cli import get_argument_parser
 from snakemake.scheduling.job_scheduler import JobRateLimiter
 from snakemake.settings.types import MaxJobsPerTimespan, RerunTrigger
 
+from fabricstudy.cli import main
 from fabricstudy.core.errors import ConfigError, FabricstudyError
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.registry import engines
@@ -241,3 +243,25 @@ def test_the_default_rate_of_jobs_is_dropped_and_another_one_kept() -> None:
         drop_default_rate(scheduler)
         assert (scheduler.job_rate_limiter is not None) == is_kept
     drop_default_rate(SimpleNamespace(job_rate_limiter=None))
+
+
+def test_a_forecast_has_every_stage_and_counts_what_it_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stages are those of the jobs; placing on a busy machine, analyses and figures cost more."""
+    monkeypatch.chdir(tmp_path)
+    runtime = "{median: 1 h, longest: 8 h}"
+    trace = f"{{kind: synthetic, jobs: 50000, span: 10 days, sizes: {{1: 1}}, runtime: {runtime}}}"
+    slurm = STUDY.replace("kB}}]", f"kB}}, allocation: {{kind: slurm, trace: {trace}}}}}]")
+    analysis = STUDY + "analyses: {a: {kind: candidates, nodes: 60, radix: 12, families: [xgft]}}\n"
+    stages: dict[str, dict[str, float]] = {}
+    for name, text in {"plain": STUDY, "slurm": slurm, "analysis": analysis}.items():
+        Path("small.yaml").write_text(text)
+        assert main(["plan", "small.yaml", "--json"]) == 0
+        stages[name] = json.loads(capsys.readouterr().out)["stages_cpu_s"]
+        jobs = load_studies("small.yaml", 60).jobs["small"]
+        assert jobs.forecast_s.keys() == stages[name].keys() and min(jobs.forecast_s.values()) > 0
+        rules = {"plan", "machine", "structure", "workload", "simulate", "table", "report"}
+        assert stages[name].keys() - {"analysis"} == rules and ("analysis" in stages[name]) == (name == "analysis")
+    assert stages["slurm"]["workload"] > 5 * stages["plain"]["workload"]
+    assert stages["slurm"]["machine"] == stages["plain"]["machine"]

@@ -33,6 +33,11 @@ class Analysis(Kind, family="analysis"):
         named = getattr(self, f"{key}s", None)
         return tuple(named) if isinstance(named, dict) else None
 
+    @property
+    def predicted_cpu_s(self) -> float:
+        """Predicted processor time; most analyses take about a second."""
+        return 1.0
+
     def kinds_used(self) -> Iterable[type[Kind]]:
         """Return kinds whose code it runs and that the study does not name."""
         return ()

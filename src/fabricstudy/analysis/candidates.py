@@ -42,6 +42,8 @@ MAX_CANDIDATE_MESSAGES = 50_000_000
 MOST_ROUTERS = 20_000
 """Routers of a candidate; the hops between all of them need 0.8 GB of memory."""
 MAX_NODE_EXCESS = 0.05
+MOST_LISTED = 20
+"""Machines of the front with a reason."""
 _COMPARED = ("nodes", "routers", "ports", "mean_hops", "bisection_upper_Bps", "price_per_node", "bound_ns")
 """Columns in which candidates of one row are equal."""
 ALL_TO_ALL_JOB = Job(share=1.0, pattern=AllToAll.model_validate({"message": "1 kB"}))
@@ -145,12 +147,14 @@ class Candidates(Analysis, kind="candidates"):
     * `front`: 1 if no other candidate has at most its price a node, its bound and its `taper_upper` (below 1 counts as
       1), and less of one of them; else 0
     * `front_by`: the price lists by which it is on the front: `prices`, and those that need no file
+    * `reason`: what at most 20 machines of the front have over the next cheaper one of them, empty for others; any
+      other one on the front is about as good as one of the 20 (see `listed`)
     * `undecided`: 1 if not on the front, and no other one on it has at most its price, bound and `taper_lower`, and
       less of one of them: the bisection decides; else 0
     """
 
     keys = ("machine",)
-    labels = ("family", "equal", "front_by")
+    labels = ("family", "equal", "front_by", "reason")
     numbers = (
         "nodes", "routers", "ports", "diameter", "mean_hops", "bisection_lower_Bps", "bisection_upper_Bps",
         "taper_lower", "taper_upper", "price_per_node", "power_per_node_W", "bound_ns", "given", "front", "undecided",
@@ -218,6 +222,11 @@ class Candidates(Analysis, kind="candidates"):
         """Most nodes."""
         return self.max_nodes or int(self.nodes * (1 + MAX_NODE_EXCESS))
 
+    @property
+    def predicted_cpu_s(self) -> float:
+        # All families of 800 nodes took 17 s, and a machine about in proportion to its nodes.
+        return 17.0 * self.largest / 800 * (len(self.families) / 11 if self.families else 1.0)
+
     def written(self) -> Iterator[tuple[str, dict[str, Any], Topology]]:
         """Yield the label of each candidate, its keys in a study, and the machine.
 
@@ -244,7 +253,7 @@ class Candidates(Analysis, kind="candidates"):
                 if count > MAX_CANDIDATES:
                     problem = f"more than {MAX_CANDIDATES:,} machines fit"
                     raise FabricstudyError(f"{problem}; lower max_nodes or ports_per_node, or name fewer families")
-                yield label_of(name, keys), written, machine
+                yield complete_graph(machine) or label_of(name, keys), written, machine
         if not count and not self.given_machines:
             problem = f"no machine of {self.nodes} to {self.largest} nodes fits on routers of {self.radix} ports"
             raise FabricstudyError(f"{problem}; raise max_nodes, radix or ports_per_node")
@@ -277,7 +286,7 @@ class Candidates(Analysis, kind="candidates"):
             first = by_numbers.setdefault(tuple(round(one.row[name], 6) for name in _COMPARED), one.row)
             if first is one.row:
                 candidates.append(one)
-            else:
+            elif label not in (first["machine"], *first["equal"].split("; ")):
                 first["equal"] = "; ".join(filter(None, (first["equal"], label)))
         for label, config in self.given_machines.items():
             one = self._candidate(label, {}, config, True, traffic, tariffs)
@@ -293,6 +302,7 @@ class Candidates(Analysis, kind="candidates"):
                 one.row["front_by"] = "; ".join(filter(None, (one.row["front_by"], name)))
                 one.row["front"] |= int(name == self.prices.kind)
         self._mark_undecided(candidates)
+        self._give_reasons([one for one in candidates if one.row["front"]])
         return [(one.row, one.written) for one in candidates if one.row["given"] or self._may_fit(one)]
 
     def _may_fit(self, one: "_Candidate") -> bool:
@@ -323,7 +333,7 @@ class Candidates(Analysis, kind="candidates"):
         power_W = totals[self.prices.kind].power_W / machine.nodes
         prices = {name: total.price / machine.nodes for name, total in totals.items()}
         row = {
-            "machine": label, "family": machine.kind, "equal": "", "front_by": "", "nodes": machine.nodes,
+            "machine": label, "family": machine.kind, "equal": "", "front_by": "", "reason": "", "nodes": machine.nodes,
             "routers": machine.routers, "ports": machine.radix, "diameter": int(between.max()),
             "mean_hops": float(between.sum(dtype=np.int64) / max(1, between.size - len(ends))),
             "price_per_node": prices[self.prices.kind], "power_per_node_W": None if isnan(power_W) else power_W,
@@ -348,6 +358,24 @@ class Candidates(Analysis, kind="candidates"):
                 return front
             for one in loose:
                 one.bound_closely(traffic)
+
+    def _give_reasons(self, front: list["_Candidate"]) -> None:
+        """Set the reason of the listed machines of the front, which are sorted by price."""
+        costs = np.array([one.costs(self.prices.kind, True) for one in front]).reshape(-1, 3)
+        chosen = listed(costs, MOST_LISTED)
+        least = costs.min(axis=0, initial=inf)
+        for before, number in zip([None, *chosen], chosen, strict=False):
+            price, *others = costs[number]
+            words = [f"lowest {name}" for name, best in zip(_COSTS, costs[number] <= least, strict=True) if best]
+            if before is not None:
+                old_price, *old = costs[before]
+                changes = [
+                    f"{new / was - 1:+.1%} {name}"
+                    for name, new, was in zip(_COSTS[1:], others, old, strict=True)
+                    if new < was
+                ]
+                words.append(f"{' and '.join(changes)} for {price / old_price - 1:+.1%} price")
+            front[number].row["reason"] = "; ".join(words)
 
     def _mark_undecided(self, candidates: list["_Candidate"]) -> None:
         """Mark those with close bounds that only the lower end of the bisection keeps off the front."""
@@ -394,6 +422,58 @@ class _Candidate:
         self.row["bound_ns"] = max(self.row["bound_ns"], through_ns)
         self.set_bisection(machine, bisection)
         self.close = True
+
+
+_COSTS = ("price", "bound", "taper")
+"""Names of what `_Candidate.costs` returns."""
+
+
+def listed(costs: Floats, most: int) -> list[int]:
+    """Return at most so many rows of a front, sorted by number: those that are best in a column, and representatives.
+
+    The regret of a row is by how much, as a ratio, it is better than each row chosen so far in some column; the row of
+    the largest regret is chosen next, until none has any.
+
+    Examples
+    --------
+    >>> listed(np.array([[1.0, 9.0, 9.0], [1.01, 8.99, 9.0], [3.0, 3.0, 9.0], [9.0, 1.0, 1.0]]), 3)
+    [0, 2, 3]
+    """
+    if not len(costs):
+        return []
+    logs = np.log(costs)
+    chosen = list(dict.fromkeys(np.argmin(logs, axis=0).tolist()))
+    regret = np.full(len(logs), inf)
+    for number in chosen:
+        regret = np.minimum(regret, (logs[number] - logs).max(axis=1))
+    while len(chosen) < most and regret.max() > 0:
+        chosen.append(int(np.argmax(regret)))
+        regret = np.minimum(regret, (logs[chosen[-1]] - logs).max(axis=1))
+    return sorted(chosen)
+
+
+def complete_graph(config: Topology) -> str | None:
+    """Return the label of a machine whose routers are all joined by equally many cables, else None.
+
+    Examples
+    --------
+    >>> from fabricstudy.machine.grids import HyperXConfig
+    >>> written = {"shape": [5], "nodes_per_router": 2, "links_per_pair": 3, "bandwidth": "1 GB/s"}
+    >>> complete_graph(HyperXConfig.model_validate(written))
+    'complete graph 5, n/r 2, l/p 3'
+    """
+    pairs = config.routers * (config.routers - 1) // 2
+    if config.routers < 2 or config.cables < pairs or config.cables % pairs:
+        return None
+    machine = config.build()
+    if len(machine.cable_count) != pairs or np.ptp(machine.cable_count) or np.ptp(machine.nodes_of_router):
+        return None
+    parallel = int(machine.cable_count[0])
+    words = [
+        f"complete graph {machine.routers}, n/r {machine.nodes_of_router[0]}",
+        *[f"l/p {parallel}"] * (parallel > 1),
+    ]
+    return ", ".join(words)
 
 
 def label_of(kind: str, written: dict[str, Any]) -> str:

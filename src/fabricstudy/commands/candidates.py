@@ -34,8 +34,9 @@ WORDS = (
     "A candidate is on the Pareto front if no other is at least as good in price per node, bound and taper (values "
     "below 1 count as 1), and better in one. Taper: injection bandwidth of half of the nodes over the bisection "
     "bandwidth; above 1 the bisection is the bottleneck. Of an interval, the higher taper is proven and counts, for "
-    "--taper too. Bound: lower bound on the traffic time under any routing. Machines with the same numbers share a "
-    "line, with = between them."
+    "--taper too. Bound: lower bound on the traffic time under any routing. Reason: what a machine has over the next "
+    "cheaper one listed; of a longer front, at most 20 are listed, those that differ most. Machines with the same "
+    "numbers share a line, with = between them."
 )
 MS_FROM_NS = 1e7
 """Longest bound from which a study has figures in milliseconds."""
@@ -91,7 +92,7 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
         _write_study(args, analysis, asked["jobs"], candidates, given)
     rows = sorted((row for row, _ in candidates), key=lambda row: row["bound_ns"])
     undecided = sorted((row for row in rows if row["undecided"]), key=lambda row: row["price_per_node"])
-    listed = [written for row, written in candidates if args.all or row["front"] or row["undecided"]]
+    listed = [written for row, written in candidates if args.all or row["reason"] or row["undecided"]]
     return {
         "candidates": len(candidates),
         "families": Counter(row["family"] for row in rows),
@@ -101,7 +102,8 @@ def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
         "written": str(args.write) if args.write else None,
         "taken": _taken(file) if args.write else None,
         "abbreviations": _abbreviations(listed),
-        "front": [row for row in rows if row["front"]],
+        "front": [row for row in rows if row["reason"]],
+        "on_front": sum(row["front"] for row in rows),
         "undecided": undecided,
         "given": [row for row in rows if row["given"]],
         **({"all": rows} if args.all else {}),
@@ -162,7 +164,7 @@ def _write_study(
 ) -> None:
     """Write a study of the front and the given machines."""
     folder = args.write.parent
-    machines = {row["machine"]: written for row, written in candidates if row["front"] and not row["given"]}
+    machines = {row["machine"]: written for row, written in candidates if row["reason"] and not row["given"]}
     extensions = [Path(name) for name in args.extensions]
     for label, (source, _) in given.items():
         machines[label], listed = _as_written(source, folder)
@@ -170,7 +172,7 @@ def _write_study(
     if not machines:
         raise FabricstudyError("no machine is on the front with certainty, so no study was written; raise --taper")
     prices = _prices(args.prices, folder) if args.prices else "besta-2014"
-    bounds_ns = [row["bound_ns"] for row, _ in candidates if row["front"] or row["given"]]
+    bounds_ns = [row["bound_ns"] for row, _ in candidates if row["reason"] or row["given"]]
     unit = "us" if max(bounds_ns) < MS_FROM_NS else "ms"
     study = _study(analysis, jobs, machines, prices, unit, next(iter(given), None))
     if extensions:
@@ -269,8 +271,8 @@ def show_candidates(result: dict[str, Any]) -> None:
     given = result["given"]
     numbers = ["nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
                "bound (us)"]  # fmt: skip
-    table = text_table("machine", *numbers, *(f"/ {row['machine']}" for row in given))
-    shown = result.get("all", [*result["front"], *(row for row in given if not row["front"])])
+    table = text_table("machine", *numbers, *(f"/ {row['machine']}" for row in given), "reason")
+    shown = result.get("all", [*result["front"], *(row for row in given if not row["reason"])])
     for row in shown:
         bisection = _interval(row["bisection_lower_Bps"] / 1e12, row["bisection_upper_Bps"] / 1e12, ".4g")
         taper = _interval(row["taper_lower"], row["taper_upper"], ".2f")
@@ -281,11 +283,12 @@ def show_candidates(result: dict[str, Any]) -> None:
             name, str(row["nodes"]), str(row["routers"]), str(row["diameter"]),
             f"{row['mean_hops']:.2f}", bisection, taper, f"{row['price_per_node']:,.0f}", power,
             f"{row['bound_ns'] / 1e3:,.1f}", *(f"{row['bound_ns'] / other['bound_ns']:.2f}" for other in given),
+            row["reason"],
         )  # fmt: skip
     console = table_console(200)
     console.print(table)
     counted = ", ".join(f"{count:,} {kind}" for kind, count in sorted(result["families"].items()))
-    which = "all" if "all" in result else "the front"
+    which = "all" if "all" in result else f"{len(result['front'])} of the {result['on_front']} on the front"
     marked = ", those on the front with *" * (len(shown) > len(result["front"]))
     console.print(
         f"\n{result['candidates']:,} candidates ({counted}); the table has {which}{marked}, sorted by bound. Bound of "

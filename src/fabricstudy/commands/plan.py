@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.phrasing import count_noun, cpu_time
+from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.contract import Unsupported
@@ -17,7 +17,9 @@ from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.machine.graph import Machine
+from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
+from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern
 
 from .common import add_study, load_pipeline, results_folder
@@ -44,17 +46,19 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     states = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
     new = [points[key] for key, state in states.items() if state is Validity.INVALID]
     unchecked = sum(state is Validity.UNCHECKED for state in states.values())
-    limits = pipeline.plan.study.limits
+    limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
     engines = {planned.point.engine.kind for planned in points.values()}
     forecasts = [(_cost(planned), _memory_bytes(planned), planned.point.engine.processes) for planned in new]
     elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
-        "machines": len(pipeline.plan.machines), "jobs": pipeline.job_count, "batches": len(pipeline.batches),
+        "machines": len(pipeline.plan.machines), "jobs": sum(job_counts(pipeline).values()),
+        "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
+        "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
         "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
         "cores": max((processes for *_, processes in forecasts), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
@@ -62,6 +66,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
         "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
         "buffer_limits": _buffer_limits(points.values()),
+        "allocation_remarks": _allocation_remarks(points.values()),
         "estimates": _estimates(points.values()),
     }  # fmt: skip
     if args.list:
@@ -103,6 +108,18 @@ def _buffer_limit(point: Point, machine: Machine) -> str:
     except Unsupported:
         return ""
     return "" if limit is None or limit.share == 1 else limit.describe()
+
+
+def _allocation_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
+    """Return what is known of allocations of so many nodes, each with its number of points."""
+    found: Counter[str] = Counter()
+    for point in (planned_point.point for planned_point in planned):
+        jobs = [job for job in point.jobs if type(job.allocation).remark is not Allocation.remark]
+        for allocation in {job.allocation for job in jobs}:
+            nodes = sum(job.node_count(point.machine.nodes) for job in jobs if job.allocation == allocation)
+            if remark := allocation.remark(nodes, point.machine.nodes):
+                found[f"allocation {allocation.kind}: {remark}"] += 1
+    return dict(found)
 
 
 def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
@@ -152,6 +169,9 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
+    others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}
+    listed = ", ".join(f"{rule} {duration(seconds)}" for rule, seconds in others.items())
+    print(f"stages    predicted {cpu_time(sum(others.values()))} beside the simulations, if all run: {listed}")
     overhead_s = summary["jobs"] * JOB_CPU_S
     small = "; for a study this small, run --here saves it" if summary["cpu_s"] < BATCH_CPU_S else ""
     print(f"overhead  about {cpu_time(overhead_s)} of Snakemake for {summary['jobs']} jobs, if all run{small}")
@@ -166,6 +186,8 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy list engines")
     for limit, count in summary["buffer_limits"].items():
         print(f"warning   {count_noun(count, 'point')}: {limit}")
+    for remark, count in summary["allocation_remarks"].items():
+        print(f"warning   {count_noun(count, 'point')}: {remark}")
     for estimate in summary["estimates"]:
         print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")
         print(*(f"          {line}" for line in estimate["text"]), sep="\n")

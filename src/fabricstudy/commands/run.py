@@ -51,6 +51,7 @@ def run_study(args: argparse.Namespace) -> None:
         known = {name: jobs for name in studies if (jobs := read_jobs(RESULTS / name))}
         words = "\n".join(summary_lines(known, time.time()))
         flags += ["--logger", "fabricstudy", "--logger-fabricstudy-reports", words]
+        flags += ["--logger-fabricstudy-studies", ",".join(studies)]
     flags = [flag for flag in flags if flag != "-v"]  # Snakemake's version
     command = [
         sys.executable,

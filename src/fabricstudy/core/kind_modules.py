@@ -10,7 +10,8 @@ def _modules(package: str, *kinds: str) -> dict[str, str]:
 
 
 MODULES: dict[str, dict[str, str]] = {
-    "allocation": {"fragmented": "fabricstudy.schedule.fragmented"} | dict.fromkeys(
+    "allocation": {"fragmented": "fabricstudy.schedule.fragmented", "slurm": "fabricstudy.schedule.slurm"}
+    | dict.fromkeys(
         ["one-group", "whole-groups"], "fabricstudy.workload.allocation.groups"
     ) | _modules(
         "workload.allocation", "cluster", "convex-block", "cuboid", "explicit", "random", "spread",

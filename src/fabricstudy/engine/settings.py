@@ -157,7 +157,7 @@ class EngineSettings(Kind, family="engine"):
     checked_by: ClassVar[str | None] = None
     """The engine that repeats some points of a study, for a spot check of this engine's times."""
     needs_check: ClassVar[bool] = False
-    """Whether all studies have this spot check, not only those with `check: engines`."""
+    """Whether this spot check needs no `check: engines`."""
 
     processes: Annotated[Whole, NoPhysics] = Field(
         1,

@@ -25,18 +25,13 @@ class Dimension:
     """True for a ring, false for a line."""
     gap: int | None = None
     """Express links: coordinate l is joined to l +- 1 and to l +- (1 + m * gap), m >= 1; 1 joins all pairs."""
-    pair_cables: int = 1
-    """Parallel cables between the two routers of a ring of length 2."""
+    parallel: int = 1
+    """Parallel cables between joined routers."""
 
     @property
     def spans(self) -> list[int]:
         """Spans of the cables, ascending, without the wrap-around cable of a ring."""
         return [1] if self.gap is None else [1, *range(1 + self.gap, self.length, self.gap)]
-
-    @property
-    def parallel(self) -> int:
-        """Parallel cables between joined routers."""
-        return self.pair_cables if self.wrap and self.length == 2 else 1
 
     @property
     def is_closed(self) -> bool:
@@ -114,13 +109,13 @@ class Dimension:
         --------
         >>> Dimension(8).cut(), Dimension(8, gap=1).cut(), Dimension(12, gap=2).cut()
         (1, 16, 18)
-        >>> Dimension(8, wrap=True).cut(), Dimension(8, wrap=True).cut(4), Dimension(2, wrap=True, pair_cables=2).cut()
-        (2, 1, 2)
+        >>> Dimension(8, wrap=True).cut(), Dimension(8, wrap=True).cut(4), Dimension(8, gap=1, parallel=2).cut(4)
+        (2, 1, 8)
         """
         side = self.length if side is None else side
         half = side // 2
         crossing = sum(min(span, half, side - span) for span in self.spans if span < side)
-        return crossing if side < self.length else (crossing + self.is_closed) * self.parallel
+        return (crossing + (self.is_closed and side == self.length)) * self.parallel
 
     def is_convex(self, side: int) -> bool:
         """Return True if shortest routes between `side` consecutive routers never leave them.

@@ -1,7 +1,8 @@
 """Dragonfly: fully connected groups of fully connected routers.
 
-Router `group * a + index` is number `index` of its group; nodes are numbered by router. Each group pair is joined by
-`links_per_group_pair` global cables; where they end is the *arrangement* (see `arrangement`).
+Router `group * a + index` is number `index` of its group; nodes are numbered by router. Each two routers of a group are
+joined by `links_per_local_pair` cables, each group pair by `links_per_group_pair` global ones; where these end is the
+*arrangement* (see `arrangement`).
 
 References
 ----------
@@ -10,9 +11,11 @@ doi:10.1109/ISCA.2008.19.
 """
 
 from collections.abc import Iterator
+from itertools import product
 from math import comb
 from typing import Any
 
+import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.model import ConfigError, Whole
@@ -30,20 +33,25 @@ class DragonflyConfig(GroupTopology, kind="dragonfly"):
     groups: Whole = Field(ge=1, le=100_000, description="groups (g)")
     routers_per_group: Whole = Field(ge=1, le=100_000, description="routers per group (a)")
     links_per_group_pair: Whole = Field(1, ge=1, le=10_000, description="parallel cables between two groups")
+    links_per_local_pair: Whole = Field(
+        1, ge=1, le=10_000, description="parallel cables between two routers of a group"
+    )
     bandwidth: ClassBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
     latency: ClassLatencies = Field(default_factory=ClassLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
-        # All free ports are global, or a half, a quarter or an eighth of them.
-        for in_group in range(1, wanted.radix):
+        # All free ports are global, or a half, a quarter or an eighth of them. Groups of one router form a complete
+        # graph, a HyperX of one dimension.
+        for in_group, local in product(range(2, wanted.radix), (1, 2)):
+            free = wanted.radix - (in_group - 1) * local
             for groups in range(2, min(wanted.max_nodes, wanted.most_routers) // in_group + 1):
-                for nodes in wanted.shares(groups * in_group, wanted.radix - in_group):
-                    global_ports = wanted.radix - (in_group - 1) - nodes
-                    for links in halvings(global_ports * in_group // (groups - 1)):
+                for nodes in wanted.shares(groups * in_group, free - 1):
+                    for links in halvings((free - nodes) * in_group // (groups - 1)):
                         yield {
                             "groups": groups, "routers_per_group": in_group, "nodes_per_router": nodes,
                             "links_per_group_pair": links,
+                            **({"links_per_local_pair": local} if local > 1 else {}),
                         }  # fmt: skip
 
     @property
@@ -52,7 +60,8 @@ class DragonflyConfig(GroupTopology, kind="dragonfly"):
 
     @property
     def cables(self) -> int:
-        return self.groups * comb(self.routers_per_group, 2) + comb(self.groups, 2) * self.links_per_group_pair
+        local = self.groups * comb(self.routers_per_group, 2) * self.links_per_local_pair
+        return local + comb(self.groups, 2) * self.links_per_group_pair
 
     @property
     def global_ports_per_router(self) -> int:
@@ -71,7 +80,7 @@ class DragonflyConfig(GroupTopology, kind="dragonfly"):
 
     def build(self) -> Machine:
         """Build a dragonfly with the link classes "local" and "global", local rows first."""
-        local = clique_cables(self.groups, self.routers_per_group)
+        local = np.repeat(clique_cables(self.groups, self.routers_per_group), self.links_per_local_pair, axis=0)
         across = global_cables(self.arrangement, self.groups, self.routers_per_group, self.links_per_group_pair)
         links = link_classes(self.bandwidth, self.latency)
         return assemble_groups(self, links, (local, across), self.routers_per_group)

@@ -14,7 +14,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.host_lists import matching
-from fabricstudy.core.input_files import FromFile, InputFileError, read
+from fabricstudy.core.input_files import FromFile, InputFileError, read, whole
 from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError, Flag, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
@@ -22,7 +22,7 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 from .base import NodesPerRouter, Topology
 from .components import component_labels
 from .fabric import FORMATS, MAX_FABRIC_NODES, Cable, Fabric, FormatName, LinkAttributes, Port, read_fabric
-from .fabric.base import HOST, with_leaves_as_nodes
+from .fabric.base import HOST, MAX_PARALLEL_CABLES, with_leaves_as_nodes
 from .graph import LinkClass
 from .named import NamedMachine
 
@@ -51,6 +51,11 @@ class FabricRules(Model):
     )
     nodes_per_router: NodesPerRouter | None = Field(
         None, description="nodes per router where the file has no nodes; default: 0"
+    )
+    links_per_pair: Annotated[Whole, Field(ge=1, le=MAX_PARALLEL_CABLES)] | Literal["LinkSpeed"] | None = Field(
+        None,
+        description="parallel cables between two switches of a file that does not state them, as those of Slurm: a "
+        "number, or `LinkSpeed` for that of the lower switch; default: 1",
     )
     exclude_hosts: Annotated[
         tuple[str, ...], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)
@@ -84,7 +89,7 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
       (router or node; also as type or kind, such as host) and nodes (their number), edges the attributes of a CSV line;
       without any of them, vertices of one cable are nodes unless nodes_per_router is set; GML of the Topology Zoo
     * topology.conf or topology.yaml of Slurm (tree), or the output of `scontrol show topology`; they have neither
-      bandwidths nor numbers of parallel cables: set bandwidth; one cable is assumed
+      bandwidths nor numbers of parallel cables: set bandwidth, and links_per_pair unless there is one
     * the output of ibnetdiscover or iblinkinfo for an InfiniBand fabric, and netfiles of ibsim
     * networks of simulators: BookSim's anynet, ns-3 of HPCC, htsim's .topo, SimGrid's XML, SST-macro's JSON
 
@@ -156,6 +161,18 @@ def _with_nodes(fabric: Fabric) -> Fabric:
     return found
 
 
+def _parallel(cable: Cable, fabric: Fabric, wanted: int | str | None) -> int:
+    """Return the number of parallel cables; only files without such numbers leave it to the study."""
+    if wanted is None:
+        return cable.parallel
+    if fabric.link_speed is None:
+        problem = "the file states the cables between two switches"
+        raise ConfigError(problem, "leave the key out", ("links_per_pair",), wanted, "conflicting-keys")
+    if isinstance(wanted, int):
+        return wanted
+    return whole(fabric.link_speed[cable.head], 1, MAX_PARALLEL_CABLES, f"{cable.where} (LinkSpeed of {cable.head})")
+
+
 class _Node(NamedTuple):
     """A node and the port that defines it."""
 
@@ -178,7 +195,7 @@ def machine_from_fabric(fabric: Fabric, rules: FabricRules, cores_per_node: int)
     rows: dict[tuple[int, int, int], int] = defaultdict(int)
     for cable in fabric.cables:
         tail, head = sorted((numbers[cable.tail], numbers[cable.head]))
-        rows[tail, head, classes.number(cable)] += cable.parallel
+        rows[tail, head, classes.number(cable)] += _parallel(cable, fabric, rules.links_per_pair)
     host = classes.host(nodes)
     classes.check_all_used({port.link.name for port in fabric.ports})
     _check_connected(list(numbers), rows)

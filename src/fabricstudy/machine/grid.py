@@ -25,6 +25,7 @@ Jain et al.: Partitioning low-diameter networks to eliminate inter-job interfere
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -38,7 +39,7 @@ from fabricstudy.core.quantities import Bandwidth, Latency
 from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, NodesPerRouter, Topology, default_latency
 from .dimension import Dimension
 from .graph import LinkClass, Machine
-from .requirements import MachineRequirements
+from .requirements import MachineRequirements, halvings
 
 MOST_DIMENSIONS = range(1, 7)
 """Numbers of dimensions of proposed grids."""
@@ -76,6 +77,7 @@ def scalar_or_tuple(kind: Any, words: str, example: Any, of: str = "dimension") 
 
 Wrap = scalar_or_tuple(Flag, "true or false", True)
 Length = Annotated[Whole, Field(ge=1, le=100_000)]
+Parallel = Annotated[Whole, Field(ge=1, le=10_000)]
 Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
 
@@ -216,6 +218,9 @@ class ShapedGrid(GridConfig):
     """Minimum length of a dimension of proposed grids."""
 
     shape: Shape
+    links_per_pair: scalar_or_tuple(Parallel, "whole number", 1) = Field(  # type: ignore[valid-type]
+        (1,), description="parallel cables between joined routers; one value, or one per dimension"
+    )
 
     @staticmethod
     def line(length: int) -> Dimension:
@@ -227,16 +232,37 @@ class ShapedGrid(GridConfig):
         for shape in wanted.shapes(MOST_DIMENSIONS, cls.least_length):
             yield {"shape": list(shape)}, tuple(map(cls.line, shape))
 
+    @classmethod
+    def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:
+        # Single cables, or parallel ones on all free ports or a half of them.
+        for written, grid in cls.grids(wanted):
+            ports = sum(map(_ports, grid))
+            for nodes in wanted.shares(math.prod(dimension.length for dimension in grid), wanted.radix - ports):
+                for parallel in sorted({1, *halvings((wanted.radix - nodes) // ports)[:2]}):
+                    in_parallel = {"links_per_pair": parallel} if parallel > 1 else {}
+                    yield written | {"nodes_per_router": nodes} | in_parallel
+
+    @property
+    def lines(self) -> tuple[Dimension, ...]:
+        """Dimensions of the grid with single cables."""
+        return tuple(map(self.line, self.shape))
+
     @property
     def grid(self) -> tuple[Dimension, ...]:
-        return tuple(map(self.line, self.shape))
+        check_length(self.links_per_pair, len(self.shape), ("links_per_pair",))
+        counts = spread(self.links_per_pair, len(self.shape))
+        return tuple(
+            replace(line, parallel=line.parallel * count) for line, count in zip(self.lines, counts, strict=True)
+        )
 
 
 def rings(lengths: Sequence[int], wrap: tuple[bool, ...], pair_cables: int = 1) -> tuple[Dimension, ...]:
     """Return dimensions of these lengths; `wrap` selects rings or lines: one value for all, or one for each."""
     check_length(wrap, len(lengths), ("wrap",))
     closed = zip(lengths, spread(wrap, len(lengths)), strict=True)
-    return tuple(Dimension(length, is_ring, pair_cables=pair_cables) for length, is_ring in closed)
+    return tuple(
+        Dimension(length, is_ring, parallel=pair_cables if is_ring and length == 2 else 1) for length, is_ring in closed
+    )
 
 
 def spread(values: tuple[Any, ...], dimensions: int) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ class TorusConfig(ShapedGrid, kind="torus"):
         return Dimension(length, wrap=True)
 
     @property
-    def grid(self) -> tuple[Dimension, ...]:
+    def lines(self) -> tuple[Dimension, ...]:
         return rings(self.shape, self.wrap, self.pair_cables)
 
 
@@ -79,7 +79,7 @@ class ExpressMeshConfig(ShapedGrid, kind="express-mesh"):
                 yield {"shape": list(shape), "gap": gap}, tuple(Dimension(length, gap=gap) for length in shape)
 
     @property
-    def grid(self) -> tuple[Dimension, ...]:
+    def lines(self) -> tuple[Dimension, ...]:
         return tuple(Dimension(length, gap=self.gap) for length in self.shape)
 
     def _check(self) -> None:

@@ -47,7 +47,7 @@ class PartitionSpace:
         """True if the bisection is independent of orientation; then the longest side is written first."""
         outer = self.dimensions[: self.outer]
         facts = zip(outer, self.block, self.bandwidths_Bps, strict=False)
-        alike = len({(line.wrap, line.gap, line.pair_cables, *sizes) for line, *sizes in facts}) == 1
+        alike = len({(line.wrap, line.gap, line.parallel, *sizes) for line, *sizes in facts}) == 1
         return alike and (self.wraps or not any(line.wrap for line in outer))
 
     @property

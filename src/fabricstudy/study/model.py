@@ -9,7 +9,7 @@ from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationIn
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.errors import Code, suggestion
-from fabricstudy.core.model import ConfigError, Flag, Name, check_all, model_check
+from fabricstudy.core.model import ConfigError, Flag, Name, Whole, check_all, model_check
 from fabricstudy.core.phrasing import join_words
 from fabricstudy.core.store import STORES
 from fabricstudy.engine.settings import EngineSettings, Limits, Network
@@ -78,6 +78,11 @@ class Study(Sweep):
     check: Literal["engines"] | None = Field(
         None, description="engines: CAMINOS also simulates a random sample of the points of the engine packet, and the "
         "report shows how far the runtimes differ"
+    )  # fmt: skip
+    spot_check: Whole | None = Field(
+        None, ge=0, le=10_000, description="points of the engine flow that the engine packet repeats, and with "
+        "`check: engines` of packet that CAMINOS repeats; default: 3 % and at least 10, but none of fewer than 100 "
+        "points on flow"
     )  # fmt: skip
     link_loads: Names = Field(
         (), description="experiments whose links are rows of the table `link_loads`, one for each link and point"

@@ -205,7 +205,9 @@ class _Planner:
     def add_spot_check(self) -> None:
         """Plan the checks of samples on a second engine."""
         axes = {axis for experiment in self.study.all_experiments.values() for axis in experiment.axes_below("engine")}
-        rows, points = plan_spot_check(self.rows, self.points, axes, self.study.check == "engines")
+        rows, points = plan_spot_check(
+            self.rows, self.points, axes, self.study.check == "engines", self.study.spot_check
+        )
         self.rows += rows
         self.points |= {point.point_id: point for point in points if point.point_id not in self.points}
 

@@ -20,16 +20,24 @@ from .sweep import PointRow
 MIN_SAMPLE, SAMPLE_SHARE = 10, 0.03
 """Sample of each engine: this part of its points, and at least so many of them."""
 
+SMALL = 100
+"""Points of an engine, below which nothing is checked by default: the checks would cost more than the study."""
+
 CHEAP = 4
 """The sample is drawn from so many times as many points, the cheapest ones."""
 
 
 def plan_spot_check(
-    rows: Sequence[PointRow], points: Mapping[str, PlannedPoint], engine_axes: set[str], all_engines: bool
+    rows: Sequence[PointRow],
+    points: Mapping[str, PlannedPoint],
+    engine_axes: set[str],
+    all_engines: bool,
+    sample: int | None = None,
 ) -> tuple[list[PointRow], list[PlannedPoint]]:
     """Return the rows of a sample on both engines, without labels on `engine_axes`, and the points to simulate.
 
-    Engines that need no check have one with `all_engines`.
+    Engines that need no check have one with `all_engines`. `sample` is the number of points of each engine; by default
+    it follows from their number.
     """
     checks: list[tuple[PointRow, PlannedPoint]] = []
 
@@ -39,7 +47,7 @@ def plan_spot_check(
     row_of = {row.point_id: row for row in reversed(rows) if is_checked(points[row.point_id].point.engine)}
     for engine in dict.fromkeys(points[name].point.engine for name in row_of):
         twins = {name: _on_checking_engine(points[name]) for name in row_of if points[name].point.engine == engine}
-        for name, twin in _drawn(points, twins).items():
+        for name, twin in _drawn(points, twins, _sample(len(twins), all_engines) if sample is None else sample).items():
             labels = {axis: None if axis in engine_axes else label for axis, label in row_of[name].labels.items()}
             checks.append((replace(row_of[name], labels=labels), twin))
     paired: list[PointRow] = []
@@ -56,12 +64,17 @@ def _on_checking_engine(planned: PlannedPoint) -> PlannedPoint:
     return PlannedPoint(point_id(point), planned.machine_id, point)
 
 
-def _drawn(points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint]) -> dict[str, PlannedPoint]:
+def _sample(points: int, asked: bool) -> int:
+    return max(MIN_SAMPLE, ceil(SAMPLE_SHARE * points)) if asked or points >= SMALL else 0
+
+
+def _drawn(
+    points: Mapping[str, PlannedPoint], twins: Mapping[str, PlannedPoint], wanted: int
+) -> dict[str, PlannedPoint]:
     """Draw among the cheapest checks by the digests of ids, so that equal points yield the same sample.
 
     Checks that are points of the study cost nothing more, and are taken first.
     """
-    wanted = max(MIN_SAMPLE, ceil(SAMPLE_SHARE * len(twins)))
     cost = {name: engine_named(twin.point.engine.kind).predict_cpu_s(twin.point) for name, twin in twins.items()}
     new = {name: twin.point_id not in points for name, twin in twins.items()}
     by_cost = sorted(twins, key=lambda name: (new[name], cost[name], name))

@@ -6,16 +6,17 @@ Used by ``fabricstudy run --here``, and by Snakemake through the logger plugin `
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event
 from typing import TextIO
 
 from fabricstudy.core.phrasing import duration
 
-TYPICAL_S = {"simulate": 20.0}
-"""Elapsed seconds of a job before the first one of its rule ends; see `OTHER_S`."""
 OTHER_S = 3.0
+"""Elapsed seconds of a job without a forecast, before the first one of its rule ends."""
+LATE = 0.25
+"""Part of the time that a job has taken that it still takes at least."""
 INTERRUPTED = Event()
 """Set by Ctrl-C."""
 LAST_LINES = 10
@@ -25,15 +26,16 @@ LAST_LINES = 10
 class RunDisplay:
     """Shows the jobs of a run: a progress bar in a terminal, and a line a finished job.
 
-    `jobs` counts the jobs by rule.
+    `forecast_s` returns the predicted seconds of a job of each rule, as soon as they are known.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, forecast_s: Callable[[], Mapping[str, float]] = dict) -> None:
         from rich.console import Console  # loading it takes longer than a study with nothing to do
         from rich.live import Live
 
         self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
         self._left: Counter[str] = Counter()
+        self._read_forecast, self._forecast_s = forecast_s, dict[str, float]()
         self._total = 0
         self._running: dict[object, tuple[str, str, float]] = {}
         self._seconds: dict[str, list[float]] = {}
@@ -82,12 +84,19 @@ class RunDisplay:
         return self._total - self._left.total()
 
     def time_left(self) -> str:
-        """Return the estimated time left: the mean time of the jobs of each rule, divided by those at a time."""
+        """Return the estimated time left: that of the jobs of each rule, divided by those at a time.
+
+        Jobs take the mean time of those of their rule that have ended, else the predicted one; those that are running
+        take the rest of it, or a part of what they have taken if that is longer.
+        """
         now = time.monotonic()
-        each = {rule: sum(times) / len(times) for rule, times in self._seconds.items()}
-        mean = {rule: each.get(rule, TYPICAL_S.get(rule, OTHER_S)) for rule in self._left}
-        spent_s = sum(min(now - start, mean[rule]) for rule, _, start in self._running.values() if rule in mean)
-        left_s = sum(count * mean[rule] for rule, count in self._left.items()) - spent_s
+        self._forecast_s = self._forecast_s or dict(self._read_forecast())
+        each = self._forecast_s | {rule: sum(times) / len(times) for rule, times in self._seconds.items()}
+        mean = {rule: each.get(rule, OTHER_S) for rule in self._left}
+        left_s = sum(count * mean[rule] for rule, count in self._left.items())
+        for rule, _, start in self._running.values():
+            if rule in mean:
+                left_s += max(-(now - start), LATE * (now - start) - mean[rule])
         return f"about {duration(left_s / self._most_running)} left"
 
     def _status(self) -> str:

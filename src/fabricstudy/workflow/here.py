@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +27,7 @@ from fabricstudy.machine.definitions import MACHINE_FILES
 from fabricstudy.study.plan_file import PLAN_FILES, POINTS_FILE
 
 from .display import RunDisplay
-from .jobs import FILE, Studies, StudyJobs, load_studies, read_jobs, write_jobs
+from .jobs import FILE, Studies, StudyJobs, forecast_of, load_studies, read_jobs, write_jobs
 from .pipeline import BATCH_CPU_S
 from .snakefile import RESULTS, Inputs, check_points, check_timestamps, lock_studies, summary_lines, unlock
 
@@ -185,7 +186,7 @@ def _run_studies(name: str, studies: Studies, rules: Collection[str], start_s: f
     every = [task for study, jobs in studies.jobs.items() for task in tasks(study, jobs)]
     due = list(_due([task for task in every if not rules or task.rule in rules]))
     try:
-        done = not due or all(_run(due, RunDisplay()))
+        done = not due or all(_run(due, RunDisplay(forecast_s=partial(forecast_of, studies.jobs.values()))))
     except (KeyboardInterrupt, SystemExit):  # the latter where simulations are ended
         words = "Interrupted. Finished simulations are cached; the same command continues with the rest."
         print(words, file=sys.stderr)

@@ -14,6 +14,7 @@ from fabricstudy.structure.stage import structure_code
 from fabricstudy.study.file import parse_study_name
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
+from .forecast import job_cpu_s
 from .pipeline import Pipeline, find_study, load_pipelines
 
 FILE = "workflow.json"
@@ -88,6 +89,8 @@ class StudyJobs(BaseModel):
     identity: str
     allow_failed_points: bool
     extensions: str
+    forecast_s: dict[str, float]
+    """Predicted processor time of a job of each rule, on average."""
 
     @property
     def digest(self) -> str:
@@ -146,7 +149,16 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
         identity=pipeline.identity,
         allow_failed_points=pipeline.plan.study.allow_failed_points,
         extensions=pipeline.plan.study.extension_package,
+        forecast_s=job_cpu_s(pipeline),
     )
+
+
+def forecast_of(studies: Iterable[StudyJobs]) -> dict[str, float]:
+    """Return the predicted time of a job of each rule, the longest of several studies."""
+    found: dict[str, float] = {}
+    for study in studies:
+        found |= {rule: max(seconds, found.get(rule, 0.0)) for rule, seconds in study.forecast_s.items()}
+    return found
 
 
 def digest_of_ids(ids: Iterable[str]) -> str:

@@ -41,7 +41,8 @@ MIN_RUN_CHUNKS = 4
 MAX_RUN_CHUNKS = 100
 
 WORKLOAD_CPU_S = 0.01
-"""Time of a workload without its mapping: allocation and messages of a thousand ranks."""
+"""Time of a workload of a few ranks."""
+MESSAGE_CPU_S = 3e-7
 MAX_WORKLOAD_CHUNKS = 100
 
 
@@ -64,7 +65,10 @@ class Workload:
         point = self.planned.point
         job = point.jobs[self.job]
         ranks = job.rank_count(point.machine.nodes, point.machine.cores_per_node)
-        return WORKLOAD_CPU_S + job.mapping.predict_cpu_s(ranks, max_partners_estimate(job.pattern, ranks))
+        allocating_s = job.allocation.predicted_cpu_s / len(point.jobs)
+        messages_s = MESSAGE_CPU_S * job.pattern.traffic_messages(ranks)
+        mapping_s = job.mapping.predict_cpu_s(ranks, max_partners_estimate(job.pattern, ranks))
+        return WORKLOAD_CPU_S + allocating_s + messages_s + mapping_s
 
     @property
     def modules(self) -> set[str]:
@@ -165,12 +169,6 @@ class Pipeline:
     @cached_property
     def batch_of_point(self) -> dict[str, str]:
         return {point.point_id: name for name, batch in self.batches.items() for point in batch.points}
-
-    @property
-    def job_count(self) -> int:
-        """Number of jobs of a whole run: with the plan, the tables and the report, and two for a chunk of machines."""
-        simulated = len(self.workload_chunks) + len(self.batches) + len(self.run_chunks)
-        return 3 + 2 * len(self.machine_chunks) + simulated + len(self.plan.study.analyses)
 
     def batch_digest(self, name: str) -> str:
         """Digest of the points of a batch, of the code and program that simulate them, and of what else to store."""

@@ -31,8 +31,9 @@ def config(groups: int, routers_per_group: int, arrangement: str = "absolute", *
 def configs(draw: st.DrawFn) -> DragonflyConfig:
     groups, routers = draw(st.integers(2, 11)), draw(st.integers(1, 6))
     arrangement, links = draw(st.sampled_from(sorted(ARRANGEMENTS))), draw(st.integers(1, 6))
+    local = draw(st.integers(1, 3))
     try:
-        return config(groups, routers, arrangement, links_per_group_pair=links)
+        return config(groups, routers, arrangement, links_per_group_pair=links, links_per_local_pair=local)
     except ValidationError:
         assume(False)
         raise
@@ -62,7 +63,7 @@ def test_groups_are_complete_and_local_cables_stay_inside(config: DragonflyConfi
     assert machine.group is not None
     same_group = machine.group[:, None] == machine.group[None, :]
     expected = same_group & (routers[:, None] != routers[None, :])
-    assert np.array_equal(cables_between(machine, routers, kind=0), expected.astype(int))
+    assert np.array_equal(cables_between(machine, routers, kind=0), expected * config.links_per_local_pair)
 
 
 @given(configs())

@@ -479,6 +479,24 @@ def test_a_tree_of_slurm_in_all_its_spellings(tmp_path: Path, kind: str) -> None
     assert (machine.routers, machine.cables) == (3, 2)
 
 
+TRUNKS = "SwitchName=a Nodes=n1 LinkSpeed=4\nSwitchName=b Nodes=n2 LinkSpeed=2\nSwitchName=c Switches=a,b LinkSpeed=x"
+
+
+@pytest.mark.parametrize(("wanted", "counts"), [(3, [3, 3]), ("LinkSpeed", [4, 2]), (None, [1, 1])])
+def test_parallel_cables_of_slurm_are_of_the_study(tmp_path: Path, wanted: Any, counts: list[int]) -> None:
+    (tmp_path / "t").write_text(TRUNKS)
+    assert machine_of(tmp_path, "t", links_per_pair=wanted).cable_count.tolist() == counts
+
+
+def test_parallel_cables_are_of_one_source(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_text("from,to,count\na,b,2\n")
+    with pytest.raises(ValidationError):
+        machine_of(tmp_path, "edges.csv", nodes_per_router=1, links_per_pair=2)
+    (tmp_path / "t").write_text(TRUNKS.replace("LinkSpeed=4", "LinkSpeed=fast"))
+    with pytest.raises(ValidationError):
+        machine_of(tmp_path, "t", links_per_pair="LinkSpeed")
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

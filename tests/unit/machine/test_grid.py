@@ -37,6 +37,7 @@ def grids(draw: st.DrawFn) -> GridConfig:
         more |= {"pair_cables": draw(st.sampled_from([1, 2]))}
     if kind == "express-mesh":
         more |= {"gap": draw(st.integers(1, max(1, min(shape) - 2)))}
+    more |= {"links_per_pair": draw(st.lists(st.integers(1, 4), min_size=len(shape), max_size=len(shape)))}
     return config(kind, shape=shape, **more)
 
 
@@ -60,6 +61,7 @@ def test_cables_are_those_of_the_definition(given_config: GridConfig) -> None:
     assert machine.coordinates is not None
     assert [tuple(row) for row in machine.coordinates.tolist()] == places
     pair_cables = getattr(given_config, "pair_cables", 1)
+    parallel = getattr(given_config, "links_per_pair", [1] * len(lengths))
     expected = {}
     for tail, head in itertools.combinations(range(len(places)), 2):
         changed = [number for number in range(len(lengths)) if places[tail][number] != places[head][number]]
@@ -68,7 +70,7 @@ def test_cables_are_those_of_the_definition(given_config: GridConfig) -> None:
             ends = places[tail][number], places[head][number]
             count = cables_between(machine.dimensions[number], pair_cables, *ends)
             if count:
-                expected[tail, head] = (number, count)
+                expected[tail, head] = (number, count * parallel[number])
     rows = zip(machine.cable_tail, machine.cable_head, machine.cable_class, machine.cable_count, strict=True)
     found = {(min(tail, head), max(tail, head)): (kind, count) for tail, head, kind, count in rows}
     assert found == expected

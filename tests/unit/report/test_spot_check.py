@@ -12,7 +12,7 @@ from fabricstudy.table.files import Tables
 
 from ..table.test_collect import STUDY, planned, record, structures
 
-ONE_JOB = {"jobs": STUDY["jobs"][:1], "slowdown": False}
+ONE_JOB = {"jobs": STUDY["jobs"][:1], "slowdown": False, "spot_check": 10}
 
 
 def tables_of(folder: Path, lost: str = "", **changes: Any) -> tuple[Any, Tables]:

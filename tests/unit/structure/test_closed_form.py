@@ -43,6 +43,7 @@ def small_grids(draw: st.DrawFn) -> Machine:
     shape = draw(st.lists(st.integers(2, 9), min_size=1, max_size=4).filter(lambda shape: math.prod(shape) <= 16))
     weights = draw(st.lists(st.integers(1, 4), min_size=len(shape), max_size=len(shape)))
     keys: dict[str, Any] = {"shape": shape, "bandwidth": {"links": [f"{w} GB/s" for w in weights], "host": "1 GB/s"}}
+    keys["links_per_pair"] = draw(st.lists(st.integers(1, 3), min_size=len(shape), max_size=len(shape)))
     kind = draw(st.sampled_from(["torus", "mesh", "hyperx"]))
     if kind == "torus":
         keys["wrap"] = draw(st.lists(st.booleans(), min_size=len(shape), max_size=len(shape)))
@@ -85,6 +86,8 @@ def test_even_grids_are_settled(kind: str, shape: list[int]) -> None:
         ({"kind": "hypercube", "dimensions": 10}, 512),
         ({"kind": "hyperx", "shape": [12, 10, 10]}, 120 * 25),
         ({"kind": "hyperx", "shape": [4, 4, 4]}, 64),
+        ({"kind": "hyperx", "shape": [4, 6], "links_per_pair": [6, 4]}, 144),
+        ({"kind": "torus", "shape": [8, 4], "links_per_pair": [3, 1]}, 16),
         ({"kind": "express-mesh", "shape": [6, 6], "gap": 1}, 6 * 9),
         ({"kind": "torus", "shape": [2, 2, 2], "pair_cables": 2}, 8),
         ({"kind": "bluegene-p", "midplanes": [1, 4, 4], "wrap": True}, 512),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from fabricstudy.analysis.candidates import Candidates, PairBytes, abbreviation
+from fabricstudy.analysis.candidates import Candidates, PairBytes, abbreviation, listed
 from fabricstudy.cli import main
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.requirements import MachineRequirements
@@ -317,3 +318,40 @@ def test_what_is_not_taken_from_the_study_of_the_jobs_is_told(
     for word in ("mix.yaml", "placement", "seeds", "routing", "engine"):
         assert word in comment
     assert comment in told and "placement" not in load_study(file).sweep
+
+
+def test_complete_graphs_have_their_name_and_networks_parallel_cables() -> None:
+    found = list(asked(families=["dragonfly", "hyperx", "mesh"], max_nodes=62, radix=16).written())
+    for label, written, config in found:
+        graph = nx.Graph(list(zip(*(getattr(config.build(), f"cable_{end}") for end in ("tail", "head")), strict=True)))
+        pairs = config.routers * (config.routers - 1) // 2
+        assert label.startswith("complete graph") == (graph.size() == pairs and written["kind"] != "dragonfly")
+    kinds = {(written["kind"], key) for _, written, _ in found for key in written if key.startswith("links_per_")}
+    assert kinds >= {("hyperx", "links_per_pair"), ("mesh", "links_per_pair"), ("dragonfly", "links_per_local_pair")}
+    labels = {label for label, _, _ in found}
+    assert "complete graph 10, n/r 6" in labels and "complete graph 4, n/r 15" not in labels
+    assert not any("r/g 1," in label for label in labels)
+
+
+def test_at_most_twenty_of_a_front_are_listed_and_the_others_are_about_as_good_as_one() -> None:
+    rng = np.random.default_rng(3)
+    costs = np.exp(3 * rng.dirichlet([1.0, 1.0, 1.0], 100))  # of one product, so that all are efficient
+    chosen = listed(costs, 20)
+    assert is_pareto_efficient(costs).all() and len(chosen) == 20 == len(set(chosen))
+    assert {int(costs[:, column].argmin()) for column in range(3)} <= set(chosen)
+
+    def regrets(of: list[int]) -> list[float]:
+        return [min(max(costs[own] / row) for own in of) for row in costs]
+
+    farthest = max(regrets(chosen))
+    assert farthest < max(regrets(chosen[:10])) and listed(costs[:15], 20) == list(range(15))
+
+
+def test_each_listed_machine_says_what_it_has_over_the_next_cheaper_one() -> None:
+    rows = [row for row in asked(families=["dragonfly", "hyperx", "xgft"]).rows() if row["reason"]]
+    assert 2 < len(rows) <= 20 and all(row["front"] for row in rows)
+    assert "lowest price" in rows[0]["reason"]
+    for cheaper, row in pairwise(rows):
+        price = row["price_per_node"] / cheaper["price_per_node"] - 1
+        assert f"{price:+.1%} price" in row["reason"]
+        assert ("% bound" in row["reason"]) == (row["bound_ns"] < cheaper["bound_ns"] * (1 - 1e-9))

@@ -45,14 +45,25 @@ def test_three_in_a_hundred_cheap_points_are_on_both_engines(
 
 
 def test_few_points_are_all_checked_and_other_engines_not_at_all(study_of: Callable[..., Study]) -> None:
-    flows, packets = checked(plan(study_of(engine="flow")))
+    flows, packets = checked(plan(study_of(engine="flow", spot_check=10)))
     assert len(flows) == len(packets) == 6
-    assert checked(plan(study_of())) == ([], [])
+    assert checked(plan(study_of(spot_check=10))) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("seeds", "asked", "drawn"), [(1, None, 12), (1, 0, 0), (1, 5, 5), (None, None, 0), (None, 2, 2)]
+)
+def test_a_small_study_has_no_check_unless_it_asks_for_one(
+    study_of: Callable[..., Study], seeds: int | None, asked: int | None, drawn: int
+) -> None:
+    """Of 400 points, and of 6."""
+    study = flow(seeds=seeds, spot_check=asked) if seeds else {"engine": "flow", "spot_check": asked}
+    assert [len(names) for names in checked(plan(study_of(**study)))] == [drawn, drawn]
 
 
 def test_a_point_that_is_on_both_engines_anyway_is_no_other_point(study_of: Callable[..., Study]) -> None:
     engines = {"engine": {"of": "engine", "values": ["packet", "flow"]}}
-    of = plan(study_of(sweep__engine=engines["engine"]))
+    of = plan(study_of(sweep__engine=engines["engine"], spot_check=10))
     in_sweep = {row.point_id for row in of.rows if row.experiment == "main"}
     flows, packets = checked(of)
     assert len(flows) == 6 and {*flows, *packets} <= in_sweep == of.points.keys()
@@ -73,7 +84,7 @@ def test_what_flow_refuses_is_not_drawn(study_of: Callable[..., Study]) -> None:
     """Messages of a few bytes are cheapest, and refused."""
     sizes = {f"{size} B": f"{size} B" for size in range(1, 50)} | {"400 kB": "400 kB", "500 kB": "500 kB"}
     sweep = {"size": {"of": "jobs.0.pattern.message", "values": sizes}}
-    flows, packets = checked(plan(study_of(engine="flow", sweep=sweep)))
+    flows, packets = checked(plan(study_of(engine="flow", sweep=sweep, spot_check=10)))
     assert len(flows) == len(packets) == 2
 
 
@@ -81,7 +92,7 @@ def test_what_packet_refuses_is_not_drawn(study_of: Callable[..., Study]) -> Non
     """Buffers of less than four packets."""
     sweep = {"buffer": {"of": "network.port_buffer", "values": {"small": "6 kB", "large": "8 kB"}}}
     machine = {"kind": "torus", "shape": [4, 4], "bandwidth": {"links": "1 GB/s", "host": "1 GB/s"}}
-    study = plan(study_of(engine="flow", machine=machine, routing="dimension-order", sweep=sweep))
+    study = plan(study_of(engine="flow", machine=machine, routing="dimension-order", sweep=sweep, spot_check=10))
     flows, packets = checked(study)
     assert len(study.points) == 3 and len(flows) == len(packets) == 1
 

@@ -26,6 +26,7 @@ KEYS: dict[str, dict[str, Any]] = {
     "explicit": {"nodes": [3, 1, 0, 2, 9, 8, 7, 6]},
     "ordered": {"order": "ZYXT"},
     "fragmented": {"trace": {"kind": "lublin", "jobs": 200}, "after": "1 h"},
+    "slurm": {"trace": {"kind": "lublin", "jobs": 200}, "after": "1 h"},
     "file": {"file": "ranks.txt", "cores": list(range(15, -1, -1))},
 }
 HALO = {"kind": "stencil", "message": "5 kB"}

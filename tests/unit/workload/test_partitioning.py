@@ -467,6 +467,6 @@ def test_half_planes_and_whole_planes_of_the_source_fill_the_machine() -> None:
 
 def test_both_cables_of_a_pair_count() -> None:
     """Two routers that two cables join have a larger bisection than two neighbours on a ring of four."""
-    lines = (Dimension(4, wrap=True), Dimension(2, wrap=True, pair_cables=2))
+    lines = (Dimension(4, wrap=True), Dimension(2, wrap=True, parallel=2))
     assert exact_boxes(2, lines) == ((1, 2), (2, 1))
     assert exact_boxes(2, lines, "worst-bisection") == ((2, 1), (1, 2))

@@ -90,6 +90,13 @@ def links_to(machine: Machine, router: Integers, neighbour: Integers) -> Integer
     return np.where(exists, order[row], UNLINKED)
 
 
+def check_single_cables(counts: Integers, model: str, links: str) -> None:
+    """Raise `Unsupported` if parallel cables join two routers."""
+    if counts.max(initial=1) > 1:
+        remedy = "set links_per_pair, pair_cables or links_per_local_pair to 1, or use another engine"
+        raise Unsupported(f"CODES' {model} has one cable between {links}, not {counts.max()}; {remedy}")
+
+
 def gib_per_s(bandwidth_Bps: float) -> float:
     """Return a bandwidth in the unit of all models but the fat tree's."""
     return bandwidth_Bps / 2**30

@@ -68,6 +68,8 @@ class Fabric:
     cables: list[Cable]
     ports: list[Port]
     aliases: dict[str, str] = field(default_factory=dict)
+    link_speed: dict[str, str] | None = None
+    """LinkSpeed of each switch of Slurm, whose files have no numbers of cables; None for files that have them."""
     unmarked: bool = False
     """The file tells neither which vertices are nodes, nor how many nodes a router has."""
 

@@ -1,12 +1,13 @@
 """``topology.conf`` of Slurm with the plugin topology/tree, and the output of ``scontrol show topology``.
 
 A switch has a line with its nodes, or with the switches below it. The file has neither the number of cables between two
-switches nor their bandwidths: one cable is assumed, and the study sets the bandwidth. Cables to nodes are of class
-host, those between switches of class link. In the output of scontrol, the nodes of an upper switch are those below it.
+switches nor their bandwidths: the study sets the bandwidth, and `links_per_pair`, by default one cable. Cables to nodes
+are of class host, those between switches of class link. In the output of scontrol, the nodes of an upper switch are
+those below it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fabricstudy.core.host_lists import expanded
@@ -29,6 +30,7 @@ class Switch(NamedTuple):
     nodes: str
     level: int
     where: str
+    speed: str = "1"
 
 
 def read(data: bytes) -> Fabric:
@@ -40,10 +42,10 @@ def read(data: bytes) -> Fabric:
     >>> [port.host for port in fabric.ports], fabric.cables[0][:2]
     (['n08', 'n09', 'n10', 'login'], ('b', 'a'))
     """
-    return fabric_of_switches(_switches(data))
+    return fabric_of_switches(list(_switches(data)))
 
 
-def fabric_of_switches(switches: Iterable[Switch]) -> Fabric:
+def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
     """Return the fabric of switches; raises InputFileError with the position."""
     routers: dict[str, int | None] = {}
     ports: dict[str, Port] = {}
@@ -71,9 +73,10 @@ def fabric_of_switches(switches: Iterable[Switch]) -> Fabric:
             raise InputFileError("two switches below each other", "keep one of the lines", cable.where, cable.head)
     warn_once(
         f"warning: a topology of Slurm has neither bandwidths nor numbers of cables: {len(cables)} pairs of switches "
-        "have one cable each, of the bandwidth that the study sets; a tree with trunks has more bandwidth than that"
+        "have one cable each, or links_per_pair of the study, of the bandwidth that it sets"
     )
-    return Fabric(routers, list(cables.values()), list(ports.values()))
+    speeds = {name: switch.speed for switch in switches for name in expanded(switch.name, switch.where)}
+    return Fabric(routers, list(cables.values()), list(ports.values()), link_speed=speeds)
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
@@ -92,7 +95,6 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _switches(data: bytes) -> Iterator[Switch]:
-    speeds = set()
     for number, text in _lines(data):
         if not text:
             continue
@@ -107,12 +109,16 @@ def _switches(data: bytes) -> Iterator[Switch]:
             raise InputFileError("not a line of topology/tree", "write SwitchName=... Nodes=...", where, text)
         if words.keys() <= {"switchname", "linkspeed"}:
             raise InputFileError("a switch without nodes and switches", "write its Nodes or Switches", where, text)
-        speeds.add(words.get("linkspeed", "1"))
         # An upper switch of scontrol lists both, a leaf has an empty list of switches.
         level = int(words.get("level", "0") or 0) if words.get("switches") else 0
-        yield Switch(words["switchname"], words.get("switches", ""), words.get("nodes", ""), level, where)
-    if speeds - {"1"}:
-        warn_once("warning: LinkSpeed of Slurm has no unit and is not used; set bandwidth in the study")
+        yield Switch(
+            words["switchname"],
+            words.get("switches", ""),
+            words.get("nodes", ""),
+            level,
+            where,
+            words.get("linkspeed", "1"),
+        )
 
 
 def _words(text: str, where: str) -> dict[str, str]:

@@ -44,6 +44,10 @@ class Synthetic(Trace, kind="synthetic"):
     runtime: Runtime = Field(description="run times")
     request: RequestedTimes = Field(default_factory=RequestedTimes, description="requested times")
 
+    def __hash__(self) -> int:
+        """Hash the values as JSON: `sizes` has no hash."""
+        return hash(self.model_dump_json())
+
     @property
     def expected_jobs(self) -> int:
         return self.number

@@ -73,6 +73,15 @@ class Allocation(Kind, family="allocation"):
         """
         return None
 
+    @property
+    def predicted_cpu_s(self) -> float:
+        """Predicted processor time for all jobs of a point."""
+        return 0.0
+
+    def remark(self, nodes: int, machine_nodes: int) -> str:
+        """Return what `plan` warns of if all jobs with this allocation together have so many nodes; "" if nothing."""
+        return ""
+
     def allocate(self, request: Request) -> Grant:
         """Allocate nodes; at least as many are free as the job needs.
 

@@ -17,7 +17,17 @@ from fabricstudy.routing.valiant import Valiant
 from ...contract import Unsupported
 from ...detours import check_via, routing_name
 from ...point import Point
-from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, bandwidths, buffers, links_to, one_of
+from ..network import (
+    UNLINKED,
+    CodesModel,
+    CodesNetwork,
+    PortCounters,
+    bandwidths,
+    buffers,
+    check_single_cables,
+    links_to,
+    one_of,
+)
 
 ROUTINGS: dict[type[Routing], str] = {Minimal: "minimal", Valiant: "nonminimal", Ugal: "prog-adaptive"}
 
@@ -54,6 +64,7 @@ def network(point: Point, machine: Machine) -> CodesNetwork:
     nodes = machine.nodes // machine.routers
     # The last class is the global one; a PERCS machine has two others.
     is_global = machine.cable_class == len(machine.classes) - 1
+    check_single_cables(machine.cable_count[~is_global], "dragonfly", "two routers of a group")
     local, between = _pairs(machine, ~is_global), _pairs(machine, is_global)
     first_group = local[local[:, 0] < routers]
     ports = int(np.bincount(between[:, 0], minlength=machine.routers).max())

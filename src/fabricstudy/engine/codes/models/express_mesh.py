@@ -16,13 +16,23 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from ...contract import Unsupported
 from ...detours import routing_name
 from ...point import Point
-from ..network import UNLINKED, CodesModel, CodesNetwork, PortCounters, gib_per_s, links_to, one_of
+from ..network import (
+    UNLINKED,
+    CodesModel,
+    CodesNetwork,
+    PortCounters,
+    check_single_cables,
+    gib_per_s,
+    links_to,
+    one_of,
+)
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static", Adaptive: "adaptive"}
 
 
 def network(point: Point, machine: Machine) -> CodesNetwork:
     """Translate a grid without rings."""
+    check_single_cables(machine.cable_count, "express mesh", "two routers")
     lengths = [dimension.length for dimension in machine.dimensions]
     gap = machine.dimensions[0].gap or max(lengths)
     nodes = machine.nodes // machine.routers

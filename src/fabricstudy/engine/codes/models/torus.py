@@ -18,7 +18,7 @@ from fabricstudy.routing.dimension_order import DimensionOrder
 from ...contract import Unsupported
 from ...detours import routing_name
 from ...point import Point
-from ..network import CodesModel, CodesNetwork, gib_per_s, one_of
+from ..network import CodesModel, CodesNetwork, check_single_cables, gib_per_s, one_of
 from ..packet import TORUS_AT_ONCE_BYTES, TORUS_HOP_NS, packet_bytes
 
 ROUTINGS: dict[type[Routing], str] = {DimensionOrder: "static"}
@@ -55,13 +55,7 @@ def _check(point: Point, machine: Machine) -> None:
         raise Unsupported("CODES' torus closes every dimension; for lines use the topology mesh, or another engine")
     if machine.nodes != machine.routers:
         raise Unsupported("CODES' torus has one node per router; set nodes_per_router: 1, or use another engine")
-    if machine.cable_count.max() > 1:
-        settable = hasattr(point.machine, "pair_cables")
-        remedy = "set pair_cables: 1" if settable else "use a torus with pair_cables: 1"
-        raise Unsupported(
-            f"CODES' torus has one of the two cables between the routers of a dimension of 2; {remedy}, or use another "
-            "engine"
-        )
+    check_single_cables(machine.cable_count, "torus", "two routers")
     has_ties = any(dimension.length % 2 == 0 for dimension in machine.dimensions)
     if isinstance(point.routing, DimensionOrder) and point.routing.tie != "split" and has_ties:
         raise Unsupported(

@@ -36,12 +36,12 @@ MODES = {"absolute": "absolute", "relative": "relative", "circulant": "relative"
 
 
 def as_dragonfly(config: Topology) -> DragonflyConfig | None:
-    """Return the dragonfly with the routers and cables of a machine; None if Merlin has none with its bandwidths.
+    """Return the dragonfly with the routers and cables of a machine; None if Merlin has none with its links.
 
     A PERCS machine whose L-local and L-remote links have the same bandwidth is a dragonfly.
     """
     if is_built_by(config, DragonflyConfig):
-        return config
+        return config if config.links_per_local_pair == 1 else None
     if not is_built_by(config, PercsConfig) or config.supernodes == 1:
         return None
     if config.bandwidth.local_Bps != config.bandwidth.remote_Bps:
@@ -147,24 +147,25 @@ def wire_fat_tree(config: FatTreeConfig, routing: Routing, machine: Machine) -> 
 
 
 def is_torus(machine: Machine) -> bool:
-    """Return whether the machine is a torus of Merlin: a ring in each dimension, without parallel cables."""
-    return (
-        bool(machine.dimensions)
-        and all(dimension.wrap and dimension.gap is None for dimension in machine.dimensions)
-        and bool(np.all(machine.cable_count == 1))
-    )
+    """Return whether the machine is a torus of Merlin: a ring in each dimension."""
+    return _has_lines(machine) and all(dimension.wrap and dimension.gap is None for dimension in machine.dimensions)
 
 
 def is_mesh(machine: Machine) -> bool:
     """Return whether the machine is a mesh of Merlin: a line in each dimension."""
-    return bool(machine.dimensions) and not any(
+    return _has_lines(machine) and not any(
         dimension.wrap or dimension.gap is not None for dimension in machine.dimensions
     )
 
 
 def is_hyperx(machine: Machine) -> bool:
     """Return whether the machine is a HyperX of Merlin: all routers along a line are connected."""
-    return bool(machine.dimensions) and all(dimension.gap == 1 for dimension in machine.dimensions)
+    return _has_lines(machine) and all(dimension.gap == 1 for dimension in machine.dimensions)
+
+
+def _has_lines(machine: Machine) -> bool:
+    """Return whether the machine is a grid without parallel cables, which Merlin's grids of width 1 lack."""
+    return bool(machine.dimensions) and bool(np.all(machine.cable_count == 1))
 
 
 def breaks_ties_alike(routing: Routing, machine: Machine) -> bool:
