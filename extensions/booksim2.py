@@ -33,8 +33,8 @@ of a finished run is -1, and that of an unstable one 0.
 
 References
 ----------
-Jiang, Becker, Michelogiannakis, Balfour, Towles, Shaw, Kim, Dally: A detailed and flexible cycle-accurate
-Network-on-Chip simulator. ISPASS 2013, doi:10.1109/ISPASS.2013.6557149.
+Jiang et al.: A detailed and flexible cycle-accurate network-on-chip simulator. ISPASS 2013,
+doi:10.1109/ISPASS.2013.6557149.
 """
 
 from __future__ import annotations
@@ -94,14 +94,11 @@ class BookSim2(Simulator, kind="booksim2"):
         if self.traffic(point) is None:
             return "BookSim2 has uniform traffic and permutations of bits; use these, or packet"
         name, _ = self.own_topology(point)
-        if name is not None:
-            wanted = self.fixed_cycles(point)
-            wrong = {link: cycles for link, cycles in wanted.items() if self.cycles(point)[link] != cycles}
-            if wrong:
-                text = ", ".join(f"{link} {cycles * self.cycle_ns(point):.4g} ns" for link, cycles in wrong.items())
-                return f"BookSim2's {name} has fixed latencies; set machine.latency to {text}"
-            return None
-        return self.unsupported_anynet(point)
+        if name is None:
+            return self.unsupported_anynet(point)
+        fixed, cycles = self.fixed_cycles(point), self.cycles(point)
+        wrong = [f"{link} {fixed[link] * self.cycle_ns(point):.4g} ns" for link in fixed if fixed[link] != cycles[link]]
+        return f"BookSim2's {name} has fixed latencies; set machine.latency to {', '.join(wrong)}" if wrong else None
 
     def unsupported_anynet(self, point: BuiltPoint) -> str | None:
         """Return why a machine cannot be a network of BookSim2's file format."""
@@ -126,8 +123,8 @@ class BookSim2(Simulator, kind="booksim2"):
 
     def cycles(self, point: BuiltPoint) -> dict[str, int]:
         """Return the latency of each link class and of the links of nodes in cycles."""
-        links = (*point.machine.classes, point.machine.host)
-        return {link.name: round(link.latency_ns / self.cycle_ns(point)) for link in links}
+        links, cycle_ns = (*point.machine.classes, point.machine.host), self.cycle_ns(point)
+        return {link.name: round(link.latency_ns / cycle_ns) for link in links}
 
     def router_cycles(self, point: BuiltPoint) -> int:
         """Return the latency of a router in cycles."""
@@ -151,8 +148,7 @@ class BookSim2(Simulator, kind="booksim2"):
 
     def fixed_cycles(self, point: BuiltPoint) -> dict[str, int]:
         """Return the latencies of BookSim2's own topologies, by link class."""
-        names = self.cycles(point)
-        return DRAGONFLY_CYCLES if "global" in names else dict.fromkeys(names, 1)
+        return DRAGONFLY_CYCLES if "global" in self.cycles(point) else dict.fromkeys(self.cycles(point), 1)
 
     def traffic(self, point: BuiltPoint) -> str | None:
         """Return BookSim2's name of the traffic, by its destinations; None if it has none."""

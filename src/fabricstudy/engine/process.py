@@ -139,7 +139,8 @@ def run_process(
 ) -> ProcessOutcome:
     """Run `argv` inside `folder`; its output goes to ``stdout`` and ``stderr`` there.
 
-    At a limit the process is killed with all its descendants, in whatever group or session these are.
+    At a limit the process is killed with all its descendants, in whatever group or session these are. `disk_bytes` is
+    the limit of what it writes to `folder`.
 
     Examples
     --------
@@ -152,7 +153,7 @@ def run_process(
     if _prctl is not None:
         # Descendants of a killed process become children here: their processor time counts, too.
         _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    start, our_bytes = time.monotonic(), _our_peak_bytes()
+    start, our_bytes, input_bytes = time.monotonic(), _our_peak_bytes(), _size_bytes(folder)
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
             process = subprocess.Popen(
@@ -169,7 +170,8 @@ def run_process(
             return ProcessOutcome("missing", 127, 0.0, 0.0, None)
     child, seen = _Child(process.pid), dict[int, None]()
     try:
-        ended, seen_bytes = _watch(child, start + time_s, memory_bytes, folder, disk_bytes, seen)
+        # With the input.
+        ended, seen_bytes = _watch(child, start + time_s, memory_bytes, folder, disk_bytes + input_bytes, seen)
     finally:
         # Also after an interrupt.
         if not child.has_ended(0):

@@ -29,7 +29,7 @@ from fabricstudy.workload.traffic.base import Destinations
 
 from .built_point import BuiltPoint
 from .caveats import Caveat
-from .content import content_digest, shared_libraries
+from .content import content_digest, output_of, shared_libraries
 from .contract import EngineFailure, Probe, StreamBuffers, Unsupported
 from .cost_model import WorkCounts, network_traffic, weighted_sum
 from .outcome import EngineResult
@@ -39,7 +39,9 @@ from .registry import adapter_of
 from .settings import EngineSettings
 from .steady_state import SteadyRun
 
-__all__ = ["BuiltPoint", "Caveat", "EngineFailure", "ExternalEngine", "Simulator", "SteadyRun", "Unsupported"]
+__all__ = [
+    "BuiltPoint", "Caveat", "EngineFailure", "ExternalEngine", "Simulator", "SteadyRun", "Unsupported", "output_of",
+]  # fmt: skip
 
 METHOD_S = 600.0
 """Time that a method of an extension may take."""
