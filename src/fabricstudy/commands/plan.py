@@ -1,20 +1,21 @@
 """``fabricstudy plan``: check a study and predict its cost."""
 
 import argparse
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from math import inf, isfinite
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from fabricstudy.core.columns import DONE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
-from fabricstudy.core.store import point_store
+from fabricstudy.core.store import Store, point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.point import PlannedPoint, Point
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import Validity, validity
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
@@ -47,8 +48,13 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     new = [points[key] for key, state in states.items() if state is Validity.INVALID]
     unchecked = sum(state is Validity.UNCHECKED for state in states.values())
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
-    engines = {planned.point.engine.kind for planned in points.values()}
-    forecasts = [(_cost(planned), _memory_bytes(planned), planned.point.engine.processes) for planned in new]
+    factors = _learned_factors(points, point_store(results))
+    unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
+    forecasts = [
+        (factors[planned.point.engine.kind] * _cost(planned), _memory_bytes(planned), planned.point.engine.processes)
+        for planned in new
+        if planned.point.engine.kind in factors
+    ]
     elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
@@ -64,7 +70,8 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
         "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
-        "missing_engines": sorted(name for name in engines if not engine_named(name).probe().found),
+        "unknown": dict(unknown),
+        "missing_engines": missing_engines(planned.point.engine for planned in points.values()),
         "buffer_limits": _buffer_limits(points.values()),
         "allocation_remarks": _allocation_remarks(points.values()),
         "estimates": _estimates(points.values()),
@@ -82,6 +89,24 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return summary
+
+
+def _learned_factors(points: Mapping[str, PlannedPoint], store: Store) -> dict[str, float]:
+    """Return the measured over the predicted time of each engine: 1 where the prediction was fitted.
+
+    The finished points of the study yield that of an engine of an extension, which is unknown without any.
+    """
+    engines = {planned.point.engine.kind: engine_of(planned.point.engine) for planned in points.values()}
+    used_s: dict[str, float] = defaultdict(float)
+    predicted_s: dict[str, float] = defaultdict(float)
+    for key, planned in points.items():
+        name = planned.point.engine.kind
+        record = None if engines[name].forecasts else store.record(key)
+        if record is not None and record["status"] == DONE:
+            used_s[name] += record["cpu_s"] + record["overhead_cpu_s"]
+            predicted_s[name] += _cost(planned)
+    fitted = {name: 1.0 for name, engine in engines.items() if engine.forecasts}
+    return fitted | {name: seconds / predicted_s[name] for name, seconds in used_s.items()}
 
 
 def _buffer_limits(planned: Iterable[PlannedPoint]) -> dict[str, int]:
@@ -104,7 +129,7 @@ def _buffer_limit(point: Point, machine: Machine) -> str:
     if not may_be_short(point, machine):
         return ""
     try:
-        limit = least_buffer_limit(point, machine, engine_named(point.engine.kind))
+        limit = least_buffer_limit(point, machine, engine_of(point.engine))
     except Unsupported:
         return ""
     return "" if limit is None or limit.share == 1 else limit.describe()
@@ -140,7 +165,7 @@ def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
 
 
 def _cost(point: PlannedPoint) -> float:
-    cpu_s = engine_named(point.point.engine.kind).predict_cpu_s(point.point)
+    cpu_s = engine_of(point.point.engine).predict_cpu_s(point.point)
     if not isfinite(cpu_s):
         problem = f"{point.point_id}: its predicted time is {cpu_s}"
         raise FabricstudyError(f"{problem}; fix the closed forms of the extension of its kinds", "extension")
@@ -148,7 +173,7 @@ def _cost(point: PlannedPoint) -> float:
 
 
 def _memory_bytes(planned: PlannedPoint) -> float:
-    return engine_named(planned.point.engine.kind).predict_memory_bytes(planned.point) or 0.0
+    return engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0
 
 
 def show_plan(summary: dict[str, Any]) -> None:
@@ -169,6 +194,8 @@ def show_plan(summary: dict[str, Any]) -> None:
         print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
+    for engine, count in summary["unknown"].items():
+        print(f"          and that of {count_noun(count, 'point')} on {engine}, not known yet: none is finished")
     others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}
     listed = ", ".join(f"{rule} {duration(seconds)}" for rule, seconds in others.items())
     print(f"stages    predicted {cpu_time(sum(others.values()))} beside the simulations, if all run: {listed}")

@@ -15,7 +15,7 @@ from fabricstudy.routing.base import RouteError
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
 from fabricstudy.workload.placing import generate_messages
 
-from .contract import BackgroundMismatch, Engine, EngineFailure, OfferedEngine, ParallelEngine
+from .contract import BackgroundMismatch, Engine, EngineFailure
 from .definitions import AnalysedMachine
 from .limits import NotDone, check_memory, run_program
 from .offered_traffic import RUN_FILES, attempt_offered
@@ -76,7 +76,6 @@ def _run(point: Point, engine: Engine, analysed: AnalysedMachine, limits: Limits
         jobs, command = prepare(point, engine, analysed, folder, record)
         _LOG.info("%d jobs placed for %s; running %s", len(jobs), engine.name, " ".join(command or ["nothing"]))
         if command is not None and point.engine.processes > 1:
-            assert isinstance(engine, ParallelEngine)
             command = engine.on_cores(command, point)
         exit_code = 0 if command is None else run_program(command, folder, limits, record)
         try:
@@ -125,7 +124,7 @@ def _with_background(jobs: list[PlacedJob], record: Record) -> list[PlacedJob]:
 
 def check_supported(point: Point, engine: Engine, machine: Machine) -> None:
     """Raise `NotDone` if the engine cannot simulate the point."""
-    if point.offered is not None and engine.simulates and not isinstance(engine, OfferedEngine):
+    if point.offered is not None and engine.simulates and not engine.runs_offered:
         raise NotDone("unsupported", f"the engine {engine.name} has no offered traffic; use packet")
     refusal = engine.unsupported(point, machine)
     if refusal is not None:
@@ -139,4 +138,7 @@ def strip(folder: Path, status: str) -> None:
         if path.is_dir() or not any(map(path.match, retained)):
             remove(path)
         elif status != "done":
-            path.write_bytes(path.read_bytes()[-MAX_FAILURE_LOG_BYTES:])
+            with path.open("rb") as file:
+                file.seek(max(0, path.stat().st_size - MAX_FAILURE_LOG_BYTES))
+                end = file.read()
+            path.write_bytes(end)

@@ -15,7 +15,7 @@ from fabricstudy.core.store import Store, checksummed_line
 from .definitions import AnalysedMachine
 from .outcome import LINK_COLUMNS, MESSAGES, OPERATIONS, link_rows, recorded_rows
 from .point import PlannedPoint, canonical_json
-from .registry import engine_named
+from .registry import engine_of
 from .settings import Limits
 from .simulate import simulate
 
@@ -92,7 +92,7 @@ def make_batches(points: Iterable[PlannedPoint], limits: Limits, target_cpu_s: f
 def _batches_of(
     engine: str, processes: int, points: list[PlannedPoint], limits: Limits, target_cpu_s: float, most: int
 ) -> list[Batch]:
-    program = engine_named(engine)
+    program = engine_of(points[0].point.engine)
     by_key = {point.machine_id[1:] + point.point_id[1:]: point for point in points}
     costs: dict[str, float] = {}
     sizes_bytes: dict[str, float] = {}
@@ -151,7 +151,7 @@ def run_batch(
     grants limit, with those of this computer, the processes of a point. For `machine_of` see `simulate`.
     """
     cores = min(cores, usable_cores())
-    engine = engine_named(batch.engine)
+    engine = engine_of(batch.points[0].point.engine)
     probe = engine.probe()
     with atomic_text(records) as out, rows_writer(links, LINK_COLUMNS) as write_links:
         for planned in batch.points:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import Routing
@@ -66,6 +66,11 @@ class Engine(Protocol):
     """Reasons why its times differ from those of other engines, in the order of the report."""
 
     @property
+    def described_in(self) -> str:
+        """The module with its caveats."""
+        return type(self).__module__
+
+    @property
     def reading(self) -> str:
         """The module that reads results; what it imports from the engine's package counts, too."""
 
@@ -78,6 +83,9 @@ class Engine(Protocol):
     def sources(self) -> str:
         """Return a digest of files that affect a run and are no Python modules, such as a script for the program."""
         return ""
+
+    forecasts: bool = True
+    """Whether the predicted time of a point was fitted; else it is known up to a factor only."""
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the CPU seconds of a point from closed forms (planning builds no machine)."""
@@ -118,29 +126,35 @@ class Engine(Protocol):
         background jobs must last longer or shorter; then the point is prepared and run again.
         """
 
-
-@runtime_checkable
-class ParallelEngine(Protocol):
-    """An engine whose program gives the same result on several cores; other points are unsupported."""
+    @property
+    def shares_cores(self) -> bool:
+        """Whether its program gives the same result on several cores; other points are unsupported."""
+        return type(self).on_cores is not Engine.on_cores
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Return a command of `prepare` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
+        raise NotImplementedError
 
+    @property
+    def runs_offered(self) -> bool:
+        """Whether it runs offered traffic."""
+        return type(self).read_offered is not Engine.read_offered
 
-@runtime_checkable
-class OfferedEngine(Engine, Protocol):
-    """An engine that runs offered traffic."""
-
-    reading_offered: str
-    """As `reading`, for offered traffic."""
+    @property
+    def reading_offered(self) -> str:
+        """As `reading`, for offered traffic."""
+        return self.reading
 
     def offered_program(self) -> str | None:
         """As `program`, for offered traffic."""
+        return self.program()
 
     def prepare_offered(
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
         """Write the input files of a run of offered traffic, and return the command."""
+        raise NotImplementedError
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
         """Read the output of a run of offered traffic; raise `EngineFailure` if it is no result."""
+        raise NotImplementedError

@@ -36,7 +36,7 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
 
     Raises `NotDone` if a limit was reached, and `EngineFailure` if it could not be started, or was killed.
     """
-    outcome = run_process(command, folder, limits.time_s, limits.memory_bytes)
+    outcome = run_process(command, folder, limits.time_s, limits.memory_bytes, limits.disk_bytes)
     # With those of earlier runs of the same point.
     memory_bytes = [size for size in (record.get("memory_bytes"), outcome.memory_bytes) if size is not None]
     record |= {
@@ -51,6 +51,9 @@ def run_program(command: list[str], folder: Path, limits: Limits, record: Record
     if outcome.ended == "out-of-memory":
         limit = f"{limits.memory_bytes / 1e9:g} GB"
         raise NotDone("out-of-memory", f"needed more than {limit}; raise limits.memory in the study")
+    if outcome.ended == "disk":
+        limit = f"{limits.disk_bytes / 1e9:g} GB"
+        raise EngineFailure(f"the simulator wrote more than {limit} to its folder; raise limits.disk in the study")
     if outcome.ended == "missing":
         raise EngineFailure("the simulator could not be started")
     if outcome.exit_code < 0:

@@ -18,7 +18,7 @@ from fabricstudy.workload.traffic.base import Destinations
 
 from .buffers import buffer_columns
 from .caveats import takes_other_paths
-from .contract import Engine, EngineFailure, OfferedEngine
+from .contract import Engine, EngineFailure
 from .definitions import AnalysedMachine
 from .limits import run_program
 from .outcome import LINKS
@@ -83,7 +83,7 @@ def attempt_offered(
         "bound_method": bound.method,
         **buffer_columns(point, machine, engine),
     }
-    if not isinstance(engine, OfferedEngine):
+    if not engine.runs_offered:
         record["latency"] = row
         return
     runs = OfferedRuns(point, engine, machine, destinations, limits, folder, record, stored)
@@ -101,7 +101,7 @@ def attempt_offered(
         record["latency"]["link_max"] = float(busy.max(initial=0.0))
 
 
-def prepare_offered(point: Point, engine: OfferedEngine, analysed: AnalysedMachine, folder: Path) -> list[str]:
+def prepare_offered(point: Point, engine: Engine, analysed: AnalysedMachine, folder: Path) -> list[str]:
     """Write the input of the first run of a point to the empty `folder`, and return the command."""
     assert point.offered is not None
     machine, load = analysed.machine, point.offered.load
@@ -144,7 +144,7 @@ class OfferedRuns:
     def __init__(
         self,
         point: Point,
-        engine: OfferedEngine,
+        engine: Engine,
         machine: Machine,
         destinations: Destinations,
         limits: Limits,

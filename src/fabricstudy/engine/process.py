@@ -27,14 +27,17 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _prctl = getattr(ctypes.CDLL(None), "prctl", None)  # macOS has none
 
 
+Ended = Literal["exit", "timeout", "out-of-memory", "disk", "missing"]
+
+
 @dataclass(frozen=True)
 class ProcessOutcome:
     """How a process ended and what it used.
 
     Parameters
     ----------
-    ended : {"exit", "timeout", "out-of-memory", "missing"}
-        By itself, killed at the time or memory limit, or not started because the program is missing.
+    ended : {"exit", "timeout", "out-of-memory", "disk", "missing"}
+        By itself, killed at the limit of time, memory or files, or not started because the program is missing.
     exit_code : int
         Negative for the signal that killed it.
     cpu_s, wall_s : float
@@ -43,7 +46,7 @@ class ProcessOutcome:
         Largest resident set; None if unknown, as for a run that ended before the first sample.
     """
 
-    ended: Literal["exit", "timeout", "out-of-memory", "missing"]
+    ended: Ended
     exit_code: int
     cpu_s: float
     wall_s: float
@@ -131,10 +134,13 @@ def _ended_s(orphan: int) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int) -> ProcessOutcome:
+def run_process(
+    argv: list[str], folder: Path, time_s: float, memory_bytes: int, disk_bytes: int = 2**62
+) -> ProcessOutcome:
     """Run `argv` inside `folder`; its output goes to ``stdout`` and ``stderr`` there.
 
-    At a limit the process is killed with all its descendants, in whatever group or session these are.
+    At a limit the process is killed with all its descendants, in whatever group or session these are. `disk_bytes` is
+    the limit of what it writes to `folder`.
 
     Examples
     --------
@@ -147,7 +153,7 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
     if _prctl is not None:
         # Descendants of a killed process become children here: their processor time counts, too.
         _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    start, our_bytes = time.monotonic(), _our_peak_bytes()
+    start, our_bytes, input_bytes = time.monotonic(), _our_peak_bytes(), _size_bytes(folder)
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
         try:
             process = subprocess.Popen(
@@ -164,7 +170,8 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
             return ProcessOutcome("missing", 127, 0.0, 0.0, None)
     child, seen = _Child(process.pid), dict[int, None]()
     try:
-        ended, seen_bytes = _watch(child, start + time_s, memory_bytes, seen)
+        # With the input.
+        ended, seen_bytes = _watch(child, start + time_s, memory_bytes, folder, disk_bytes + input_bytes, seen)
     finally:
         # Also after an interrupt.
         if not child.has_ended(0):
@@ -192,8 +199,8 @@ def run_process(argv: list[str], folder: Path, time_s: float, memory_bytes: int)
 
 
 def _watch(
-    child: _Child, deadline: float, memory_bytes: int, seen: dict[int, None]
-) -> tuple[Literal["exit", "timeout", "out-of-memory"], int]:
+    child: _Child, deadline: float, memory_bytes: int, folder: Path, disk_bytes: int, seen: dict[int, None]
+) -> tuple[Ended, int]:
     """Wait for the end of a process or a limit; return how it ended and the largest memory seen.
 
     Peaks of all processes are added up. All processes seen are added to `seen`, each after its parent.
@@ -207,8 +214,22 @@ def _watch(
             return "timeout", peak_bytes
         if peak_bytes > memory_bytes:
             return "out-of-memory", peak_bytes
+        if pause_s == MAX_POLL_INTERVAL_S and _size_bytes(folder) > disk_bytes:
+            return "disk", peak_bytes
         pause_s = min(2 * pause_s, MAX_POLL_INTERVAL_S)
     return "exit", peak_bytes
+
+
+def _size_bytes(folder: Path) -> int:
+    """Return the bytes that the files below a folder occupy."""
+    size_bytes = 0
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:  # files may vanish meanwhile
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                size_bytes += _size_bytes(Path(entry.path))
+            else:
+                size_bytes += 512 * entry.stat(follow_symlinks=False).st_blocks
+    return size_bytes
 
 
 def _our_peak_bytes() -> int:

@@ -46,10 +46,7 @@ def check_network(point: Point, packet_bytes: int) -> None:
 
     `packet_bytes` are the bytes of a buffer that a packet occupies.
     """
-    if point.network.ports_per_node > 1:
-        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine packet")
-    if point.network.virtual_channels is not None:
-        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or use packet")
+    check_ports_and_channels(point)
     if isinstance(point.routing, Ugal) and point.routing.has_parameters:
         raise Unsupported("its UGAL has no parameters; leave detours, bias and threshold out, or use the engine packet")
     least, buffer = PACKETS_OF_A_BUFFER * packet_bytes, int(point.network.buffer_bytes)
@@ -58,6 +55,14 @@ def check_network(point: Point, packet_bytes: int) -> None:
             f"a buffer must hold {PACKETS_OF_A_BUFFER} packets, here {least:,} B, not {buffer:,} B; raise "
             "network.buffer, or lower network.packet"
         )
+
+
+def check_ports_and_channels(point: Point) -> None:
+    """Raise `Unsupported` for several ports per node, and for a number of virtual channels."""
+    if point.network.ports_per_node > 1:
+        raise Unsupported("its nodes have one port; leave network.ports_per_node out, or use the engine packet")
+    if point.network.virtual_channels is not None:
+        raise Unsupported("it sets virtual channels itself; leave network.virtual_channels out, or use packet")
 
 
 def check_sources(point: Point, title: str) -> None:
@@ -94,6 +99,8 @@ class ProgramEngine(Engine, ABC):
     offers_background: bool = False
     """Whether background jobs may have a load."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
+    exit_codes: tuple[int, ...] = (0,)
+    """Exit codes of a finished run."""
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
 
@@ -116,10 +123,6 @@ class ProgramEngine(Engine, ABC):
     def reading(self) -> str:
         """The module of `read_result`."""
         return self.read_result.__module__
-
-    def offered_program(self) -> str | None:
-        """Return the identity of the program, which also runs offered traffic."""
-        return self.program()
 
     def predict_cpu_s(self, point: Point) -> float:
         """Predict the processor time of a point, that of all cores together."""
@@ -174,8 +177,8 @@ class ProgramEngine(Engine, ABC):
         return self.read_result(folder, point, machine, jobs)
 
     def check_exit(self, folder: Path, exit_code: int) -> None:
-        """Raise `EngineFailure` if the exit code is not 0."""
-        if exit_code != 0:
+        """Raise `EngineFailure` unless the exit code is one of a finished run."""
+        if exit_code not in self.exit_codes:
             texts = ((folder / name).read_text(errors="replace") for name in ("stderr", "stdout"))
             lines = [line.strip() for text in texts for line in text.splitlines()]
             reasons = (line for sign in self.signs_of_failure for line in lines if sign.search(line))

@@ -26,7 +26,7 @@ from .definitions import AnalysedMachine
 from .outcome import JOB_LINKS, LINK_PACKETS, LINK_STALLS, LINKS, load_arrays
 from .point import Point
 from .quality import loads_by_routes, mapping_record
-from .registry import engine_named
+from .registry import engine_of
 
 
 def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachine) -> Record:
@@ -58,7 +58,7 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
         "phase_bound_ns": phase_ns,
         "critical_path_ns": phase_ns if critical_ns is None else critical_ns,
         **compute,
-        **buffer_columns(point, machine, engine_named(point.engine.kind)),
+        **buffer_columns(point, machine, engine_of(point.engine)),
         **mapping_record(job, point.jobs[index].pattern, machine, loads, analysed.cut_side),
     }
 
@@ -96,7 +96,7 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     ends = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
     known = has_loads(machine, point.routing)
     load_bytes = loads.link_bytes if known else None
-    routing = None if takes_other_paths(engine_named(point.engine.kind).caveats, point) else point.routing
+    routing = None if takes_other_paths(engine_of(point.engine).caveats, point) else point.routing
     bound = lower_bound(machine, *ends, messages.size_bytes, analysed.cut_side, routing, load_bytes)
     load_ns = load_time_ns(machine, loads) if known else None
     if job.operations is not None:

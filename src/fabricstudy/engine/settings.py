@@ -140,6 +140,9 @@ class Limits(Model):
 
     time_s: Duration = Field("10 min", alias="time", validate_default=True, description="wall time of a simulation")
     memory_bytes: Memory = Field("2 GB", alias="memory", validate_default=True, description="memory of a simulation")
+    disk_bytes: Memory = Field(
+        "4 GB", alias="disk", validate_default=True, description="files that a simulation writes"
+    )
 
 
 Record = Annotated[

@@ -10,12 +10,12 @@ from fabricstudy.workload.placing import place
 
 from .attempt import attempt_point, check_supported, prepare
 from .batch import at_most, usable_cores
-from .contract import Engine, EngineFailure, OfferedEngine
+from .contract import Engine, EngineFailure
 from .definitions import built
 from .limits import NotDone
 from .offered_traffic import prepare_offered
 from .point import PlannedPoint
-from .registry import engine_named
+from .registry import engine_of
 from .settings import Limits
 
 
@@ -29,7 +29,7 @@ def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
     analysed = built(planned.point.machine)
     try:
         check_supported(planned.point, engine, analysed.machine)
-        if isinstance(engine, OfferedEngine) and planned.point.offered is not None:
+        if engine.runs_offered and planned.point.offered is not None:
             return prepare_offered(planned.point, engine, analysed, folder)
         return prepare(planned.point, engine, analysed, folder, {})[1]
     except (NotDone, EngineFailure) as error:
@@ -37,7 +37,7 @@ def write_inputs(planned: PlannedPoint, folder: Path) -> list[str] | None:
 
 
 def _found(planned: PlannedPoint) -> Engine:
-    engine = engine_named(planned.point.engine.kind)
+    engine = engine_of(planned.point.engine)
     probe = engine.probe()
     if not probe.found:
         raise FabricstudyError(f"engine {engine.name} is missing: {probe.reason}", "engine-missing")

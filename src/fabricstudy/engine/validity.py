@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import TypeGuard
 
 from fabricstudy.core.arrays import Array
 from fabricstudy.core.kinds import kinds_within
@@ -16,9 +15,9 @@ from fabricstudy.core.store import FINAL, Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.messages import PlacedJob
 
-from .contract import Engine, OfferedEngine
+from .contract import Engine
 from .point import Point
-from .registry import engine_named
+from .registry import engine_of
 
 _CORE = f"{OURS}.engine.simulate"
 _READERS = f"{OURS}.engine.program_results"
@@ -57,18 +56,18 @@ class Fingerprint:
 
 def fingerprint(point: Point) -> Fingerprint:
     """Return the fingerprint of a result of `point` by the current code and program."""
-    engine = engine_named(point.engine.kind)
+    engine = engine_of(point.engine)
     program = engine.offered_program() if _is_offered(engine, point) else engine.program()
     return Fingerprint(*_code_of(point), program or "")
 
 
-def _is_offered(engine: Engine, point: Point) -> TypeGuard[OfferedEngine]:
-    return point.offered is not None and isinstance(engine, OfferedEngine)
+def _is_offered(engine: Engine, point: Point) -> bool:
+    return point.offered is not None and engine.runs_offered
 
 
 def _code_of(point: Point) -> tuple[str, str]:
     """Return the fields `code` and `reading` of the fingerprint."""
-    engine = engine_named(point.engine.kind)
+    engine = engine_of(point.engine)
     kinds = {type(kind).__module__ for kind in [engine, *kinds_within(point)]}
     reading = engine.reading_offered if _is_offered(engine, point) else engine.reading
     return _code(frozenset(kinds), engine.sources()), _reading(type(engine), reading)

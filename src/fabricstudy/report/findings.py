@@ -11,7 +11,7 @@ import pandas as pd
 
 from fabricstudy.core.columns import ADDED_EXPERIMENTS, DIFFERS, DONE, IN_PART, NOT_RUN, REPRODUCED, UNDECIDED
 from fabricstudy.core.phrasing import count_noun, cpu_time, join_words
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import simulates
 from fabricstudy.study.figures import AnyFigure
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
@@ -197,8 +197,8 @@ def _basis(tables: Tables) -> str:
     points, runs = tables.points.drop_duplicates("point_id"), tables.schedules
     parts = []
     if len(points):
-        simulates = points["engine"].map(lambda engine: engine_named(engine).simulates)
-        computed, points = points[~simulates], points[simulates]
+        is_simulated = points["engine"].map(simulates)
+        computed, points = points[~is_simulated], points[is_simulated]
         if len(computed):
             parts.append(
                 f"{_done_text(int((computed['status'] == DONE).sum()), len(computed), 'point')} without simulation"

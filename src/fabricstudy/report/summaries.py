@@ -9,7 +9,7 @@ import pandas as pd
 from fabricstudy.core.columns import DONE, NOT_RUN, SPOT_CHECK, UNDECIDED
 from fabricstudy.core.phrasing import count_noun, quantity
 from fabricstudy.core.quantities import HOUR_S
-from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.engine.registry import engine_of, simulates
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
@@ -158,9 +158,10 @@ def differences(plan: Plan, tables: Tables) -> list[tuple[str, str]]:
     """Return the known model differences that concern points run by two engines."""
     compared = set(tables.agreement["point_a_id"]) | set(tables.agreement["point_b_id"])
     points = [plan.points[name].point for name in compared if name in plan.points]
+    engines = {point.engine.kind: engine_of(point.engine) for point in points}
     return [
         (name, caveat.text)
-        for name, engine in engines().items()
+        for name, engine in sorted(engines.items())
         for caveat in engine.caveats
         if any(point.engine.kind == name and caveat.applies_to(point) for point in points)
     ]
@@ -280,7 +281,7 @@ def judged_unchecked(study: Study, tables: Tables) -> dict[str, str]:
     for claim in study.claims:
         experiments = {measure.experiment for part in claim.parts for measure in part.measures() if measure.of_points}
         ran_on = set().union(*(engines_of.get(name, set()) for name in experiments))
-        simulators = {name for name in ran_on if engine_named(name).simulates}
+        simulators = {name for name in ran_on if simulates(name)}
         if len(simulators) == 1 and simulators <= checked:
             unchecked[claim.id] = simulators.pop()
     return unchecked

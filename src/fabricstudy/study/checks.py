@@ -5,8 +5,7 @@ from contextlib import contextmanager, suppress
 from math import inf
 
 from fabricstudy.core.model import ConfigError
-from fabricstudy.engine.contract import ParallelEngine
-from fabricstudy.engine.registry import engine_named, engines
+from fabricstudy.engine.registry import engine_of, engines
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.machine.base import Topology
 from fabricstudy.routing.base import Routing
@@ -46,8 +45,8 @@ def check_point(machine: Topology, routing: Routing, jobs: Sequence[Job], offere
 
 def check_engine(engine: EngineSettings) -> None:
     """Refuse several processes on an engine that uses one. Raises ConfigError with the path below the engine."""
-    if engine.processes > 1 and not isinstance(engine_named(engine.kind), ParallelEngine):
-        parallel = " or ".join(name for name, adapter in engines().items() if isinstance(adapter, ParallelEngine))
+    if engine.processes > 1 and not engine_of(engine).shares_cores:
+        parallel = " or ".join(name for name, adapter in engines().items() if adapter.shares_cores)
         problem = f"the engine {engine.kind} simulates a point on one core"
         remedy = f"leave it out, or use {parallel}; Snakemake's --cores simulates several points at once"
         raise ConfigError(problem, remedy, ("processes",), engine.processes, "unsupported")

@@ -12,7 +12,7 @@ from math import ceil
 
 from fabricstudy.core.columns import SPOT_CHECK
 from fabricstudy.engine.point import PlannedPoint, point_id
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import EngineSettings
 
 from .sweep import PointRow
@@ -75,14 +75,14 @@ def _drawn(
 
     Checks that are points of the study cost nothing more, and are taken first.
     """
-    cost = {name: engine_named(twin.point.engine.kind).predict_cpu_s(twin.point) for name, twin in twins.items()}
+    cost = {name: engine_of(twin.point.engine).predict_cpu_s(twin.point) for name, twin in twins.items()}
     new = {name: twin.point_id not in points for name, twin in twins.items()}
     by_cost = sorted(twins, key=lambda name: (new[name], cost[name], name))
 
     def is_supported(name: str) -> bool:
         machine = points[name].point.machine.build()
         both = (points[name].point, twins[name].point)
-        return all(engine_named(point.engine.kind).unsupported(point, machine) is None for point in both)
+        return all(engine_of(point.engine).unsupported(point, machine) is None for point in both)
 
     possible = islice(filter(is_supported, by_cost), CHEAP * wanted)
     lots = sorted(possible, key=lambda name: (new[name], hashlib.sha256(name.encode()).hexdigest()))

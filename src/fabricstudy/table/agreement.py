@@ -8,7 +8,7 @@ import pandas as pd
 
 from fabricstudy.core.columns import SPOT_CHECK, names_of
 from fabricstudy.engine.point import Point, canonical_json
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import simulates
 from fabricstudy.engine.settings import EngineSettings
 from fabricstudy.study.claims import Claim
 from fabricstudy.study.plan import Plan
@@ -58,10 +58,10 @@ def engine_names(plan: Plan) -> dict[EngineSettings, str]:
     """Return the name of each engine of a plan: its kind, with the settings that differ from the defaults."""
     names = {}
     for engine in dict.fromkeys(planned.point.engine for planned in plan.points.values()):
-        default, settings = type(engine).model_validate({"kind": engine.kind}), []
+        settings, changed = [], engine.physics().keys() - {"kind"}
         for name, field in type(engine).model_fields.items():
-            value = getattr(engine, name)
-            if value != getattr(default, name):
+            if name in changed:
+                value = getattr(engine, name)
                 settings.append(f"{field.alias or name} {f'{value:g}' if isinstance(value, float) else value}")
         names[engine] = f"{engine.kind} ({', '.join(settings)})" if settings else engine.kind
     return names
@@ -76,7 +76,7 @@ def verdicts(claims: Sequence[Claim], tables: Tables) -> pd.DataFrame:
     """Judge the claims by the points of each engine; empty unless there are points on two engines."""
     # Engines that simulate nothing, and spot checks, do not count.
     judging = tables.points.loc[tables.points["experiment"] != SPOT_CHECK, "engine"]
-    kinds = sorted(kind for kind in set(judging) if engine_named(kind).simulates)
+    kinds = sorted(kind for kind in set(judging) if simulates(kind))
     judged = []
     for kind in kinds if len(kinds) > 1 else ():
         others = [engine for engine in kinds if engine != kind]

@@ -10,7 +10,7 @@ import pandas as pd
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import TABLES, Column
 from fabricstudy.core.kinds import kind_of
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import simulates
 
 if TYPE_CHECKING:
     # Imported only where tables are made, since importing it takes as long as importing pandas.
@@ -29,7 +29,7 @@ def _schema(column: Column) -> pa.Column:
 
 def _is_timed(frame: pd.DataFrame) -> pd.Series[Any]:
     """Return whether each job has a time, or cannot have one."""
-    timeless = [name for name in frame["engine"].unique() if not engine_named(name).simulates]
+    timeless = [name for name in frame["engine"].unique() if not simulates(name)]
     return frame["runtime_ns"].notna() | frame["engine"].isin(timeless) | frame.get("background", False)
 
 

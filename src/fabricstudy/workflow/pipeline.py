@@ -18,7 +18,7 @@ from fabricstudy.core.model import Number
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import Batch, make_batches
 from fabricstudy.engine.point import PlannedPoint
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.validity import fingerprint
 from fabricstudy.machine.stage import machine_code
 from fabricstudy.schedule.run import PlannedRun
@@ -176,7 +176,8 @@ class Pipeline:
         states = sorted({str(fingerprint(point.point)) for point in batch.points})
         ids = {point.point_id for point in batch.points}
         links = [*sorted(self.plan.link_load_points & ids), *sorted(self.plan.drawn_points & ids)]
-        return _digest([batch.digest, *states, engine_named(batch.engine).probe().version or "missing", *links])
+        probe = engine_of(batch.points[0].point.engine).probe()
+        return _digest([batch.digest, *states, probe.version or "missing", *links])
 
     def analysis_digest(self, name: str) -> str:
         analysis = self.plan.study.analyses[name]
@@ -187,7 +188,7 @@ class Pipeline:
     @property
     def report_digest(self) -> str:
         """Digest of the code of the report and of the engines, which describe themselves in it."""
-        engines = {type(engine_named(point.point.engine.kind)).__module__ for point in self.plan.points.values()}
+        engines = {engine_of(point.point.engine).described_in for point in self.plan.points.values()}
         return code_digest("fabricstudy.report.__main__", *sorted(engines))
 
     def machine_digest(self, chunk: str) -> str:
@@ -220,7 +221,7 @@ class Pipeline:
             "workload_ids": self.workloads_of[planned.point_id],
             "engine": planned.point.engine.kind,
             "batch": self.batch_of_point[planned.point_id],
-            "forecast_cpu_s": engine_named(planned.point.engine.kind).predict_cpu_s(planned.point),
+            "forecast_cpu_s": engine_of(planned.point.engine).predict_cpu_s(planned.point),
         }
 
 

@@ -12,7 +12,7 @@ from fabricstudy.core.columns import DONE, FAILURES
 from fabricstudy.core.input_files import changed_ns
 from fabricstudy.core.store import Record, point_store, read_checksummed
 from fabricstudy.engine.point import PlannedPoint
-from fabricstudy.engine.registry import engine_named
+from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import Validity, is_current, validity
 from fabricstudy.workflow.pipeline import Pipeline, RunChunk
 
@@ -42,8 +42,7 @@ class Progress:
         self._store = point_store(results)
         self._results = results / pipeline.name
         self._cost_s = {key: _cost_s(point) for key, point in pipeline.plan.points.items()}
-        engines = {_engine(point) for point in pipeline.plan.points.values()}
-        self._missing = sorted(name for name in engines if not engine_named(name).probe().found)
+        self._missing = missing_engines(point.point.engine for point in pipeline.plan.points.values())
         self._ended: dict[str, _Ended] = {}
         self._unchecked: set[str] = set()
         self._in_tables: dict[str, tuple[int, dict[str, _Ended], set[str]]] = {}
@@ -152,7 +151,7 @@ def _engine(point: PlannedPoint) -> str:
 
 
 def _cost_s(point: PlannedPoint) -> float:
-    return engine_named(_engine(point)).predict_cpu_s(point.point)
+    return engine_of(point.point.engine).predict_cpu_s(point.point)
 
 
 def _ended(record: Record, inode: int) -> _Ended:

@@ -18,7 +18,7 @@ from fabricstudy.core.store import point_store
 from fabricstudy.engine.batch import at_most, make_batches, run_batch, usable_cores
 from fabricstudy.engine.codes import ranks
 from fabricstudy.engine.codes.adapter import Codes
-from fabricstudy.engine.contract import EngineFailure, ParallelEngine
+from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.registry import engines
@@ -52,7 +52,7 @@ def test_processes_are_no_part_of_the_id_and_the_default_is_none_of_the_descript
 
 
 def test_which_engines_can() -> None:
-    assert [name for name, engine in engines().items() if isinstance(engine, ParallelEngine)] == ["codes", "sst"]
+    assert [name for name, engine in engines().items() if engine.shares_cores] == ["codes", "sst"]
 
 
 STUDY = """study: s

@@ -257,7 +257,7 @@ def in_send_order(sends: Sends, pattern: Pattern, ranks: int, rng: np.random.Gen
     """Sort sends by phase and source, and within those by the pattern's `order`, if it has one.
 
     ``shift`` sorts by (destination - source) mod ranks, ``ascending`` by destination, ``random`` shuffles each rank's
-    sends in each phase. ``rounds`` is a shift of randomly numbered ranks whose distances come in an order drawn by phase.
+    sends in each phase. ``rounds`` is a shift of randomly numbered ranks; each phase draws the order of the distances.
 
     Raises WorkloadError if neither the pattern nor its sends define message sizes.
 

@@ -1,0 +1,187 @@
+"""Tiny points whose results are closed forms, by which the engine of an extension is checked.
+
+A result has to be between two limits: what no network can beat, and what a network that stores each packet at each
+router, or shares links a little unfairly, still reaches.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fabricstudy.core.store import Record
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob
+
+from .attempt import attempt_point
+from .definitions import built
+from .outcome import LINKS
+from .point import Point
+from .settings import Limits
+from .simulator import ExternalEngine, Simulator
+
+PACKET_NS, LATENCY_NS = 2000.0, 100.0
+"""Transmission time of the packet of 2 kB at 1 GB/s; latency of cables, host links and routers."""
+
+MEGABYTE_NS = 1e6
+"""Transmission time of 1 MB."""
+
+LINE: dict[str, Any] = {
+    "kind": "mesh", "shape": [4], "nodes_per_router": 2, "bandwidth": "1 GB/s", "latency": "100 ns",
+}  # fmt: skip
+"""Routers 0 to 3 in a row; router r has the nodes 2r and 2r+1."""
+
+HANG_S = 2.0
+
+
+class Check(NamedTuple):
+    """One property: its name, the closed form in words, what was measured, and the verdict."""
+
+    name: str
+    expected: str
+    measured: str
+    verdict: str
+    """holds, does not hold, or refused."""
+
+
+class _Refused(Exception):
+    """The engine does not support a point; the message is the reason."""
+
+
+class _Replaced(ExternalEngine):
+    """The engine with another program."""
+
+    def __init__(self, kind: type[Simulator], command: list[str]) -> None:
+        super().__init__(kind)
+        self._command = command
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        super().prepare(folder, point, machine, jobs)
+        return self._command
+
+
+class _Trial:
+    """Runs points on an engine."""
+
+    def __init__(self, settings: Simulator) -> None:
+        self._settings = settings
+
+    def record(self, command: list[str] | None = None, **parts: Any) -> Record:
+        """Return the record of a point, with the bytes on all links as `links_bytes`."""
+        kind = type(self._settings)
+        engine = ExternalEngine(kind) if command is None else _Replaced(kind, command)
+        network = {"packet": "2 kB", "router_latency": "100 ns"}
+        point = Point.model_validate(
+            {"machine": LINE, "routing": "minimal", "network": network, "engine": self._settings, "seed": 1} | parts
+        )
+        limits = Limits.model_validate({"time": f"{HANG_S if command else 60} s"})
+        with tempfile.TemporaryDirectory() as folder:
+            record = attempt_point(point, engine, built(point.machine), limits, Path(folder))
+            links = Path(folder, LINKS)
+            record["links_bytes"] = float(np.load(links).sum()) if links.exists() else None
+        return record
+
+    def done(self, **parts: Any) -> Record:
+        """Return the record of a point that the engine has to finish."""
+        record = self.record(**parts)
+        if record["status"] == "unsupported":
+            raise _Refused(record["reason"])
+        if record["status"] != "done":
+            raise ValueError(f"{record['status']}: {record['reason']}")
+        return record
+
+    def runtime_ns(self, *jobs: dict[str, Any]) -> float:
+        """Return the runtime of the first job."""
+        return float(self.done(jobs=list(jobs))["jobs"][0]["runtime_ns"])
+
+
+def _send(message: str, *nodes: int, name: str = "app") -> dict[str, Any]:
+    """Return a job in which each node sends one message to the first one."""
+    pattern = {"kind": "gather", "algorithm": "linear", "message": message}
+    return {"name": name, "pattern": pattern, "allocation": {"kind": "explicit", "nodes": list(nodes)}}
+
+
+_Property = tuple[str, str, Callable[[_Trial], float | None], float, float]
+"""Name, closed form, measurement, least and greatest value."""
+
+
+def check_engine(settings: Simulator) -> Iterator[Check]:
+    """Yield the verdict on each property; a point that the engine refuses counts for none."""
+    trial = _Trial(settings)
+    checks: list[_Property] = [*_OFFERED] if ExternalEngine(type(settings)).runs_offered else []
+    if type(settings).read is not Simulator.read:
+        checks = [*_TIMES, *checks]
+    for name, expected, measure, low, high in checks:
+        try:
+            value = measure(trial)
+            if value is None:
+                raise _Refused("not measured")
+            verdict = "holds" if low <= value <= high else "does not hold"
+            yield Check(name, expected, f"{value:.6g}", verdict)
+        except _Refused as refusal:
+            yield Check(name, expected, str(refusal), "refused")
+        except ValueError as error:
+            yield Check(name, expected, str(error), "does not hold")
+    for name, command, wanted in _FAILURES:
+        jobs: dict[str, Any] = {"jobs": [_send("2 kB", 2, 0)]}
+        record = trial.record(command, **({"offered": _STEADY} if type(settings).read is Simulator.read else jobs))
+        state = "refused" if record["status"] == "unsupported" else record["status"]
+        verdict = "holds" if state == wanted else state if state == "refused" else "does not hold"
+        yield Check(name, f"status {wanted}", f"{record['status']}: {record.get('reason')}", verdict)
+
+
+def _slowdown(trial: _Trial) -> float:
+    alone, other = _send("1 MB", 2, 0), _send("1 MB", 6, 4, name="other")
+    return trial.runtime_ns(alone, other) / trial.runtime_ns(alone)
+
+
+def _over_bound(trial: _Trial) -> float:
+    job = {"name": "app", "share": 1.0, "pattern": {"kind": "all-to-all", "message": "64 kB"}}
+    of_job = trial.done(jobs=[job])["jobs"][0]
+    return float(of_job["runtime_ns"] / of_job["bound_ns"])
+
+
+_TIMES: tuple[_Property, ...] = (
+    ("one packet", "1 packet time and 3 latencies, to 3 packet times and 5 latencies",
+     lambda trial: trial.runtime_ns(_send("2 kB", 2, 0)), PACKET_NS + 3 * LATENCY_NS, 3 * PACKET_NS + 6 * LATENCY_NS),
+    ("two cables more", "2 latencies, to 2 packet times and 4 latencies",
+     lambda trial: trial.runtime_ns(_send("2 kB", 6, 0)) - trial.runtime_ns(_send("2 kB", 2, 0)),
+     2 * LATENCY_NS, 2 * PACKET_NS + 5 * LATENCY_NS),
+    ("a stream of 1 MB", "1 ms, and up to 10 % more",
+     lambda trial: trial.runtime_ns(_send("1 MB", 2, 0)), MEGABYTE_NS, 1.1 * MEGABYTE_NS),
+    ("twice the bytes", "twice the time, 10 % less to 3 % more",
+     lambda trial: trial.runtime_ns(_send("2 MB", 2, 0)) / trial.runtime_ns(_send("1 MB", 2, 0)), 1.8, 2.06),
+    ("two streams on a cable", "2 ms for the last, and up to 15 % more",
+     lambda trial: max(
+         job["runtime_ns"]
+         for job in trial.done(jobs=[_send("1 MB", 2, 0), _send("1 MB", 3, 1, name="other")])["jobs"]
+     ), 2 * MEGABYTE_NS, 2.3 * MEGABYTE_NS),
+    ("three senders to one node", "3 ms, and up to 20 % more",
+     lambda trial: trial.runtime_ns(_send("1 MB", 2, 0, 1, 3)), 3 * MEGABYTE_NS, 3.6 * MEGABYTE_NS),
+    ("all-to-all", "1 to 3 times the lower bound", _over_bound, 1.0, 3.0),
+    ("slowdown where nothing is shared", "0.99 to 1.01", _slowdown, 0.99, 1.01),
+    ("conservation", "1 MB on the one cable, and up to 10 % of headers",
+     lambda trial: trial.done(jobs=[_send("1 MB", 2, 0)])["links_bytes"], 1e6, 1.1e6),
+    ("same seed", "the same runtime",
+     lambda trial: trial.runtime_ns(_send("64 kB", 2, 0, 1)) / trial.runtime_ns(_send("64 kB", 2, 0, 1)), 1.0, 1.0),
+)  # fmt: skip
+
+_STEADY = {"traffic": "uniform", "load": 0.1, "message": "2 kB", "measured": 1000}
+
+_OFFERED: tuple[_Property, ...] = (
+    ("accepted load", "0.1, within 5 %",
+     lambda trial: trial.done(offered=_STEADY)["latency"]["accepted_load"], 0.095, 0.105),
+    ("latency at low load", "0.95 to 3 times that of a message alone",
+     lambda trial: (latency := trial.done(offered=_STEADY)["latency"])["latency_mean_ns"] / latency["zero_load_ns"],
+     0.95, 3.0),
+)  # fmt: skip
+
+_FAILURES = (
+    ("a program that hangs", ["sleep", str(10 * HANG_S)], "timeout"),
+    ("a program that does nothing, with exit code 0", ["true"], "failed"),
+    ("a program that fails", ["false"], "failed"),
+)

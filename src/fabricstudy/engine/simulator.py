@@ -1,0 +1,299 @@
+"""An external simulator in one Python file: the base class of engines that an extension defines.
+
+A class with `kind`, `write` and `read` is an engine; its fields are the keys of a study. All else has a default. See
+docs/add-a-simulator.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fabricstudy.core.arrays import Floats
+from fabricstudy.core.kinds import kind_of
+from fabricstudy.core.returned import Returned
+from fabricstudy.machine.graph import Machine
+from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.traffic.base import Destinations
+
+from .built_point import BuiltPoint
+from .caveats import Caveat
+from .content import content_digest, output_of, shared_libraries
+from .contract import EngineFailure, Probe, StreamBuffers, Unsupported
+from .cost_model import WorkCounts, network_traffic, weighted_sum
+from .outcome import EngineResult
+from .point import Point
+from .program_engine import ProgramEngine, check_ports_and_channels
+from .registry import adapter_of
+from .settings import EngineSettings
+from .steady_state import SteadyRun
+
+__all__ = [
+    "BuiltPoint", "Caveat", "EngineFailure", "ExternalEngine", "Simulator", "SteadyRun", "Unsupported", "output_of",
+]  # fmt: skip
+
+METHOD_S = 600.0
+"""Time that a method of an extension may take."""
+
+NOMINAL_CPU_S = {"run": 0.1, "packet in a router": 1e-6}
+"""Shares batches among jobs; `fabricstudy plan` scales it to the finished points."""
+
+ROW = ("runtime_ns", "rank_mean_ns", "message_mean_ns", "message_p99_ns", "waiting_ns")
+"""Keys of the row of a job: its runtime and, optionally, times that `EngineResult` describes."""
+
+
+class Simulator(EngineSettings):
+    """Base class of an external simulator; a subclass has a `kind`, and its keys as fields."""
+
+    program: ClassVar[str] = ""
+    """Name of the program on PATH; with a "/", its path from the folder of the extension. The environment variable
+    FABRICSTUDY_<KIND> names another one. Empty if `write` returns a command that needs none."""
+    stores_packets: ClassVar[bool] = True
+    """Whether a router receives a whole packet before it forwards it."""
+    exit_codes: ClassVar[tuple[int, ...]] = (0,)
+    """Exit codes of a finished run."""
+    caveats: ClassVar[tuple[Caveat, ...]] = ()
+    """Reasons why its times differ from those of other engines, for the report."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, kind: str = "", **more: Any) -> None:
+        super().__pydantic_init_subclass__(kind=kind, **more)
+        if kind:
+            adapter_of(cls)(partial(ExternalEngine, cls))
+
+    @classmethod
+    def variable(cls) -> str:
+        """Return the name of the environment variable that names the program."""
+        return f"FABRICSTUDY_{kind_of(cls).upper().replace('-', '_')}"
+
+    @classmethod
+    def program_path(cls) -> Path | None:
+        """Return the path of the program, or None if it is missing."""
+        beside = Path(str(sys.modules[cls.__module__].__file__)).parent / cls.program
+        named = os.environ.get(cls.variable()) or (str(beside) if "/" in cls.program else cls.program)
+        found = shutil.which(named) or (named if "/" in named and Path(named).is_file() else None)
+        return Path(found) if found else None
+
+    @classmethod
+    def probe(cls) -> str:
+        """Return the version of the program, by default a digest of its content. Raises `EngineFailure` if missing."""
+        if not cls.program:
+            return "no program"
+        path = cls.program_path()
+        if path is None:
+            raise EngineFailure(f"there is no program {cls.program}; install it, or set {cls.variable()} to its path")
+        return content_digest([path, *shared_libraries(path)])
+
+    def unsupported(self, point: BuiltPoint) -> str | None:
+        """Return why the simulator cannot simulate a point, and what to use instead; None if it can.
+
+        No job is placed yet. `write` raises `Unsupported` for what depends on messages.
+        """
+        return None
+
+    def write(self, point: BuiltPoint, folder: Path) -> Sequence[str | Path]:
+        """Write the input to the empty `folder`, and return the command to run there; raise `Unsupported` to refuse."""
+        raise NotImplementedError
+
+    def read(self, point: BuiltPoint, folder: Path) -> Sequence[Mapping[str, float | None]]:
+        """Return one row per job, with `runtime_ns` and others of `ROW`; exit code 0 alone proves nothing.
+
+        Standard output and error of the command are the files ``stdout`` and ``stderr``. Raises `EngineFailure` if the
+        output is no result. Points with jobs are refused without this method.
+        """
+        raise NotImplementedError
+
+    def read_links(self, point: BuiltPoint, folder: Path) -> Floats | None:
+        """Return the bytes that crossed each directed link, float64 [links]; None if they are unknown."""
+        return None
+
+    def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
+        """Return what a run of offered traffic counted. Points with offered traffic are refused without this method."""
+        raise NotImplementedError
+
+    def on_cores(self, command: list[str]) -> list[str]:
+        """Return the command on `processes` cores, if these change no result. `processes` is refused without it."""
+        raise NotImplementedError
+
+
+class ExternalEngine(ProgramEngine):
+    """The engine of a `Simulator`."""
+
+    forecasts = False
+
+    def __init__(self, kind: type[Simulator]) -> None:
+        self._kind = kind
+        self.name = self.title = kind_of(kind)
+        self.caveats, self.exit_codes = kind.caveats, kind.exit_codes
+
+    @property
+    def described_in(self) -> str:
+        return self._kind.__module__
+
+    @property
+    def reading(self) -> str:
+        return self._kind.__module__
+
+    @property
+    def runs_offered(self) -> bool:
+        return self._kind.read_offered is not Simulator.read_offered
+
+    @property
+    def shares_cores(self) -> bool:
+        return self._kind.on_cores is not Simulator.on_cores
+
+    def probe(self) -> Probe:
+        try:
+            version = self._kind.probe()
+        except Exception as error:
+            reason = str(error) if isinstance(error, EngineFailure) else f"its probe failed: {error!r}"
+            return Probe(self.name, False, reason=reason)
+        return Probe(self.name, True, version=str(version))
+
+    def program(self) -> str | None:
+        return self.probe().version
+
+    @staticmethod
+    def work(point: Point) -> WorkCounts:
+        packets = network_traffic(point, point.network.packet_bytes).in_routers
+        return WorkCounts(cpu={"run": 1.0, "packet in a router": packets}, memory={})
+
+    def predict_cpu_s(self, point: Point) -> float:
+        return weighted_sum(self._counts(point).cpu, NOMINAL_CPU_S)
+
+    def predict_memory_bytes(self, point: Point) -> float:
+        return 0.0
+
+    def stored_bytes(self, point: Point, machine: Machine) -> float:
+        return super().stored_bytes(point, machine) if self._kind.stores_packets else 0.0
+
+    def stream_buffers(self, point: Point, machine: Machine) -> StreamBuffers | None:
+        return None
+
+    def check(self, point: Point, machine: Machine) -> None:
+        """Raise `Unsupported` for parameters that a simulator does not know by default, and by its own method."""
+        check_ports_and_channels(point)
+        if any(job.background for job in point.jobs):
+            raise Unsupported("its jobs run once; leave jobs.background out, or use packet")
+        settings = _simulator(point)
+        if point.offered is None and self._kind.read is Simulator.read:
+            raise Unsupported(f"{self.title} runs offered traffic only; use packet for jobs")
+        with _time_limit(settings, "unsupported"):
+            reason = settings.unsupported(BuiltPoint(point, machine))
+        if reason is not None:
+            raise Unsupported(str(reason))
+
+    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
+        return self._written(folder, BuiltPoint(point, machine, tuple(jobs)))
+
+    def prepare_offered(
+        self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
+    ) -> list[str]:
+        return self._written(folder, BuiltPoint(point, machine, load=load))
+
+    def _written(self, folder: Path, point: BuiltPoint) -> list[str]:
+        settings, returned = _simulator(point.point), Returned(_simulator(point.point), "write")
+        try:
+            with _time_limit(settings, "write"):
+                command = settings.write(point, folder)
+        except Unsupported as refusal:
+            raise WorkloadError(str(refusal)) from None
+        if not isinstance(command, list | tuple) or not command:
+            raise returned.error(f"returns {command!r:.80} instead of a command: a list of texts")
+        if not all(isinstance(word, str | Path) and "\0" not in str(word) for word in command):
+            raise returned.error("returns a command with words that are neither texts nor paths")
+        return [str(word) for word in command]
+
+    def on_cores(self, command: list[str], point: Point) -> list[str]:
+        return _simulator(point).on_cores(command)
+
+    @staticmethod
+    def read_result(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> EngineResult:
+        settings, built = _simulator(point), BuiltPoint(point, machine, tuple(jobs))
+        with _time_limit(settings, "read"):
+            rows = settings.read(built, folder)
+            links = settings.read_links(built, folder)
+        _check_rows(rows, jobs, Returned(settings, "read"))
+        if links is not None:
+            links = Returned(settings, "read_links").floats(links, "bytes of links", machine.links)
+        runtime_ns, *others = (tuple(row.get(name) for row in rows) for name in ROW)
+        # An engine measures a time of all jobs, or of none.
+        rank_ns, message_ns, p99_ns, waiting_ns = (of if any(ns is not None for ns in of) else () for of in others)
+        return EngineResult(
+            job_runtime_ns=runtime_ns,
+            link_bytes=links,
+            job_rank_mean_ns=rank_ns,
+            job_message_mean_ns=message_ns,
+            job_message_p99_ns=p99_ns,
+            job_waiting_ns=waiting_ns,
+        )
+
+    def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
+        self.check_exit(folder, exit_code)
+        settings, returned = _simulator(point), Returned(_simulator(point), "read_offered")
+        with _time_limit(settings, "read_offered"):
+            run = settings.read_offered(BuiltPoint(point, machine), folder)
+        returned.instance(run, SteadyRun)
+        batches = len(returned.integers(run.created, "created messages"))
+        for name, rows in (("node_created", machine.nodes), ("node_arrived", machine.nodes), ("measured", batches)):
+            returned.integers(getattr(run, name), name, rows, 2**62)
+        returned.floats(run.latency_sum_ns, "sums of latencies", batches)
+        if run.link_bytes is not None:
+            returned.floats(run.link_bytes, "bytes of links", machine.links)
+        return run
+
+
+def _simulator(point: Point) -> Simulator:
+    assert isinstance(point.engine, Simulator)
+    return point.engine
+
+
+def _check_rows(rows: Any, jobs: list[PlacedJob], returned: Returned) -> None:
+    """Raise `ConfigError` unless there is one row per job, of known keys and of times."""
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
+        raise returned.error(f"returns {rows!r:.80} instead of a list of mappings")
+    if len(rows) != len(jobs):
+        raise returned.error(f"returns {len(rows)} rows for {len(jobs)} jobs")
+    for number, row in enumerate(rows):
+        unknown = row.keys() - set(ROW)
+        if unknown:
+            raise returned.error(f"returns the keys {sorted(map(str, unknown))} of job {number}; use {', '.join(ROW)}")
+        for name, value in {"runtime_ns": None, **row}.items():
+            if not _is_time(value) and (name == "runtime_ns" or value is not None):
+                raise returned.error(f"returns {value!r:.80} as {name} of job {number}, which is no time")
+
+
+def _is_time(value: Any) -> bool:
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return is_number and 0 <= value < inf
+
+
+@contextmanager
+def _time_limit(settings: Simulator, method: str) -> Iterator[None]:
+    """Raise `ConfigError` if a method of an extension does not return; in the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise Returned(settings, method).error(f"has not returned within {METHOD_S:g} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # Repeated: the method may catch the first one.
+    signal.setitimer(signal.ITIMER_REAL, METHOD_S, 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
