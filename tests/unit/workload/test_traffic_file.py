@@ -166,6 +166,9 @@ BAD = [
     ("m.npy", "no numpy", "", None),
     ("m.csv", "source,destination,weight\n0,1,5\n", "line 1", "source,destination,weight"),
     ("m.csv", ",source,destination,bytes\n0,0,1,5\n", "line 1", ",source,destination,bytes"),
+    ("m.csv", "Source,Destination,Bytes\n0,1,5\n", "line 1", "Source,Destination,Bytes"),
+    ("m.csv", "src,dst,bytes\n0,1,5\n", "line 1", "src,dst,bytes"),
+    ("m.csv", "source,destination,bytes\n", "line 1", None),
     ("messages.csv", HEAD + "0,0,1,-1\n", "line 2 (bytes)", -1),
     ("messages.csv", HEAD + "-1,0,1,1\n", "line 2 (phase)", -1),
     ("messages.csv", HEAD + "2147483647,0,1,1\n", "line 2 (phase)", 2**31 - 1),
@@ -284,6 +287,18 @@ def test_one_sentence_says_which_format_was_taken_unless_it_is_stated(
             assert len(messages_of(pattern, 4)) == 11
             told = [words for words in caplog.messages if "diagonal" not in words]
             assert [f"format: {form}" in words for words in told] == [True] * (not keys)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "list.csv", "m.mtx"])
+def test_line_ends_and_a_byte_order_mark_change_no_matrix(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    expected = messages_of(pattern_of(tmp_path, name), 4)
+    for changed in (b"\xef\xbb\xbf" + data, data.replace(b"\n", b"\r\n"), b"\n" * (name != "m.mtx") + data):
+        (tmp_path / "other").write_bytes(changed)
+        found = messages_of(pattern_of(tmp_path, "other"), 4)
+        assert np.array_equal(found.size_bytes, expected.size_bytes)
+        assert np.array_equal(found.destination, expected.destination)
 
 
 def test_the_key_format_reads_rows_without_a_header(tmp_path: Path) -> None:

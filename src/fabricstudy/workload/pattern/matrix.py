@@ -55,6 +55,7 @@ def read_matrix(path: Path, data: bytes, name: MatrixFormat | None = None) -> Ma
     Bytes are rounded, and the diagonal is ignored, with a warning. Raises InputFileError, with line and column of the
     file or of the matrix.
     """
+    data = data.removeprefix(BOM_UTF8)
     form = FORMATS[name or _format_of(path, data)]
     if name is None and path.suffix not in form.suffixes:
         warn_once(f"{path.name} is read as {form.words}; write format: {form.name} to confirm it")
@@ -70,7 +71,11 @@ def read_matrix(path: Path, data: bytes, name: MatrixFormat | None = None) -> Ma
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
     own_bytes = float(matrix.data[matrix.row == matrix.col].sum())
     if own_bytes:
-        triples = f"; if its lines are {','.join(ENTRY_COLUMNS)}, write format: entries" if rows == 3 else ""
+        triples = (
+            f"; if its lines are {','.join(ENTRY_COLUMNS)}, write format: entries"
+            if rows == 3 and form.name == "matrix"
+            else ""
+        )
         warn_once(f"warning: {path.name}: the diagonal of the matrix, {own_bytes:g} bytes, is not used{triples}")
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
     total = float(matrix.data[sent].sum())
@@ -91,9 +96,9 @@ def _format_of(path: Path, data: bytes) -> MatrixFormat:
         return "numpy"
     if path.suffix in (".mtx", ".npz", ".npy"):
         return "matrix-market" if path.suffix == ".mtx" else "numpy"
-    lines = data[:_HEAD_BYTES].removeprefix(BOM_UTF8).splitlines()
+    lines = data[:_HEAD_BYTES].splitlines()
     head = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
-    return "entries" if head.strip(b'", \t').startswith(b"source") else "matrix"
+    return "entries" if any(word in head.lower() for word in (b"source", b"src", b"bytes")) else "matrix"
 
 
 def check_entries(matrix: Any, problem: str) -> None:
@@ -198,6 +203,8 @@ def _read_entries(data: bytes) -> Any:
             remedy = f"write {','.join(ENTRY_COLUMNS)} (to_csv: index=False)"
             raise InputFileError("other columns", remedy, position_text(line), ",".join(head))
         rows = rows[1:]
+    if not rows:
+        raise InputFileError("no rows below the header", "write one for each pair of ranks", position_text(line))
     source, destination, size_bytes = read_entries(rows, ENTRY_COLUMNS)
     ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
     return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
