@@ -790,6 +790,15 @@ def test_what_was_read_wrong_in_silence_is_refused_with_its_place(tmp_path: Path
     assert error.code == "invalid-data-file" and where in error.problem and error.remedy
 
 
+def test_names_with_commas_are_vertices(tmp_path: Path) -> None:
+    """Of the example of Rocketfuel's weights in ns-3, which has each edge in both directions."""
+    (tmp_path / "w.txt").write_text(
+        "San+Jose,+CA1 Reno,+NV2 2.5\nReno,+NV2 San+Jose,+CA1 2.5\nReno,+NV2 Elko 7\nElko Reno,+NV2 7\n"
+    )
+    machine = machine_of(tmp_path, "w.txt", nodes_per_router=1)
+    assert machine.router_names == ("San+Jose,+CA1", "Reno,+NV2", "Elko") and machine.cables == 2
+
+
 def test_rates_without_a_unit_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     warn_once.cache_clear()
     for number, rate in enumerate(('LinkSpeed "2.5-10" LinkSpeedUnits "G"', 'LinkSpeed "10"')):

@@ -14,7 +14,9 @@ from fabricstudy.core.log import warn_once
 
 from .base import EdgeRecord, Fabric, fabric_of, once_each
 
-_NAME = r"""[^\s{}"'=:;,<>()\[\]#%]++"""
+_CHARACTER = r"""[^\s{}"'=:;,<>()\[\]#%]"""
+_NAME = f"{_CHARACTER}+(?:,+{_CHARACTER}+)*"
+"""Commas within a name are part of it; one behind it would be the separator of another format."""
 _LINE = rf"[ \t]*+{_NAME}[ \t]++{_NAME}[ \t]*+(?:\{{[^\n]*\}}|[-+\d.eE \t]++)?+[ \t\r]*+\n"
 SIGNATURE = re.compile(rf"\A(?!%%MatrixMarket)(?:[ \t]*+(?:[#%][^\n]*+)?+\r?\n)*+{_LINE}{_LINE}")
 
