@@ -20,7 +20,13 @@ from .run_caminos import run
 pytestmark = pytest.mark.skipif(not Packet().probe().found, reason=str(Packet().probe().reason))
 
 DRAGONFLY = {"kind": "dragonfly", "groups": 5, "routers_per_group": 2, "nodes_per_router": 4}
-CASES: list[tuple[dict[str, Any], str, StudyScheme]] = [
+CASES: list[tuple[dict[str, Any], Any, StudyScheme]] = [
+    *(
+        (DRAGONFLY, {"kind": kind, "via": via}, "global-hops")
+        for kind in ("valiant", "ugal")
+        for via in ("router", "group")
+    ),
+    (DRAGONFLY, {"kind": "ugal", "progressive": False, "threshold": "1 B"}, "global-hops"),
     (DRAGONFLY, "minimal", "hops"),
     (DRAGONFLY, "minimal", "global-hops"),
     (DRAGONFLY, "adaptive", "global-hops"),
@@ -31,7 +37,7 @@ CASES: list[tuple[dict[str, Any], str, StudyScheme]] = [
 ]
 
 
-def point_of(machine: dict[str, Any], routing: str, scheme: str, classes: int, seed: int = 1) -> Point:
+def point_of(machine: dict[str, Any], routing: Any, scheme: str, classes: int, seed: int = 1) -> Point:
     """Return a point with one channel a class, and room for as few packets as there may be."""
     network = {
         "channel_scheme": scheme, "virtual_channels": classes, "port_buffer": f"{2 * max(4, classes + 1)} kB",
@@ -53,7 +59,7 @@ def run_shifts(point: Point, folder: Path, sent_bytes: int) -> EngineResult:
 
 
 @pytest.mark.parametrize(("machine", "routing", "scheme"), CASES)
-def test_a_full_network_never_stops(tmp_path: Path, machine: dict[str, Any], routing: str, scheme: StudyScheme) -> None:
+def test_a_full_network_never_stops(tmp_path: Path, machine: dict[str, Any], routing: Any, scheme: StudyScheme) -> None:
     config = point_of(machine, routing, scheme, 64).machine
     point = point_of(machine, routing, scheme, 64)
     routed = virtual_channels.with_scheme(point, config.build())
@@ -67,5 +73,6 @@ def test_the_same_load_stops_where_a_scheme_is_refused(tmp_path: Path, monkeypat
     """So that the test above can fail."""
     monkeypatch.setitem(virtual_channels._REFUSALS, "one", lambda routing, machine: None)
     ring = {"kind": "torus", "shape": [8], "nodes_per_router": 1}
-    with pytest.raises(EngineFailure, match="deadlock"):
-        run_shifts(point_of(ring, "minimal", "one", 1), tmp_path / "ring", 1_000_000)
+    for name, machine, routing in (("ring", ring, "minimal"), ("detours", DRAGONFLY, "valiant")):
+        with pytest.raises(EngineFailure, match="deadlock"):
+            run_shifts(point_of(machine, routing, "one", 1), tmp_path / name, 1_000_000)

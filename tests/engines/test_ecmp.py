@@ -129,3 +129,55 @@ def test_colliding_flows_share_the_bandwidth_of_their_uplink(tmp_path: Path, eng
 def test_others_have_no_flow_hash(engine: str) -> None:
     point = point_on(FAT_TREE, ecmp(), engine=engine)
     assert "hash" in str(engine_named(engine).unsupported(point, point.machine.build()))
+
+
+def pairs_point(messages: int, engine: str, seed: int = 1) -> Any:
+    """One node of the first leaf sends so many messages to its peer below four spines."""
+    routing: Routing = Routing.model_validate({"kind": "ecmp", "per": "message", "hash_seed": seed})
+    pattern = {"kind": "pairs", "distance": 6, "message": "10 kB", "iterations": messages}
+    job = {"nodes": 12, "pattern": pattern, "allocation": "cluster", "mapping": "linear"}
+    return point_on(leaf_spine(4), routing, jobs=[job], engine=engine)
+
+
+@pytest.mark.parametrize("engine", engines("packet", "flow"))
+def test_each_message_is_a_flow_if_the_study_says_so(tmp_path: Path, engine: str) -> None:
+    """Messages of a pair are balls into bins; both engines hash the same numbers."""
+    simulator, found = engine_named(engine), []
+    for seed in range(1, 9):
+        point = pairs_point(6, engine, seed)
+        built = point.machine.build()
+        jobs, folder = place_jobs(point, built), tmp_path / str(seed)
+        folder.mkdir()
+        run(simulator.prepare(folder, point, built, jobs) or [], folder)
+        bytes_ = np.asarray(simulator.read(folder, 0, point, built, jobs).link_bytes)
+        up = bytes_[built.link_tail == 0] / 10_000
+        assert np.array_equal(up, up.round()) and up.sum() == 36  # no message is divided
+        found.append(up)
+    counts = np.array(found)
+    # Four standard deviations of a binomial distribution of 8 x 36 messages on each of four uplinks.
+    assert np.all(np.abs(counts.sum(axis=0) - 72) < 4 * np.sqrt(288 * 3 / 16))
+    assert len(np.unique(counts, axis=0)) == 8
+
+
+def test_messages_take_the_same_paths_on_both_engines(tmp_path: Path) -> None:
+    found = []
+    for engine in ("packet", "flow"):
+        point, simulator = pairs_point(5, engine), engine_named(engine)
+        if not simulator.probe().found:
+            pytest.skip(f"{engine} is not built")
+        built, folder = point.machine.build(), tmp_path / engine
+        jobs = place_jobs(point, built)
+        folder.mkdir()
+        run(simulator.prepare(folder, point, built, jobs) or [], folder)
+        found.append(np.asarray(simulator.read(folder, 0, point, built, jobs).link_bytes))
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_loads_per_message_are_expectations_those_of_minimal() -> None:
+    machine = leaf_spine(3).build()
+    routing: Routing = Routing.model_validate({"kind": "ecmp", "per": "message"})
+    nodes = np.arange(12)
+    ends_of = nodes, (nodes + 6) % 12, np.full(12, 9.0)
+    assert np.array_equal(
+        link_loads(machine, *ends_of, routing).link_bytes, link_loads(machine, *ends_of, Minimal()).link_bytes
+    )

@@ -304,3 +304,51 @@ def test_the_written_input_is_that_of_the_first_run(load: Any, tmp_path: Path) -
     machine = built(point.machine).machine
     digest = input_digest(tmp_path / "input", command, machine, [])
     assert digest == record_of(point, tmp_path / "run")["runs"][0]["input"]
+
+
+STEPS = {"kind": "table", "cdf": {"512 B": 0.75, "4096 B": 1}, "steps": True}
+"""Mean 1,408 B; most are two packets, the others sixteen."""
+
+
+def test_messages_of_different_sizes_offer_the_load_in_bytes(tmp_path: Path) -> None:
+    for number, arrivals in enumerate(({}, {"arrivals": "bursts", "burst": 3})):
+        row = row_of(
+            point_of(TORUS, "dimension-order", "uniform", 0.3, message=STEPS, **arrivals), tmp_path / str(number)
+        )
+        assert row["state"] == "steady"
+        assert row["offered_load"] == pytest.approx(0.3, rel=0.03) and row["accepted_load"] == pytest.approx(
+            0.3, rel=0.03
+        )
+
+
+def test_latency_without_load_is_that_of_the_mean_size(tmp_path: Path) -> None:
+    row = row_of(point_of(DRAGONFLY, "minimal", "uniform", 0.004, message=STEPS), tmp_path)
+    assert row["latency_mean_ns"] == pytest.approx(row["zero_load_ns"], rel=0.02)
+    # The shortest path has two host links and a router; a message of 4,096 B takes 4,096 ns at least.
+    assert row["latency_max_ns"] > 4096 > row["latency_p50_ns"]
+
+
+def test_latency_of_a_queue_of_different_sizes_is_that_of_pollaczek_and_khinchine(tmp_path: Path) -> None:
+    """Poisson arrivals, one sender and one receiver a pair: the source queue is M/G/1, and nothing else waits."""
+    load = 0.5
+    row = row_of(point_of(TORUS, "dimension-order", "neighbours", load, message=STEPS, measured=12_000), tmp_path)
+    mean, square = 0.75 * 512 + 0.25 * 4096, 0.75 * 512**2 + 0.25 * 4096**2
+    waiting = load * square / mean / 2 / (1 - load)  # 1 B takes 1 ns
+    queued = row["latency_mean_ns"] - row["network_latency_mean_ns"]
+    assert queued == pytest.approx(waiting, rel=0.06)
+
+
+def test_times_and_destinations_are_those_of_messages_of_one_size(tmp_path: Path) -> None:
+    one, several = (
+        run_of(point_of(TORUS, "dimension-order", "uniform", 0.2, message=message), tmp_path / name, 0.2)
+        for name, message in (("one", "1408 B"), ("several", STEPS))
+    )
+    np.testing.assert_array_equal(one.created, several.created)
+    assert several.created_load is not None and one.created_load is not None
+    assert np.array_equal(one.created_load, one.created) and not np.array_equal(several.created_load, one.created)
+
+
+@pytest.mark.parametrize("engine", ["caminos", "sst", "codes"])
+def test_others_have_one_size(engine: str) -> None:
+    point = point_of(TORUS, "minimal", "uniform", 0.2, engine=engine, message=STEPS)
+    assert "one size" in str(engine_named(engine).unsupported(point, point.machine.build()))

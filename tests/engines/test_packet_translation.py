@@ -118,8 +118,8 @@ class TestFiles:
         command = Packet().prepare_offered(tmp_path, this, machine, destinations, 0.4)
         assert command[1:] == [SETTINGS, MACHINE, DESTINATIONS, RESULT]
         # A message takes 200 ns on the link of a node.
-        last = (tmp_path / SETTINGS).read_text().splitlines()[-1]
-        assert last == "offered bursts 4.0 0.4 500 2000000 5000000 8 20"
+        last = (tmp_path / SETTINGS).read_text().splitlines()[-2:]
+        assert last == ["offered bursts 4.0 0.4 500.0 2000000 5000000 8 20", "sizes "]
         assert (tmp_path / DESTINATIONS).read_text().splitlines()[:3] == ["offered 1", "nodes 2", "rows 2"]
 
 
@@ -174,7 +174,8 @@ OFFERED: dict[str, Any] = {
 }  # fmt: skip
 STEADY: dict[str, Any] = {
     "version": "0.1.0", "end_ps": 1, "awaited": 1, "backlog": [3, 2, 4], "link_bytes": [8000, 7500],
-    "node_created": [9, 8], "node_arrived": [8, 8], "created": [3] + 7 * [2], "arrived": 8 * [2],
+    "node_created_bytes": [4500, 4000], "node_arrived_bytes": [4000, 4000], "created": [3] + 7 * [2],
+    "created_bytes": [1500] + 7 * [1000], "arrived_bytes": 8 * [1000],
     "backlog_ps": 8 * [10_000_000], "measured": 8 * [2], "latency_ps": 8 * [1_000_001], "in_network_ps": 8 * [900_000],
     "longest_ps": 7 * [600_000] + [700_500], "packets_by_hops": [0, 16],
     "twice_latency_counts": 7 * [[1_000_002, 2]] + [[801_000, 1, 1_000_002, 1]],
@@ -272,13 +273,16 @@ class TestOfferedResults:
         assert run.mean_backlog is not None and run.mean_backlog.tolist() == 8 * [2.0]
         assert run.histogram is not None and [part.tolist() for part in run.histogram] == [[400.5, 500.001], [1, 15]]
         assert (run.backlog, run.lost, run.routed) == ((3, 2, 4), 1, None)
+        assert run.arrived is not None and run.created_load is not None
+        assert run.node_created.tolist() == [9, 8] and run.arrived.tolist() == 8 * [2]
+        assert run.created_load.tolist() == [3] + 7 * [2]
         ugal = read_offered(tmp_path, STEADY | {"minimal_packets": [12, 4]})
         assert ugal.routed is not None and ugal.routed.tolist() == [12, 4]
 
     @pytest.mark.parametrize(
         ("key", "value"),
         [
-            ("node_created", [9]),
+            ("node_created_bytes", [9]),
             ("link_bytes", [1]),
             ("awaited", 2),
             ("latency_ps", 7 * [1]),

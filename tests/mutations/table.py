@@ -424,8 +424,8 @@ ENGINES = (
     same(
         "what a router stores by default",
         "engine/point.py",
-        "packet_bytes if self.offered is None else min",
-        "packet_bytes if self.offered is None else max",
+        "min(packet_bytes, message_bytes)",
+        "max(packet_bytes, message_bytes)",
     ),
     Mutation(
         "mean over ranks",

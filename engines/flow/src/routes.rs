@@ -33,6 +33,14 @@ pub struct Route {
     pub latency_ns: f64,
 }
 
+/// A message, between two nodes.
+#[derive(Debug, Clone, Copy)]
+pub struct Message {
+    pub number: u32,
+    pub source: usize,
+    pub destination: usize,
+}
+
 /// Numbers for all routers, for each goal that somebody has asked for.
 type Rows = Vec<Option<Box<[u32]>>>;
 
@@ -105,7 +113,8 @@ impl Routes {
 
     /// The route of a message of so many packets, of which the network holds some. `waiting` has the packets that wait
     /// for each link, over its bandwidth; those of this message are added where its way depends on them.
-    pub fn find(&mut self, source: usize, destination: usize, packets: f64, held: f64, waiting: &mut [f64]) -> Route {
+    pub fn find(&mut self, message: Message, packets: f64, held: f64, waiting: &mut [f64]) -> Route {
+        let Message { source, destination, .. } = message;
         let (here, goal) = (self.graph.node_router[source], self.graph.node_router[destination]);
         let mut route = match self.settings.routing.kind {
             _ if here == goal => Route::default(),
@@ -114,7 +123,7 @@ impl Routes {
                 let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
                 self.of_listed_paths(paths, here, goal)
             }
-            Kind::Ecmp => self.hashed(here, goal, source, destination),
+            Kind::Ecmp => self.hashed(here, goal, message),
             Kind::Valiant => {
                 let paths = (packets.ceil() as usize).clamp(1, self.most_drawn());
                 self.of_paths(paths, &mut |routes| routes.drawn_path(here, goal))
@@ -276,8 +285,9 @@ impl Routes {
     }
 
     /// The path that the hash of a flow selects.
-    fn hashed(&mut self, here: usize, goal: usize, source: usize, destination: usize) -> Route {
-        let flow = self.graph.flow_hash.expect("new has seen it").flow(source, destination);
+    fn hashed(&mut self, here: usize, goal: usize, message: Message) -> Route {
+        let hash = self.graph.flow_hash.expect("new has seen it");
+        let flow = hash.flow(message.source, message.destination, message.number);
         let (mut at, mut parts) = (here, Vec::new());
         while at != goal {
             let exits = self.lightest(at, Towards::Router(goal));

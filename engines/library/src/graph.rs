@@ -7,8 +7,8 @@
 //! Parts may follow, for routings that need them. `dimensions D` and D lines `LENGTH WRAP GAP` make it a grid (see
 //! `grid.rs`): WRAP is 1 for a ring and 0 for a line, GAP is 0 where there are no express links, and the cables must be
 //! those of such a grid. `levels R` and R lines `LEVEL` make it a tree. `groups R` and R lines `GROUP` assign routers to
-//! groups. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`). `flow_hash SEED` seeds the hash by
-//! which flows select paths (see `flow_hash.rs`).
+//! groups. `node_hops`, `router_hops` and `paths` list routes (see `listed_routes.rs`). `pair_hash SEED` or
+//! `message_hash SEED` seeds the hash by which flows select paths (see `flow_hash.rs`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -103,11 +103,12 @@ impl Graph {
                     graph.hops = Some(HopTable::read(&mut lines, count, false, routers, routers, &tails)?)
                 }
                 ("paths", _) => graph.paths = Some(PathTable::read(&mut lines, count, routers)?),
-                ("flow_hash", _) => graph.flow_hash = Some(FlowHash::new(count as u64)),
+                ("pair_hash", _) => graph.flow_hash = Some(FlowHash::new(count as u64, false)),
+                ("message_hash", _) => graph.flow_hash = Some(FlowHash::new(count as u64, true)),
                 _ => {
                     return Err(lines.bad(
                         "should be 'dimensions NUMBER', 'levels ROUTERS', 'groups ROUTERS', 'node_hops NUMBER', \
-                         'router_hops NUMBER', 'paths NUMBER' or 'flow_hash SEED'",
+                         'router_hops NUMBER', 'paths NUMBER', 'pair_hash SEED' or 'message_hash SEED'",
                     ))
                 }
             }

@@ -25,14 +25,45 @@ pub enum Arrivals {
 /// Cumulated weight, first and last node of a row.
 pub type Target = (u64, usize, usize);
 
+/// Sizes of messages: one, or the inverse of a distribution function, linear in each row.
+#[derive(Debug, Clone)]
+pub struct Sizes {
+    pub mean_bytes: f64,
+    /// The share up to which a row lasts, and the sizes at its ends.
+    rows: Vec<[f64; 3]>,
+}
+
+impl Sizes {
+    /// Return sizes with a mean and rows of three numbers, none of one size; none if they are no distribution.
+    pub fn new(mean_bytes: f64, numbers: &[f64]) -> Option<Sizes> {
+        let rows: Vec<[f64; 3]> = numbers.chunks(3).map(|row| row.try_into().ok()).collect::<Option<_>>()?;
+        let grows = rows.windows(2).all(|pair| pair[0][0] < pair[1][0]);
+        let ends = rows.iter().all(|&[_, low, high]| 0.0 <= low && low <= high && high < f64::from(1_u32 << 31));
+        let is_whole = rows.last().map_or(true, |last| last[0] == 1.0 && rows[0][0] > 0.0);
+        (grows && ends && is_whole && mean_bytes > 0.0).then_some(Sizes { mean_bytes, rows })
+    }
+
+    fn draw(&self, random: &mut Random) -> u32 {
+        if self.rows.is_empty() {
+            return self.mean_bytes as u32;
+        }
+        let share = random.unit();
+        let row = self.rows.partition_point(|row| row[0] <= share);
+        let ([end, low, high], begin) = (self.rows[row], if row == 0 { 0.0 } else { self.rows[row - 1][0] });
+        (low + (high - low) * ((share - begin) / (end - begin))).round().max(1.0) as u32
+    }
+}
+
 /// The messages of a node.
 #[derive(Debug)]
 pub struct Source {
     node: usize,
     random: Random,
+    /// Of the sizes: times and destinations are the same with any.
+    random_sizes: Random,
     targets: Vec<Target>,
     arrivals: Arrivals,
-    /// Mean time from one message to the next, and time of a message on the link, in ps.
+    /// Mean time from one message to the next, and time of a mean message on the link, in ps.
     interval: f64,
     message: f64,
     next: f64,
@@ -50,12 +81,22 @@ impl Source {
         message_ps: f64,
     ) -> Option<Source> {
         let rate = load * targets.last()?.0 as f64 / FULL_WEIGHT;
-        let random = Random::new(Random::new(seed << 32 | node as u64).bits());
+        let mut bits = Random::new(seed << 32 | node as u64);
+        let (random, random_sizes) = (Random::new(bits.bits()), Random::new(bits.bits()));
         let interval = message_ps / rate;
-        let mut source =
-            Source { node, random, targets, arrivals, interval, message: message_ps, next: 0.0, in_burst: 0 };
+        let mut source = Source {
+            node,
+            random,
+            random_sizes,
+            targets,
+            arrivals,
+            interval,
+            message: message_ps,
+            next: 0.0,
+            in_burst: 0,
+        };
         match arrivals {
-            Arrivals::Poisson => source.draw_gap(),
+            Arrivals::Poisson => source.draw_gap(message_ps),
             _ => source.next = interval * source.random.unit(),
         }
         Some(source)
@@ -66,20 +107,29 @@ impl Source {
         self.next.ceil() as u64
     }
 
-    /// Return the destination of the message that is due, and go on to the next one.
+    /// Return the destination of the message that is due, of the only size, and go on to the next one.
     pub fn take(&mut self) -> usize {
         let destination = self.draw_destination();
-        self.draw_gap();
+        self.draw_gap(self.message);
         destination
     }
 
-    fn draw_gap(&mut self) {
+    /// Return the destination and the bytes of the message that is due, and go on to the next one.
+    pub fn take_sized(&mut self, sizes: &Sizes) -> (usize, u32) {
+        let destination = self.draw_destination();
+        let bytes = sizes.draw(&mut self.random_sizes);
+        self.draw_gap(self.message * (f64::from(bytes) / sizes.mean_bytes));
+        (destination, bytes)
+    }
+
+    /// Add the gap behind a message that takes a time on the link.
+    fn draw_gap(&mut self, message_ps: f64) {
         self.next += match self.arrivals {
             Arrivals::Poisson => self.interval * self.random.exponential(),
             Arrivals::Periodic => self.interval,
             Arrivals::Bursts(_) if self.in_burst > 0 => {
                 self.in_burst -= 1;
-                self.message
+                message_ps
             }
             Arrivals::Bursts(mean) => {
                 // Geometric from 1 on; the mean gap makes up for messages that follow at the rate of the link.
@@ -87,7 +137,7 @@ impl Source {
                 while self.random.unit() < continues {
                     self.in_burst += 1;
                 }
-                self.message + mean * (self.interval - self.message).max(0.0) * self.random.exponential()
+                message_ps + mean * (self.interval - self.message).max(0.0) * self.random.exponential()
             }
         };
     }
@@ -168,6 +218,27 @@ mod tests {
         assert_eq!((drawn[1], drawn[3]), (0, 0));
         assert!((drawn[0] as f64 / 30_000.0 - 1.0).abs() < 0.02, "{drawn:?}");
         assert!((drawn[2] as f64 / drawn[4] as f64 - 1.0).abs() < 0.06, "{drawn:?}");
+    }
+
+    #[test]
+    fn sizes_are_those_of_their_distribution_and_change_no_time_of_a_poisson_process() {
+        // A tenth has 1 B, a half from 9.5 to 10.5 B, the rest 101 B.
+        let rows = [0.1, 1.0, 1.0, 0.6, 9.5, 10.5, 1.0, 101.0, 101.0];
+        let sizes = Sizes::new(0.1 + 5.0 + 40.4, &rows).expect("a distribution");
+        let (mut source, mut other) = (source(Arrivals::Poisson), source(Arrivals::Poisson));
+        let (mut counts, mut sum) = ([0; 3], 0.0);
+        for _ in 0..40_000 {
+            let bytes = source.take_sized(&sizes).1;
+            counts[[1, 10, 101].iter().position(|&size| size == bytes).expect("one of three")] += 1;
+            sum += f64::from(bytes);
+            other.take();
+        }
+        assert_eq!(source.next.to_bits(), other.next.to_bits());
+        assert!((sum / 40_000.0 / sizes.mean_bytes - 1.0).abs() < 0.02, "{sum}");
+        assert!((f64::from(counts[0]) / 4_000.0 - 1.0).abs() < 0.06, "{counts:?}");
+        for wrong in [&[0.5, 1.0, 1.0][..], &[1.0, 2.0, 1.0], &[0.6, 1.0, 1.0, 0.5, 1.0, 1.0], &[1.0, 1.0]] {
+            assert!(Sizes::new(1.0, wrong).is_none());
+        }
     }
 
     #[test]

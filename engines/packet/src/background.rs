@@ -25,6 +25,8 @@ pub struct Background {
     /// The send of which each message is a copy, and when it was posted.
     messages: Vec<(u32, u64)>,
     free: Vec<u32>,
+    /// Messages posted so far, counted on from the operations.
+    pub copies: u32,
 }
 
 impl Background {
@@ -38,7 +40,8 @@ impl Background {
             Some(Source { node, number, sends, gap_ps, next, random })
         };
         let sources = gaps_ps.iter().enumerate().filter_map(source).collect();
-        Background { first: operations.len() as u32, sources, messages: Vec::new(), free: Vec::new() }
+        let first = operations.len() as u32;
+        Background { first, sources, messages: Vec::new(), free: Vec::new(), copies: first }
     }
 
     /// Return the time and the timer of the first message of each source.
@@ -76,6 +79,7 @@ impl Background {
             self.messages.len() as u32 - 1
         });
         self.messages[slot as usize] = (send, now);
+        self.copies = self.copies.wrapping_add(1);
         (Posted { node, rank, send: self.first + slot, bytes }, self.timer(number))
     }
 

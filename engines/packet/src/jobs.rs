@@ -140,7 +140,8 @@ impl Jobs {
         let (job, destination) = self.operations.place_of(receive);
         let (destination, job) = (destination as u32, job as u32);
         self.departures[index] = Departure { last: 0, to_leave: one.bytes, destination, job };
-        self.network.arrivals[index].to_come = one.bytes;
+        let number = if self.background.has(one.send) { self.background.copies } else { one.send };
+        self.network.arrivals[index] = Arrival::of(one.bytes, number);
         self.nodes[one.node].post(one.rank, one.send, one.bytes);
         self.wake_node(one.node);
     }

@@ -17,9 +17,10 @@ use crate::settings::{Offered, Settings};
 /// What is measured in one batch.
 #[derive(Debug, Clone, Default)]
 struct Batch {
-    /// Messages due in it, and messages that arrived in it, whenever they were due.
+    /// Messages due in it, their bytes, and bytes of those that arrived in it, whenever they were due.
     created: u64,
-    arrived: u64,
+    created_bytes: u64,
+    arrived_bytes: u64,
     /// Integral over its time of the messages that were due and had not arrived.
     backlog_ps: u128,
     /// Of the messages due in it: how many have arrived, and the sums of their times with and without the source queue.
@@ -37,6 +38,7 @@ struct Message {
     destination: u32,
     due: u64,
     entered: u64,
+    bytes: u32,
     to_leave: u32,
 }
 
@@ -55,8 +57,9 @@ pub struct OfferedTraffic {
     /// Measured messages that have not arrived.
     awaited: u64,
     counted_until: u64,
-    node_created: Vec<u64>,
-    node_arrived: Vec<u64>,
+    created: u32,
+    node_created_bytes: Vec<u64>,
+    node_arrived_bytes: Vec<u64>,
     link_bytes: Vec<u64>,
 }
 
@@ -64,7 +67,7 @@ impl OfferedTraffic {
     /// `targets` are those of each node.
     pub fn new(network: Network, targets: Vec<Vec<Target>>, offered: Offered, settings: &Settings) -> OfferedTraffic {
         let nodes = targets.len();
-        let message_ps = f64::from(offered.message_bytes) * 1e12 / settings.links.bandwidth[settings.links.host()];
+        let message_ps = offered.sizes.mean_bytes * 1e12 / settings.links.bandwidth[settings.links.host()];
         let source = |(node, targets)| {
             Source::new(node, settings.routing.seed, targets, offered.arrivals, offered.load, message_ps)
         };
@@ -78,8 +81,9 @@ impl OfferedTraffic {
             backlog_at: [0; 3],
             awaited: 0,
             counted_until: 0,
-            node_created: vec![0; nodes],
-            node_arrived: vec![0; nodes],
+            created: 0,
+            node_created_bytes: vec![0; nodes],
+            node_arrived_bytes: vec![0; nodes],
             link_bytes: Vec::new(),
             network,
             offered,
@@ -166,10 +170,9 @@ impl OfferedTraffic {
     fn create(&mut self, node: u32) {
         let due = self.network.now;
         let source = self.sources[node as usize].as_mut().expect("it has a timer");
-        let destination = source.take() as u32;
+        let (destination, bytes) = source.take_sized(&self.offered.sizes);
         self.network.set_timer(source.due(), node);
-        let bytes = self.offered.message_bytes;
-        let message = Message { node, destination, due, entered: 0, to_leave: bytes };
+        let message = Message { node, destination: destination as u32, due, entered: 0, bytes, to_leave: bytes };
         let number = match self.free.pop() {
             Some(number) => {
                 self.messages[number as usize] = message;
@@ -181,13 +184,15 @@ impl OfferedTraffic {
                 self.messages.len() as u32 - 1
             }
         };
-        self.network.arrivals[number as usize].to_come = bytes;
+        self.network.arrivals[number as usize] = Arrival::of(bytes, self.created);
+        self.created = self.created.wrapping_add(1);
         self.queues[node as usize].push_back(number);
         self.backlog += 1;
         if let Some(batch) = self.batch_of(due) {
             self.batches[batch].created += 1;
+            self.batches[batch].created_bytes += u64::from(bytes);
             self.awaited += 1;
-            self.node_created[node as usize] += 1;
+            self.node_created_bytes[node as usize] += u64::from(bytes);
         }
         let free_at = self.network.interface_free_at(node).max(due);
         self.network.wake_interface(node, free_at);
@@ -208,7 +213,7 @@ impl OfferedTraffic {
         let piece = Piece { message: number, size, node: destination, job: 0 };
         if let Some(end) = self.network.inject(node, piece, 0) {
             let message = &mut self.messages[number as usize];
-            if message.to_leave == self.offered.message_bytes {
+            if message.to_leave == message.bytes {
                 message.entered = now;
             }
             message.to_leave -= size;
@@ -223,12 +228,12 @@ impl OfferedTraffic {
 
     fn arrive(&mut self, number: u32) {
         let now = self.network.now;
-        let Message { node, due, entered, .. } = self.messages[number as usize];
+        let Message { node, due, entered, bytes, .. } = self.messages[number as usize];
         self.free.push(number);
         self.backlog -= 1;
         if let Some(batch) = self.batch_of(now) {
-            self.batches[batch].arrived += 1;
-            self.node_arrived[node as usize] += 1;
+            self.batches[batch].arrived_bytes += u64::from(bytes);
+            self.node_arrived_bytes[node as usize] += u64::from(bytes);
         }
         if let Some(batch) = self.batch_of(due) {
             self.awaited -= 1;
@@ -258,10 +263,11 @@ impl OfferedTraffic {
         fields.number("awaited", self.awaited);
         fields.list("backlog", self.backlog_at);
         fields.list("link_bytes", &self.link_bytes);
-        fields.list("node_created", &self.node_created);
-        fields.list("node_arrived", &self.node_arrived);
+        fields.list("node_created_bytes", &self.node_created_bytes);
+        fields.list("node_arrived_bytes", &self.node_arrived_bytes);
         fields.list("created", batches.iter().map(|batch| batch.created));
-        fields.list("arrived", batches.iter().map(|batch| batch.arrived));
+        fields.list("created_bytes", batches.iter().map(|batch| batch.created_bytes));
+        fields.list("arrived_bytes", batches.iter().map(|batch| batch.arrived_bytes));
         fields.list("backlog_ps", batches.iter().map(|batch| batch.backlog_ps));
         fields.list("measured", batches.iter().map(|batch| batch.measured));
         fields.list("latency_ps", batches.iter().map(|batch| batch.latency_ps));

@@ -47,6 +47,14 @@ pub struct Way {
     pub escape: bool,
 }
 
+/// A part of a path: before the packet has decided on a detour, to the place of the detour, and to the goal.
+#[derive(Debug, Clone, Copy)]
+pub enum Leg {
+    Undecided,
+    Detour(usize),
+    Direct,
+}
+
 /// Where the routes of a packet stand.
 #[derive(Debug, Clone, Copy)]
 pub struct Standing {
@@ -65,6 +73,8 @@ pub struct Routes {
     pub kind: Kind,
     tie: Tie,
     scheme: Scheme,
+    /// Whether packets that may still decide on a detour have a class by global hops.
+    decides_late: bool,
     pub classes: usize,
     class_weight: Vec<u32>,
     pub graph: Graph,
@@ -95,6 +105,9 @@ impl Routes {
         if settings.routing.kind == Kind::DimensionOrder && !matches!(settings.scheme, Scheme::Dateline | Scheme::One) {
             return Err(BadFile("dimension order has channels by the dateline, or one class".into()));
         }
+        if settings.scheme == Scheme::GlobalHops && graph.group.is_none() {
+            return Err(BadFile("classes by global hops need the groups of the routers".into()));
+        }
         let needs_grid = matches!(settings.scheme, Scheme::Dateline | Scheme::Escape);
         graph.check_has(settings.routing.kind, settings.routing.via, needs_grid)?;
         let (mut first_port, mut exit_port) = (vec![0], Vec::new());
@@ -116,6 +129,7 @@ impl Routes {
             kind: settings.routing.kind,
             tie: settings.routing.tie,
             scheme: settings.scheme,
+            decides_late: settings.routing.kind == Kind::Ugal && settings.progressive,
             classes: settings.classes,
             class_weight: settings.links.class_weight.clone(),
             tree,
@@ -161,19 +175,37 @@ impl Routes {
         }
     }
 
-    /// Return the class of a hop of the ladder by hops.
+    /// Return the class of a hop of a leg.
     #[inline]
-    pub fn class_of_hop(&self, hop: usize) -> u8 {
+    pub fn class_of_hop(&self, hop: usize, here: usize, goal: usize, leg: Leg) -> u8 {
         match self.scheme {
             Scheme::Hops => hop.min(self.classes - 1) as u8,
+            Scheme::GlobalHops => self.class_by_groups(here, goal, leg),
             _ => 0,
         }
+    }
+
+    fn class_by_groups(&self, here: usize, goal: usize, leg: Leg) -> u8 {
+        let group = self.graph.group.as_ref().expect("new has seen groups");
+        let through_router = self.places.via == Via::Router;
+        let first = u8::from(self.decides_late);
+        match leg {
+            Leg::Undecided => 0,
+            Leg::Detour(place) => first + u8::from(through_router && group[here] == group[place]),
+            Leg::Direct => first + 1 + u8::from(through_router) + u8::from(group[here] == group[goal]),
+        }
+    }
+
+    /// Return whether the classes suffice for a path of so many hops.
+    pub fn has_classes(&self, hops: usize) -> bool {
+        self.scheme != Scheme::Hops || hops <= self.classes || self.classes == 1
     }
 
     /// Add the ways by which a packet that is not at its goal may leave a router.
     pub fn find(&mut self, here: usize, standing: Standing, ways: &mut Vec<Way>) {
         let (goal, via) = (standing.goal as usize, standing.via as usize);
-        let class = self.class_of_hop(usize::from(standing.hop) + usize::from(standing.skipped));
+        let leg = if standing.on_detour { Leg::Detour(via) } else { Leg::Direct };
+        let class = self.class_of_hop(usize::from(standing.hop) + usize::from(standing.skipped), here, goal, leg);
         let way = Way { port: 0, first_class: class, last_class: class, escape: false };
         match self.kind {
             Kind::DimensionOrder => {

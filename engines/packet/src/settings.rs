@@ -5,10 +5,11 @@
 //! `router_latency_ns L`, `packet_bytes N`, `buffer_bytes N`, `buffers port|channel`, `channels CHANNELS CLASSES SCHEME`,
 //! `crossbar_speedup X`, `injection N`, `traffic_classes SHARE...`, `job_classes C...`, `congestion_management 0|1`,
 //! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1|2`, and for offered traffic
-//! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`.
+//! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`, with the mean size of the messages, and
+//! `sizes`, with three numbers for each row of their distribution, or none for one size.
 
 use library::input::BadFile;
-use library::offered::Arrivals;
+use library::offered::{Arrivals, Sizes};
 use library::settings::{Links, Routing, Words};
 
 /// How the channel class of a packet's next hop follows from its route.
@@ -18,6 +19,9 @@ pub enum Scheme {
     Hops,
     /// The machine's file lists it.
     Listed,
+    /// One class for each part of a path that ends with a global hop: before a detour, up to its place, behind it, and in the
+    /// last group (Kim, Dally, Scott and Abts: ISCA 2008).
+    GlobalHops,
     /// Class 0 before the dateline of a ring, class 1 behind it (Dally and Seitz: IEEE Trans. Computers 36(5), 1987).
     Dateline,
     /// Class 0, of one channel, is an escape by dimension order (Duato: IEEE Trans. Parallel and Distributed Systems 4(12), 1993).
@@ -26,9 +30,10 @@ pub enum Scheme {
     One,
 }
 
-const SCHEMES: [(&str, Scheme); 5] = [
+const SCHEMES: [(&str, Scheme); 6] = [
     ("hops", Scheme::Hops),
     ("listed", Scheme::Listed),
+    ("global-hops", Scheme::GlobalHops),
     ("dateline", Scheme::Dateline),
     ("escape", Scheme::Escape),
     ("one", Scheme::One),
@@ -39,7 +44,7 @@ const SCHEMES: [(&str, Scheme); 5] = [
 pub struct Offered {
     pub arrivals: Arrivals,
     pub load: f64,
-    pub message_bytes: u32,
+    pub sizes: Sizes,
     pub warmup_ps: u64,
     pub batch_ps: u64,
     pub batches: u64,
@@ -149,6 +154,7 @@ impl Settings {
 
 fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
     let [arrivals, burst, load, message, warmup, batch, batches, drain]: [String; 8] = lines.values("offered")?;
+    let rows: Vec<f64> = lines.list("sizes")?;
     let whole = |word: &str| word.parse::<u64>().ok();
     let (burst, load) = (burst.parse::<f64>().ok(), load.parse::<f64>().ok());
     let arrivals = match arrivals.as_str() {
@@ -157,13 +163,14 @@ fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
         "bursts" => burst.map(|mean| Arrivals::Bursts(mean.max(1.0))),
         _ => None,
     };
-    match (arrivals, load, whole(&message), whole(&warmup), whole(&batch), whole(&batches), whole(&drain)) {
-        (Some(arrivals), Some(load), Some(message), Some(warmup_ps), Some(batch_ps), Some(batches), Some(drain))
-            if load > 0.0 && message > 0 && message < 1 << 31 && batch_ps > 0 && batches > 0 =>
+    let sizes =
+        message.parse().ok().filter(|&mean| mean < f64::from(1_u32 << 31)).and_then(|mean| Sizes::new(mean, &rows));
+    match (arrivals, load, sizes, whole(&warmup), whole(&batch), whole(&batches), whole(&drain)) {
+        (Some(arrivals), Some(load), Some(sizes), Some(warmup_ps), Some(batch_ps), Some(batches), Some(drain))
+            if load > 0.0 && batch_ps > 0 && batches > 0 =>
         {
-            let message_bytes = message as u32;
-            Ok(Offered { arrivals, load, message_bytes, warmup_ps, batch_ps, batches, drain })
+            Ok(Offered { arrivals, load, sizes, warmup_ps, batch_ps, batches, drain })
         }
-        _ => Err(lines.bad("should be 'offered ARRIVALS BURST LOAD MESSAGE WARMUP BATCH BATCHES DRAIN'")),
+        _ => Err(lines.bad("should follow 'offered ARRIVALS BURST LOAD MESSAGE WARMUP BATCH BATCHES DRAIN'")),
     }
 }

@@ -10,7 +10,7 @@
 use library::settings::Kind;
 
 use crate::network::{below, mix, Network, Packet, Stage};
-use crate::routes::{Towards, Way, ANY_HOP};
+use crate::routes::{Leg, Routes, Towards, Way, ANY_HOP};
 
 impl Network {
     /// Draw what a packet needs at its first router, which is not its last one.
@@ -38,7 +38,8 @@ impl Network {
             Kind::Table => packet.via = self.draw_hop(packet, here),
             Kind::Ecmp => {
                 let hash = self.routes.graph.flow_hash.expect("the routes have seen it");
-                packet.via = hash.flow(packet.interface as usize, packet.node as usize);
+                let number = self.arrivals[packet.message as usize].number;
+                packet.via = hash.flow(packet.interface as usize, packet.node as usize, number);
             }
             Kind::Paths => {
                 let paths = self.routes.graph.paths.as_ref().expect("the routes have seen paths");
@@ -199,17 +200,25 @@ impl Network {
     fn alternatives(&mut self, packet: u32, here: u32) -> (Vec<Way>, Vec<Detour>, u32) {
         let Packet { goal, via, hop, .. } = self.packets[packet as usize];
         let (at, goal) = (here as usize, goal as usize);
-        let class = self.routes.class_of_hop(usize::from(hop));
-        let way = Way { port: 0, first_class: class, last_class: class, escape: false };
+        let way = |hop: u8, leg, routes: &Routes| {
+            let class = routes.class_of_hop(usize::from(hop), at, goal, leg);
+            Way { port: 0, first_class: class, last_class: class, escape: false }
+        };
         let mut minimal = Vec::new();
-        self.routes.find_lightest(at, Towards::Router(goal), way, &mut minimal);
+        let direct = way(hop, Leg::Direct, &self.routes);
+        self.routes.find_lightest(at, Towards::Router(goal), direct, &mut minimal);
+        let undecided = way(hop, Leg::Undecided, &self.routes);
+        let again: Vec<bool> = minimal.iter().map(|way| self.chooses_again(here, way.port, packet)).collect();
+        for (minimal, _) in minimal.iter_mut().zip(&again).filter(|(_, &again)| again) {
+            *minimal = Way { port: minimal.port, ..undecided };
+        }
         // Among several outputs one queue would block packets that go elsewhere: there a minimal packet, which does not need
         // the classes of a detour's second leg, may skip one (bonus cards: Boppana and Chalasani, ISCA 1993). With a single
         // output a second queue would let minimal packets pile up before detours are taken.
         if minimal.len() > 1 {
-            let next = self.routes.class_of_hop(usize::from(hop) + 1);
-            for way in &mut minimal {
-                way.last_class = if self.chooses_again(here, way.port, packet) { class } else { next };
+            let next = way(hop + 1, Leg::Direct, &self.routes).first_class;
+            for (way, _) in minimal.iter_mut().zip(&again).filter(|(_, &again)| !again) {
+                way.last_class = next;
             }
         }
         let mut detours = Vec::new();
@@ -220,12 +229,13 @@ impl Network {
             }
             let hops = self.routes.hops_through(at, place as usize, goal);
             // From a switch without nodes it may be further than between routers with nodes.
-            if usize::from(hop) + hops as usize > self.routes.classes && self.routes.classes > 1 {
+            if !self.routes.has_classes(usize::from(hop) + hops as usize) {
                 continue;
             }
             let mut ways = Vec::new();
             let towards = self.routes.towards(place as usize);
-            self.routes.find_lightest(at, towards, way, &mut ways);
+            let of_detour = way(hop, Leg::Detour(place as usize), &self.routes);
+            self.routes.find_lightest(at, towards, of_detour, &mut ways);
             detours.push(Detour { place, hops, ways });
         }
         let hops = self.routes.hops(at, goal);

@@ -8,7 +8,7 @@ from itertools import chain, product
 
 from .input_files import InputFileError
 
-_PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]+\])+")
+_PART = re.compile(r"(?:[^,\[\]{}\s]|\[[^\[\]]+\])+")
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.A)
 MAX_HOSTS = 2_000_000
 """Limit of the names of a list, ten times the nodes of the largest machines."""

@@ -255,6 +255,9 @@ class FromFile(Model):
     READER: ClassVar[Any]
     """Static function that parses the path and the bytes of a file; raises InputFileError."""
 
+    READERS: ClassVar[Mapping[str, Any]] = {}
+    """The same for each value of the key `format`."""
+
     file: Annotated[str, NoPhysics] = Field(min_length=1, description="the file, relative to the study's folder")
     # A record does not show where a user's studies are.
     folder: SkipJsonSchema[Annotated[str, NoPhysics]] = Field("", exclude=True)
@@ -263,7 +266,7 @@ class FromFile(Model):
     @classmethod
     def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
         """Return content and digest; `written` are the keys of the kind, which may be wrong."""
-        return read(path, cls.READER, "invalid-data-file")
+        return read(path, cls.READERS.get(str(written.get("format")), cls.READER), "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -129,7 +129,8 @@ def _offered_traffic(point: Point, offered: Offered) -> JobTraffic:
     offered = offered.long_enough(load, nodes, 0.0)
     messages = runs * load * nodes * (offered.warmup + offered.measured)
     waiting = 1.0 + WAITING_AT_FULL_LOAD * load
-    return JobTraffic(nodes, (TrafficClass(offered.message_bytes, messages, waiting, waiting * offered.message_bytes),))
+    message_bytes = int(offered.message_bytes)
+    return JobTraffic(nodes, (TrafficClass(message_bytes, messages, waiting, waiting * message_bytes),))
 
 
 def traffic_classes(point: Point) -> list[TrafficClass]:

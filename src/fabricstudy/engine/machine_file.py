@@ -38,11 +38,12 @@ def write_machine(path: Path, machine: Machine, point: Point) -> None:
         if machine.level is not None:
             file.write(f"levels {machine.routers}\n".encode())
             write_rows(file, machine.level)
-        if (via(point.routing) == "group" or isinstance(point.routing, Ugal)) and machine.group is not None:
+        by_groups = isinstance(point.routing, Ugal) or point.network.channel_scheme == "global-hops"
+        if (via(point.routing) == "group" or by_groups) and machine.group is not None:
             file.write(f"groups {machine.routers}\n".encode())
             write_rows(file, machine.group)
         if isinstance(point.routing, Ecmp):
-            file.write(f"flow_hash {point.routing.hash_seed}\n".encode())
+            file.write(f"{point.routing.per}_hash {point.routing.hash_seed}\n".encode())
         match given:
             case HopList():
                 by_node = cached_routes(machine, point.routing).by_destination_node

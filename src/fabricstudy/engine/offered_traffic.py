@@ -125,7 +125,7 @@ def _zero_load_ns(point: Point, engine: Engine, machine: Machine, rates: Rates) 
         engine.expected_routing(point),
         engine.host_latencies_ns(point, machine),
         point.network.router_latency_ns,
-        point.offered.message_bytes,
+        point.offered.mean_bytes,
         engine.stored_bytes(point, machine),
     )
 
@@ -133,7 +133,7 @@ def _zero_load_ns(point: Point, engine: Engine, machine: Machine, rates: Rates) 
 def _long_enough(point: Point, machine: Machine, rates: Rates, zero_ns: float, load: float, factor: int = 1) -> Point:
     """Return a point with the warm-up and the window of a run at a load."""
     assert point.offered is not None
-    latency = zero_ns * machine.host.bandwidth_Bps / (NS_PER_S * point.offered.message_bytes)
+    latency = zero_ns * machine.host.bandwidth_Bps / (NS_PER_S * point.offered.mean_bytes)
     offered = point.offered.long_enough(load, float(rates.injection.sum()), latency, factor)
     return point.model_copy(update={"offered": offered})
 
@@ -189,6 +189,10 @@ class OfferedRuns:
             save_run(run, self._folder / RUN_FILES.replace("*", str(number)))
 
 
+def _counting_error(run: SteadyRun) -> float:
+    return counting_error(run.created if run.created_load is None else run.created_load)
+
+
 def check_moves(run: SteadyRun) -> None:
     """Raise `EngineFailure` if no message arrived in the second half of the window, though messages wait."""
     half = len(run.created) // 2
@@ -222,7 +226,7 @@ def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tupl
         state = state_of(run)
         if state == "saturated" or (state == "undecided" and growth(run).mean > MAX_GROWTH):
             high = load
-            saturated = load * (1 + counting_error(run.created)) if state == "saturated" else saturated
+            saturated = load * (1 + _counting_error(run)) if state == "saturated" else saturated
             guess = min(load * float(run.node_arrived.sum() / run.node_created.sum()), load - step)
             step *= 2
         else:
@@ -235,7 +239,7 @@ def search_saturation(runs: OfferedRuns, tolerance: float, bound: float) -> tupl
         raise EngineFailure(f"no load from {high:.3g} on is sustained; measure longer, or lower the tolerance")
     # Messages are drawn at random, so that the load that was created differs from the one that was asked for.
     carried = low * min(1.0, float(best.node_arrived.sum() / best.node_created.sum()))
-    least = low * (1 - max(0.0, growth(best).high) - counting_error(best.created))
+    least = low * (1 - max(0.0, growth(best).high) - _counting_error(best))
     return best, {
         "saturation_load": carried,
         "saturation_low": max(0.0, min(carried, least)),

@@ -63,7 +63,8 @@ class Point(Model):
     def largest_packet_bytes(self) -> int:
         """Bytes of the largest packet, where messages are not shorter."""
         packet_bytes = int(self.network.packet_bytes)
-        return packet_bytes if self.offered is None else min(packet_bytes, int(self.offered.message_bytes))
+        message_bytes = self.offered and self.offered.message_bytes
+        return min(packet_bytes, message_bytes) if isinstance(message_bytes, int) else packet_bytes
 
     def class_of(self, job: int) -> int:
         """Return the number of a job's traffic class."""

@@ -98,6 +98,8 @@ class ProgramEngine(Engine, ABC):
     """Whether jobs may start at different times."""
     offers_background: bool = False
     """Whether background jobs may have a load."""
+    draws_sizes: bool = False
+    """Whether messages of offered traffic may differ in size."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     exit_codes: tuple[int, ...] = (0,)
     """Exit codes of a finished run."""
@@ -154,6 +156,8 @@ class ProgramEngine(Engine, ABC):
                 raise Unsupported(f"on {self.title} all jobs start together; leave jobs.start out, or use packet")
             if not self.offers_background and any(job.load is not None for job in point.jobs):
                 raise Unsupported(f"on {self.title} background jobs have no load; leave jobs.load out, or use packet")
+            if point.offered is not None and not isinstance(point.offered.message_bytes, int) and not self.draws_sizes:
+                raise Unsupported(f"on {self.title} offered messages have one size; write a size, or use packet")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

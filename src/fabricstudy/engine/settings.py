@@ -84,8 +84,9 @@ class Network(Model):
     channel_scheme: StudyScheme | None = Field(
         None,
         description="classes of virtual channels against deadlock: one for each hop; one up to the last group and one "
-        "in it (Kim et al. 2008); one before the wrap-around link of a ring and one after it; or a single one, where "
-        "the channel dependency graph has no cycle. Left out: by the routing; packet only",
+        "in it, and with detours one up to these (Kim et al. 2008); one before the wrap-around link of a ring and one "
+        "after it; or a single one, where the channel dependency graph has no cycle. Left out: by the routing; "
+        "packet only",
     )
     injected_messages: Whole = Field(
         16,

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from fabricstudy.core.arrays import Floats, Ints
+from fabricstudy.core.arrays import Floats, Ints, Numbers
 
 State = Literal["steady", "unsteady", "undecided", "saturated"]
 """From best to worst."""
@@ -43,16 +43,17 @@ PERCENTILES = {"latency_p50_ns": 0.5, "latency_p90_ns": 0.9, "latency_p99_ns": 0
 class SteadyRun:
     """What an engine counted in one run of offered traffic.
 
-    Times are in ns, and counts are of messages. *Measured* messages are those created in the window. Optional parts are
+    Times are in ns, and counts are of messages; those of loads count messages of different sizes by their bytes, over
+    the mean size. *Measured* messages are those created in the window. Optional parts are
     None where an engine cannot provide them.
     """
 
     window_ns: float
     message_ns: float
     """Transmission time of a message on the link of a node."""
-    node_created: Ints
-    node_arrived: Ints
-    """Messages of each node that were created, and that arrived, in the window; int64 [nodes]."""
+    node_created: Numbers
+    node_arrived: Numbers
+    """Load of each node that was created, and that arrived, in the window; [nodes]."""
     created: Ints
     """Messages created in each batch; int64 [batches]."""
     measured: Ints
@@ -61,8 +62,10 @@ class SteadyRun:
     network_sum_ns: Floats | None = None
     """The same sum without the time in the source queue."""
     max_ns: float | None = None
-    arrived: Ints | None = None
-    """Messages that arrived in each batch; int64 [batches]."""
+    created_load: Floats | None = None
+    """Load created in each batch, if messages differ in size; float64 [batches]."""
+    arrived: Numbers | None = None
+    """Load that arrived in each batch; [batches]."""
     backlog: tuple[int, int, int] | None = None
     """Messages created and not arrived, at the begin, in the middle (between batches) and at the end of the window."""
     outer_backlog: tuple[int, int] | None = None
@@ -225,10 +228,14 @@ def _t_quantile(freedom: float, confidence: float) -> float:
     return float(stdtrit(freedom, (1 + confidence) / 2))
 
 
-def counting_error(counts: Ints) -> float:
+def counting_error(counts: Numbers) -> float:
     """Return half the width of the 95 % interval of the mean of counts in batches, over the mean; 0 without any."""
     mean = float(counts.mean())
-    return half_width(joined_batches(counts.astype(np.float64), np.ones_like(counts))) / mean if mean > 0 else 0.0
+    return (
+        half_width(joined_batches(counts.astype(np.float64), np.ones(len(counts), dtype=np.int64))) / mean
+        if mean > 0
+        else 0.0
+    )
 
 
 def percentile(histogram: tuple[Floats, Ints], share: float) -> float | None:
@@ -268,7 +275,7 @@ def statistics(run: SteadyRun, share: Floats) -> dict[str, Any]:
     """
     sends = share > 0
     messages = run.window_ns / run.message_ns
-    accepted = run.node_arrived[sends] / messages
+    accepted = (run.node_arrived[sends] / messages).astype(np.float64)
     means = joined_batches(run.latency_sum_ns, run.measured)
     arrived = int(run.measured.sum())
     mean_ns = float(run.latency_sum_ns.sum()) / arrived if arrived else None

@@ -11,12 +11,14 @@ from math import ceil
 from fabricstudy.machine.distances import longest_route
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.adaptive import Adaptive
-from fabricstudy.routing.base import ChannelScheme, MemorylessRoutes, Routing, cached_routes
+from fabricstudy.routing.base import ChannelScheme, MemorylessRoutes, NonMinimalRouting, Routing, cached_routes
 from fabricstudy.routing.dimension_order import DimensionOrder
-from fabricstudy.routing.global_hops import AdaptiveByGlobalHops, MinimalByGlobalHops
+from fabricstudy.routing.global_hops import AdaptiveByGlobalHops, MinimalByGlobalHops, detour_classes
 from fabricstudy.routing.listed import HopList
 from fabricstudy.routing.minimal import Minimal
 from fabricstudy.routing.ugal import Ugal
+from fabricstudy.routing.valiant import Valiant
+from fabricstudy.structure.deadlock import detours_are_deadlock_free
 
 from .contract import Unsupported
 from .listed_routes import deadlock_free, listed
@@ -32,7 +34,7 @@ MAX_PROVEN_ROUTERS = 600
 
 def channel_scheme(routing: Routing, machine: Machine, stated: StudyScheme | None = None) -> ChannelScheme:
     """Return how packets use virtual channels: by the scheme that a study states, or as the routing does."""
-    if stated is not None and stated != "global-hops":
+    if stated is not None and (stated != "global-hops" or _with_detours(routing)):
         return stated
     routes = listed(routing, machine)
     if routes is None:
@@ -49,6 +51,10 @@ def channel_classes(routing: Routing, machine: Machine, stated: StudyScheme | No
             return 1
         case "dateline" | "escape":
             return 2
+        case "global-hops":
+            detours = _with_detours(routing)
+            assert detours is not None
+            return detour_classes(detours)
     return classes_of_hops(routing, machine)
 
 
@@ -61,9 +67,14 @@ def with_scheme(point: Point, machine: Machine) -> Point:
             f"network.channel_scheme is {stated}, and with {routing.kind} routing on this machine {refusal}; choose "
             "another scheme, or leave it out"
         )
-    if stated == "global-hops":
+    if stated == "global-hops" and type(point.routing) in _BY_GLOBAL_HOPS:
         point = point.model_copy(update={"routing": _BY_GLOBAL_HOPS[type(routing)]()})
     return point
+
+
+def _with_detours(routing: Routing) -> NonMinimalRouting | None:
+    """Return a routing whose classes by global hops the program knows; one derived from it is another."""
+    return routing if isinstance(routing, Valiant | Ugal) and type(routing) in (Valiant, Ugal) else None
 
 
 def _refuse_hops(routing: Routing, machine: Machine) -> str | None:
@@ -74,8 +85,11 @@ def _refuse_hops(routing: Routing, machine: Machine) -> str | None:
 
 
 def _refuse_global_hops(routing: Routing, machine: Machine) -> str | None:
-    if type(routing) not in _BY_GLOBAL_HOPS or machine.group is None or machine.dimensions:
-        return "there is no last group: only minimal and adaptive routing on machines with groups have this scheme"
+    detours = _with_detours(routing)
+    if machine.group is None or not (detours or (type(routing) in _BY_GLOBAL_HOPS and not machine.dimensions)):
+        return "there is no last group: minimal, adaptive, valiant and ugal routing on machines with groups have one"
+    if detours:
+        return None if _detours_free(machine, detours) else CYCLE
     return None if deadlock_free(machine, _BY_GLOBAL_HOPS[type(routing)]()) else CYCLE
 
 
@@ -93,6 +107,7 @@ CYCLE = "the channel dependency graph has a cycle"
 _REFUSALS = {
     "hops": _refuse_hops, "global-hops": _refuse_global_hops, "dateline": _refuse_dateline, "one": _refuse_one,
 }  # fmt: skip
+_detours_free = lru_cache(maxsize=4)(detours_are_deadlock_free)
 _BY_GLOBAL_HOPS: dict[type[Routing], type[Routing]] = {Minimal: MinimalByGlobalHops, Adaptive: AdaptiveByGlobalHops}
 
 
@@ -128,12 +143,14 @@ def _fewer(point: Point, machine: Machine) -> str:
     """Return which schemes need fewer channels, as far as that is soon known."""
     if machine.routers > MAX_PROVEN_ROUTERS:
         return ""
-    least = channel_classes(point.routing, machine, point.network.channel_scheme)
-    needs = {"one": 1, "global-hops": 2}
+    routing = point.routing
+    least = channel_classes(routing, machine, point.network.channel_scheme)
+    detours = _with_detours(routing)
+    needs = {"one": 1, "global-hops": detour_classes(detours) if detours else 2}
     found = [
         f"network.channel_scheme: {scheme} needs {classes}"
         for scheme, classes in needs.items()
-        if classes < least and not _REFUSALS[scheme](point.routing, machine)
+        if classes < least and not _REFUSALS[scheme](routing, machine)
     ]
     return f" ({', '.join(found)})" if found else ""
 

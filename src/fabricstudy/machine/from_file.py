@@ -5,8 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field, ValidationError, WithJsonSchema
@@ -14,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.host_lists import matching
-from fabricstudy.core.input_files import FromFile, InputFileError, read, whole
+from fabricstudy.core.input_files import FromFile, InputFileError, whole
 from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError, Flag, Model, Whole, Written
 from fabricstudy.core.quantities import Bandwidth, Latency
@@ -74,9 +73,6 @@ class FabricRules(Model):
     )
 
 
-_READERS: dict[str, Any] = {name: partial(read_fabric, name=name) for name in FORMATS}
-
-
 class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     """Routers, cables and nodes from a file.
 
@@ -98,16 +94,13 @@ class GraphMachine(FromFile, FabricRules, Topology, kind="graph"):
     """
 
     READER = staticmethod(read_fabric)
+    READERS: ClassVar[Mapping[str, Any]] = {name: partial(read_fabric, name=name) for name in FORMATS}
 
     format: FormatName | None = Field(None, description="format of the file; default: as its content tells")
 
     router_count: SkipJsonSchema[Whole] = 0
     node_count: SkipJsonSchema[Whole] = 0
     cable_count: SkipJsonSchema[Whole] = 0
-
-    @classmethod
-    def _read_file(cls, path: Path, written: Mapping[str, Any]) -> tuple[Any, str]:
-        return read(path, _READERS.get(str(written.get("format")), read_fabric), "invalid-data-file")
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

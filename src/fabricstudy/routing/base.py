@@ -24,13 +24,13 @@ from .path_graph import PathGraph
 PACKETS_AT_ONCE = 1 << 20
 STATES_AT_ONCE = 1 << 25
 
-ChannelScheme = Literal["hops", "listed", "dateline", "escape", "one"]
+ChannelScheme = Literal["hops", "listed", "global-hops", "dateline", "escape", "one"]
 """How packets use virtual channels, so that there is no deadlock.
 
 *hops*: hop k uses class k (Günther: IEEE Trans. Communications 29(4), 1981, doi:10.1109/TCOM.1981.1095021); *listed*:
-the routes state the class of each hop; *dateline*: class 1 after the wrap-around link of a ring (Dally and Seitz 1987);
-*escape*: dimension order on class 0, any candidate on the other (Duato: IEEE Trans. Parallel and Distributed Systems
-4(12), 1993, doi:10.1109/71.250114); *one*: the paths need no classes.
+the routes state the class of each hop; *global-hops*: see `global_hops`; *dateline*: class 1 after the wrap-around link
+of a ring (Dally and Seitz 1987); *escape*: dimension order on class 0, any candidate on the other (Duato: IEEE Trans.
+Parallel and Distributed Systems 4(12), 1993, doi:10.1109/71.250114); *one*: the paths need no classes.
 """
 
 MAX_FLOWS = 1 << 18

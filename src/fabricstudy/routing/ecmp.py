@@ -1,15 +1,17 @@
 """Equal-cost multipath by flow hash: all packets of a flow take one of the minimal paths.
 
-A flow has a source and a destination node, as the five-tuple of one connection between two hosts. At each router its
-hash selects one of the ports of minimal paths, parallel cables included, each with the same probability; routers hash
-independently. Flows that select the same port collide, while other ports may be idle: of m ports, n flows use
-m (1 - (1 - 1/m)^n) in the mean.
+The hash is of the source and the destination node, as of the five-tuple of one connection between two hosts; or also of
+the number of the message, if each message is a connection of its own. At each router it selects one of the ports of
+minimal paths, parallel cables included, each with the same probability; routers hash independently. Flows that select
+the same port collide, while other ports may be idle: of m ports, n flows use m (1 - (1 - 1/m)^n) in the mean.
 
 References
 ----------
 Hopps: Analysis of an equal-cost multi-path algorithm. RFC 2992, 2000.
 Al-Fares, Radhakrishnan, Raghavan, Huang, Vahdat: Hedera: dynamic flow scheduling for data center networks. NSDI 2010.
 """
+
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -75,15 +77,22 @@ def _mixed(bits: Array) -> Array:
 class Ecmp(Routing, kind="ecmp"):
     """Minimal paths, of which a hash selects one for each flow from node to node (ECMP; Hopps: RFC 2992, 2000).
 
-    Flows with the same port collide (Al-Fares et al.: Hedera, NSDI 2010).
+    Flows with the same port collide (Al-Fares et al.: Hedera, NSDI 2010). Loads are exact per pair, and expectations,
+    those of `minimal`, per message.
     """
+
+    per: Literal["pair", "message"] = Field(
+        "pair",
+        description="what is a flow: all messages from a node to another one (hash of both nodes), or each message "
+        "(hash of both nodes and its number)",
+    )
 
     hash_seed: Whole = Field(
         1, ge=0, le=2**31 - 1, description="seed of the hash; an axis of seeds shows the range of collisions"
     )
 
     def routes(self, machine: Machine) -> Routes:
-        return EcmpRoutes(machine, self.hash_seed)
+        return EcmpRoutes(machine, self.hash_seed) if self.per == "pair" else MinimalRoutes(machine)
 
     def channel_scheme(self, machine: Machine) -> ChannelScheme:
         return Minimal().channel_scheme(machine)

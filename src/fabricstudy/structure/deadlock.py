@@ -11,7 +11,9 @@ import numpy as np
 
 from fabricstudy.core.arrays import Ints
 from fabricstudy.machine.graph import Machine
-from fabricstudy.routing.base import MAX_CHANNEL, MemorylessRoutes, Routing, cached_routes
+from fabricstudy.routing.base import MAX_CHANNEL, MemorylessRoutes, NonMinimalRouting, Routing, cached_routes
+from fabricstudy.routing.global_hops import MinimalByGlobalHops, RoutesIntoGroups
+from fabricstudy.routing.ugal import Ugal
 
 
 def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: bool = False) -> Ints:
@@ -28,7 +30,13 @@ def channel_dependencies(machine: Machine, routing: Routing, *, one_channel: boo
     edge_router = np.flatnonzero(machine.nodes_of_router)
     goals = machine.nodes if routes.by_destination_node else machine.routers
     goal = np.arange(goals) if routes.by_destination_node else edge_router
-    at, goal = np.repeat(edge_router, len(goal)), np.tile(goal, len(edge_router))
+    return _dependencies(routes, edge_router, goal, goals, one_channel)
+
+
+def _dependencies(routes: MemorylessRoutes, start: Ints, goal: Ints, goals: int, one_channel: bool = False) -> Ints:
+    """Return the channel dependencies of packets from all of `start` to all of `goal`, which are below `goals`."""
+    machine = routes.machine
+    at, goal = np.repeat(start, len(goal)), np.tile(goal, len(start))
     # A packet represents all that have the same goal and hold the same channel; packets of step 0 hold none.
     occupied = known = np.empty(0, dtype=np.int64)
     pairs = [np.empty((2, 0), dtype=np.int64)]
@@ -58,7 +66,34 @@ def is_deadlock_free(machine: Machine, routing: Routing, *, one_channel: bool = 
     """
     if not one_channel and not isinstance(cached_routes(machine, routing), MemorylessRoutes):
         return True
-    dependencies = channel_dependencies(machine, routing, one_channel=one_channel)
+    return _is_acyclic(machine, channel_dependencies(machine, routing, one_channel=one_channel))
+
+
+def detours_are_deadlock_free(machine: Machine, routing: NonMinimalRouting) -> bool:
+    """Return True if the dependencies of Valiant or UGAL, with channels by global hops, are acyclic.
+
+    Channels never decrease along a path, so that the parts of paths between a choice of the next place and this place
+    can be considered one by one. Parts begin at routers with nodes; a part behind a group, and one of a packet that
+    decided on its way, also begin where a cable comes from another group. Raises ValueError if there are no groups.
+    """
+    if machine.group is None:
+        raise ValueError("the machine has no groups")
+    has_nodes = machine.nodes_of_router > 0
+    crosses = machine.group[machine.link_tail] != machine.group[machine.link_head]
+    has_nodes_or_crosses = has_nodes.copy()
+    has_nodes_or_crosses[machine.link_tail[crosses]] = True
+    edge, all_starts = np.flatnonzero(has_nodes), np.flatnonzero(has_nodes_or_crosses)
+    first = all_starts if isinstance(routing, Ugal) and routing.progressive else edge
+    minimal, routers = MinimalByGlobalHops().routes(machine), machine.routers
+    assert isinstance(minimal, MemorylessRoutes)
+    if routing.via == "router":
+        return _is_acyclic(machine, _dependencies(minimal, first, edge, routers))
+    groups = routers + np.unique(machine.group[edge]).astype(np.int64)
+    into_groups = _dependencies(RoutesIntoGroups(machine), first, groups, int(groups.max()) + 1)
+    return _is_acyclic(machine, into_groups) and _is_acyclic(machine, _dependencies(minimal, all_starts, edge, routers))
+
+
+def _is_acyclic(machine: Machine, dependencies: Ints) -> bool:
     if not len(dependencies):
         return True
     from scipy.sparse import coo_array

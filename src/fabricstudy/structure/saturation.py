@@ -121,10 +121,10 @@ def zero_load_ns(
     routing: Routing,
     host_latencies_ns: float,
     router_latency_ns: float,
-    message_bytes: int,
+    message_bytes: float,
     unit_bytes: float,
 ) -> float:
-    """Return the mean latency of messages without load, in ns.
+    """Return the mean latency of messages of `message_bytes` in the mean without load, in ns.
 
     `host_latencies_ns` is the latency of the links of both nodes. Packets take minimal paths where the routing chooses
     by load. A router stores `unit_bytes` before it forwards them.

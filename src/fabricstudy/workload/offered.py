@@ -8,10 +8,10 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.model import ConfigError, Model, Number, Whole, Written, model_check
-from fabricstudy.core.quantities import Size
 from fabricstudy.core.returned import Returned
 from fabricstudy.machine.graph import Machine
 
+from .sizes import MessageSizes, SizeOrSizes
 from .streams import Purpose, stream
 from .traffic.base import Destinations, Traffic
 
@@ -74,8 +74,12 @@ class Offered(Model):
         description="share of the bandwidth of a node's link that each node offers; saturation: search the highest "
         "steady load"
     )
-    message_bytes: Size = Field(
-        "256 B", alias="message", validate_default=True, description="message size; a message may be several packets"
+    message_bytes: SizeOrSizes = Field(
+        "256 B",
+        alias="message",
+        validate_default=True,
+        description="message size, or a distribution from which each message draws its size (packet only); a message "
+        "may be several packets",
     )
     arrivals: Literal["poisson", "periodic", "bursts"] = Field(
         "poisson",
@@ -114,6 +118,18 @@ class Offered(Model):
         if (self.arrivals == "bursts") != (self.burst is not None):
             remedy = "write both arrivals: bursts and burst: 8, or neither"
             raise ConfigError("bursts need a mean length", remedy, ("burst",), self.burst, "conflicting-keys")
+
+    def size_rows(self) -> Floats:
+        """Return the rows of `MessageSizes.inverse` for messages of different sizes; none for one size."""
+        return self.message_bytes.inverse() if isinstance(self.message_bytes, MessageSizes) else np.empty((0, 3))
+
+    @property
+    def mean_bytes(self) -> float:
+        """Return the mean message size."""
+        rows = self.size_rows()
+        if not len(rows):
+            return float(int(self.message_bytes))
+        return float(np.diff(rows[:, 0], prepend=0.0) @ rows[:, 1:].mean(axis=1))
 
     def destinations(self, machine: Machine, seed: int) -> Destinations:
         """Return the destinations of all nodes; random ones depend on the seed alone."""

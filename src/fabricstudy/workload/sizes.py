@@ -31,6 +31,20 @@ class MessageSizes(Kind, family="message sizes"):
         """Return the sizes that these shares of the messages, from 0 to below 1, do not exceed; float64 [shares]."""
         raise NotImplementedError
 
+    def inverse(self) -> Floats:
+        """Return the inverse distribution function as rows in which it is linear; float64 [rows, 3].
+
+        A row has the share of the messages at its end, and the sizes at both ends. Here the rows are dense in the
+        tails: steps of 1/64 of a standard normal variable.
+        """
+        from scipy.special import ndtr
+
+        shares = ndtr(np.arange(-8 * 64, 8 * 64 + 1) / 64)
+        shares[0], shares[-1] = 0.0, np.nextafter(1.0, 0.0)
+        sizes = self.quantiles(shares).clip(1, MAX_BYTES)
+        shares[-1] = 1.0
+        return np.stack([shares[1:], sizes[:-1], sizes[1:]], axis=1)
+
     def __int__(self) -> int:
         """Return the mean in whole bytes, of which costs are predicted."""
         return max(1, round(self.mean_bytes()))
@@ -57,6 +71,9 @@ class UniformMessageSizes(MessageSizes, kind="uniform"):
     def quantiles(self, shares: Floats) -> Floats:
         sizes: Floats = np.floor(self.least_bytes + shares * (self.most_bytes - self.least_bytes + 1))
         return sizes
+
+    def inverse(self) -> Floats:
+        return np.array([[1.0, self.least_bytes - 0.5, min(self.most_bytes, MAX_BYTES) + 0.5]])
 
 
 class LognormalMessageSizes(MessageSizes, kind="lognormal"):
@@ -120,6 +137,11 @@ class MessageSizeTable(MessageSizes, kind="table"):
         starts = [] if self.cdf and self.cdf[0][1] == 0 else [(0, 0.0)]
         sizes, shares = np.array([*starts, *self.cdf], dtype=np.float64).T
         return sizes, shares
+
+    def inverse(self) -> Floats:
+        sizes, shares = self._ends()
+        rows = np.stack([shares[1:], sizes[1:] if self.steps else sizes[:-1], sizes[1:]], axis=1)
+        return rows[np.diff(shares) > 0]
 
     def mean_bytes(self) -> float:
         sizes, shares = self._ends()

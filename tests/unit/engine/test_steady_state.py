@@ -247,8 +247,9 @@ def test_the_search_for_the_saturation_load_needs_few_runs(
         arrived = load if load <= capacity else min(load, capacity * carried)
         created = np.full(8, 1000)
         return SimpleNamespace(
-            load=load, node_arrived=np.array([arrived]), node_created=np.array([load]), created=created
-        )
+            load=load, node_arrived=np.array([arrived]), node_created=np.array([load]), created=created,
+            created_load=None,
+        )  # fmt: skip
 
     def judged(run: SimpleNamespace) -> str:
         if abs(run.load - capacity) < doubt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -341,3 +342,108 @@ def test_studies_that_differ_in_routing_give_what_one_study_gives() -> None:
 def test_other_engines_refuse_a_scheme(engine: str) -> None:
     point = point_of("dragonfly", "minimal", engine=engine, network={"channel_scheme": "global-hops"})
     assert "network.channel_scheme" in str(engine_named(engine).unsupported(point, point.machine.build()))
+
+
+GROUPED: list[dict[str, Any]] = [
+    {"kind": "dragonfly", "groups": 4, "routers_per_group": 3, "nodes_per_router": 1},
+    {"kind": "dragonfly", "groups": 3, "routers_per_group": 2, "nodes_per_router": 1, "links_per_group_pair": 2},
+    {
+        "kind": "dragonfly",
+        "groups": 4,
+        "routers_per_group": 3,
+        "nodes_per_router": 1,
+        "faults": {"cables": 3, "seed": 2},
+    },
+    {
+        "kind": "dragonfly",
+        "groups": 4,
+        "routers_per_group": 3,
+        "nodes_per_router": 1,
+        "faults": {"cables": 4, "seed": 1},
+    },
+    {"kind": "megafly", "groups": 3, "leaves_per_group": 2, "spines_per_group": 2, "nodes_per_leaf": 1},
+]
+DETOURS: list[dict[str, Any]] = [
+    {"kind": kind, "via": via, **more}
+    for kind, more in (("valiant", {}), ("ugal", {"progressive": False}), ("ugal", {}))
+    for via in ("router", "group")
+]
+
+
+def dependencies_of_detours(machine: Machine, routing: dict[str, Any]) -> nx.DiGraph:
+    """Return the dependencies of all paths, one by one, with a class for every part that Kim et al. distinguish."""
+    assert machine.group is not None
+    group, nodes = machine.group.tolist(), np.flatnonzero(machine.nodes_of_router).tolist()
+    routers: nx.DiGraph = nx.DiGraph()
+    for link, ends in enumerate(zip(machine.link_tail.tolist(), machine.link_head.tolist(), strict=True)):
+        routers.add_edge(*ends, link=link, weight=machine.hop_weight[int(machine.link_class[link])])
+    weights = dict(nx.all_pairs_dijkstra_path_length(routers))
+    late = int(routing["kind"] == "ugal" and routing.get("progressive", True))
+    through_router = routing["via"] == "router"
+    found: nx.DiGraph = nx.DiGraph()
+
+    def paths(tail: int, head: int) -> list[list[int]]:
+        return list(nx.all_shortest_paths(routers, tail, head, "weight"))
+
+    def detours(at: int, source: int, goal: int) -> Iterable[tuple[list[int], Any]]:
+        """Yield the routers up to each place that a packet may draw."""
+        for middle in nodes if through_router else sorted({group[node] for node in nodes}):
+            if through_router and middle not in (source, goal, at):
+                yield from ((path, middle) for path in paths(at, middle))
+            elif not through_router and middle not in (group[source], group[goal], group[at]):
+                inside = [router for router in routers if group[router] == middle]
+                nearest = min(weights[at][router] for router in inside)
+                yield from ((path, middle) for r in inside if weights[at][r] == nearest for path in paths(at, r))
+
+    def add(parts: list[tuple[list[int], int | None, Any]], goal: int) -> None:
+        """Add a path of legs: their routers, the place of a detour or None, and whether the packet has decided."""
+        channels = []
+        for path, place, decided in parts:
+            for tail, head in itertools.pairwise(path):
+                if tail == goal:
+                    break
+                if not decided:
+                    number = 0
+                elif place is None:
+                    number = late + 1 + through_router + (group[tail] == group[goal])
+                else:
+                    number = late + (through_router and group[tail] == group[place])
+                channels.append((routers[tail][head]["link"], number))
+        found.add_nodes_from(channels)
+        found.add_edges_from(itertools.pairwise(channels))
+
+    for source, goal in itertools.permutations(nodes, 2):
+        for path in paths(source, goal):
+            stays = [n for n in range(1, len(path)) if group[path[n]] == group[source] != group[goal]] if late else []
+            for decides in (0, *stays):
+                before, at = path[: decides + 1], path[decides]
+                add([(before, None, False), (path[decides:], None, True)], goal)
+                for leg, place in detours(at, source, goal):
+                    if goal in leg:
+                        add([(before, None, False), (leg, place, True)], goal)
+                        continue
+                    for rest in paths(leg[-1], goal):
+                        add([(before, None, False), (leg, place, True), (rest, None, True)], goal)
+    return found
+
+
+@pytest.mark.parametrize("routing", DETOURS, ids=str)
+def test_detours_have_channels_by_global_hops_where_packets_cannot_wait_in_a_cycle(routing: dict[str, Any]) -> None:
+    """Three for Valiant through groups (Kim et al. 2008), another one for late decisions (Jiang et al. 2009)."""
+    taken = 0
+    for config in GROUPED:
+        network = {"channel_scheme": "global-hops"}
+        point = point_on(config | {"bandwidth": "1 GB/s"}, routing, engine="packet", network=network)
+        machine = point.machine.build()
+        graph = dependencies_of_detours(machine, routing)
+        try:
+            routed = with_scheme(point, machine)
+        except Unsupported as refusal:
+            assert CYCLE in str(refusal) and not nx.is_directed_acyclic_graph(graph), config
+            continue
+        assert routed.routing == point.routing and nx.is_directed_acyclic_graph(graph), config
+        classes = 3 + (routing["via"] == "router") + (routing["kind"] == "ugal" and routing.get("progressive", True))
+        assert channel_classes(routed.routing, machine, "global-hops") == classes == virtual_channels(routed, machine)
+        assert classes_used(graph) == classes
+        taken += 1
+    assert taken >= 3

@@ -711,3 +711,134 @@ def test_the_remedy_for_directed_graphs_keeps_the_number_of_cables(tmp_path: Pat
     )
     nx.write_gml(nx.Graph(directed), tmp_path / "once.gml")
     assert machine_of(tmp_path, "once.gml", nodes_per_router=1).cables == 5
+
+
+# Variants of files that readers must read right, or refuse with the line, the value and a remedy.
+IB_PAIR = TWO_SWITCHES.format(speed="4xHDR")
+LINKS = f"""\
+Switch: 0x00000000000000a1 leaf-1:
+           1    1[  ] {UP}       3    1[  ] "n1 HCA-1" ( )
+           1    3[  ] {UP}       2    3[  ] "leaf-2" ( )
+Switch: 0x00000000000000a2 leaf-2:
+           2    1[  ] {UP}       4    1[  ] "n2 HCA-1" ( )
+           2    3[  ] {UP}       1    3[  ] "leaf-1" ( )
+CA: n1 HCA-1:
+      0x00000000000000b1      3    1[  ] {UP}       1    1[  ] "leaf-1" ( )
+CA: n2 HCA-1:
+      0x00000000000000b2      4    1[  ] {UP}       2    1[  ] "leaf-2" ( )
+"""
+PAIRS = {
+    "pair.ib": IB_PAIR,
+    "pair.links": LINKS,
+    "pair.conf": "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4] Switches=a\n",
+    "pair.yml": "- topology: t\n  tree:\n    switches:\n    - {switch: a, nodes: n1}\n"
+    "    - {switch: b, nodes: n2, children: a}\n",
+    "pair.gv": "graph { a [nodes=1]; b [nodes=1]; a -- b }\n",
+    "pair.anynet": "router 0 node 0 router 1\nrouter 1 node 1\n",
+    "pair.edgelist": "a b\nb c\n",
+    "pair.csv": "from,to,class\nn0,a,host\nn1,b,host\na,b,up\n",
+    "pair.json": '{"nodes": [{"id": 0, "nodes": 1}, {"id": 1, "nodes": 1}], "links": [{"source": 0, "target": 1}]}',
+    "pair.gml": "graph [ node [ id 0 nodes 1 ] node [ id 1 nodes 1 ] edge [ source 0 target 1 ] ]\n",
+    "pair.graphml": '<graphml><key id="k" for="node" attr.name="nodes"/><graph edgedefault="undirected"><node id="0">'
+    '<data key="k">1</data></node><node id="1"><data key="k">1</data></node><edge source="0" target="1"/></graph>'
+    "</graphml>",
+}
+CHANGES: dict[str, Callable[[str], bytes]] = {
+    "CRLF": lambda text: text.replace("\n", "\r\n").encode(),
+    "byte-order mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "gzip": lambda text: gzip.compress(text.encode()),
+    "blank lines": lambda text: f"\n{text}\n\n".encode(),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_line_ends_marks_and_compression_change_no_fabric(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(PAIRS[name])
+    keys = {"nodes_per_router": 1} if name == "pair.edgelist" else {}
+    machine = machine_of(tmp_path, name, **keys)
+    for change, changed in CHANGES.items():
+        (tmp_path / f"{change}{name}").write_bytes(changed(PAIRS[name]))
+        other = machine_of(tmp_path, f"{change}{name}", **keys)
+        assert (other.routers, other.nodes, other.cables) == (machine.routers, machine.nodes, machine.cables), change
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_empty_and_truncated_files_are_refused(tmp_path: Path, name: str) -> None:
+    """Half of a file, or a file whose last line is not complete."""
+    whole = PAIRS[name]
+    # Lists of lines may end with any of them.
+    cases = ["", " \n\n", whole[: len(whole) * 3 // 5]]
+    for text in cases[: 2 if name in ("pair.anynet", "pair.edgelist", "pair.csv", "pair.yml") else 3]:
+        assert refusal_of(tmp_path, f"cut{name}", text).code == "invalid-data-file"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_other_encodings_are_told(tmp_path: Path, encoding: str) -> None:
+    """As PowerShell redirects the output of a program, or an old editor writes names."""
+    (tmp_path / "f").write_bytes(PAIRS["pair.ib"].replace("n1", "n\xe9").encode(encoding))
+    with pytest.raises(ValidationError) as refusal:
+        machine_of(tmp_path, "f")
+    assert "UTF-8" in str(refusal.value.errors()[0]["ctx"]["error"].problem)
+
+
+SILENT = {
+    "hosts of iblinkinfo": ("f", LINKS.replace("25.78125", "10.0", 1), "line 2"),
+    "all nodes": ("f.conf", "SwitchName=a Nodes=ALL\n", "line 1"),
+    "comments alone": ("f.conf", "# nothing\n", ""),
+    "header alone": ("f.csv", "from,to\n", ""),
+    "duplicate keys": ("f.yaml", PAIRS["pair.yml"].replace("nodes: n1", "nodes: n1, nodes: n3"), "line 4"),
+    "commas": ("f.edgelist", "a, b\nb, c\n", "line 1"),
+    "adjacency list of names": ("f.edgelist", "a b c\nb c\n", "line 1"),
+    "adjacency list of numbers": ("f.edgelist", "0 1 2\n1 2 3 4\n2 3\n", "line 2"),
+    "Matrix Market": ("f", "%%MatrixMarket matrix coordinate pattern general\n3 4 2\n2 1\n3 2\n", "line 1"),
+    "two graphs": ("f.dot", "graph { a -- b }\ngraph { c -- d }\n", "line 2"),
+    "rate in words": ("f.gml", PAIRS["pair.gml"].replace("target 1", 'target 1 LinkSpeedRaw "NDR"'), "LinkSpeedRaw"),
+    "adapters alone": (
+        "f",
+        f'CA: n1 HCA-1:\n  0x0000000000000001   4    1[  ] {UP}   3    1[  ] "n2 HCA-1" ( )\n',
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_what_was_read_wrong_in_silence_is_refused_with_its_place(tmp_path: Path, kind: str) -> None:
+    name, text, where = SILENT[kind]
+    error = refusal_of(tmp_path, name, text)
+    assert error.code == "invalid-data-file" and where in error.problem and error.remedy
+
+
+def test_names_with_commas_are_vertices(tmp_path: Path) -> None:
+    """Of the example of Rocketfuel's weights in ns-3, which has each edge in both directions."""
+    (tmp_path / "w.txt").write_text(
+        "San+Jose,+CA1 Reno,+NV2 2.5\nReno,+NV2 San+Jose,+CA1 2.5\nReno,+NV2 Elko 7\nElko Reno,+NV2 7\n"
+    )
+    machine = machine_of(tmp_path, "w.txt", nodes_per_router=1)
+    assert machine.router_names == ("San+Jose,+CA1", "Reno,+NV2", "Elko") and machine.cables == 2
+
+
+def test_rates_without_a_unit_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
+    for number, rate in enumerate(('LinkSpeed "2.5-10" LinkSpeedUnits "G"', 'LinkSpeed "10"')):
+        (tmp_path / f"{number}.gml").write_text(PAIRS["pair.gml"].replace("target 1", f"target 1 {rate}"))
+        machine_of(tmp_path, f"{number}.gml")
+        assert rate.split('"')[1] in caplog.messages[-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# comment\n---\n" + PAIRS["pair.yml"],
+        "- {topology: t, tree: {switches: [{switch: b, children: a, nodes: n2}, {switch: a, nodes: n1}]}}\n",
+        '[{"topology": "t", "tree": {"switches": [{"switch": "b", "children": "a", "nodes": "n2"}, '
+        '{"switch": "a", "nodes": "n1"}]}}]',
+    ],
+)
+def test_a_topology_of_slurm_in_other_forms_of_yaml(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.yaml").write_text(text)
+    assert machine_of(tmp_path, "t.yaml", nodes_per_router=1).routers == 2
+
+
+def test_labels_in_html_are_names_of_dot(tmp_path: Path) -> None:
+    (tmp_path / "h.dot").write_text("graph { a [nodes=1, label=<<b>x</b> y>]; b [nodes=1]; a -- b }")
+    assert machine_of(tmp_path, "h.dot").cables == 1

@@ -276,7 +276,7 @@ BAD: list[tuple[str, str, str, Any]] = [
     ("f.csv", "from,to,bandwith\n", "line 1, column 3", "bandwith"),
     ("f.csv", "from,to,to\n", "line 1, column 3", "to"),
     ("f.csv", "from,class\n", "line 1", None),
-    ("f.csv", "", "line 1", None),
+    ("f.csv", "", "", None),
     ("f.csv", HEAD + "r,r,up,1,1 GB/s\n", "line 2", "r"),
     ("f.csv", HEAD + "n,r,host,1,1 GB/s\nm,n,host,1,1 GB/s\n", "line 3", "m"),
     ("f.csv", HEAD + "n,r,host,1,1 GB/s\nn,s,up,1,1 GB/s\n", "line 3", "n"),

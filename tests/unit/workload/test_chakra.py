@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.log import warn_once
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import ENDED, Operations
@@ -99,6 +100,7 @@ def test_process_groups_have_the_ranks_that_name_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("nodes", "where"), [
     ([node(0, 5, comm_size=1, comm_dst=1), node(1, 4, (7,))], "p.0.et, node 1 (node)"),
+    ([node(0, 5, comm_dst=1)], "p.0.et, node 0 (node)"),
     ([node(0, 5, comm_size=1)], "p.0.et, node 0 (node)"), ([node(0, 9)], "p.0.et, node 0 (node)"),
     ([node(0, 7, comm_type=12)], "p.0.et, node 0 (node)"), ([node(0, 5, comm_size=1, comm_dst=3)], "p.0.et, node 0"),
     ([b"\xff\xff"], "p.0.et, message 1"), ([field(10, b"\x0a\x7f")], "p.0.et, message 1"),
@@ -110,6 +112,12 @@ def test_what_is_wrong_is_told_with_file_and_node(tmp_path: Path, nodes: Any, wh
     (tmp_path / "p.0.et").write_bytes((EXAMPLES / "all_reduce.0.et").read_bytes()[:-1])
     with pytest.raises(InputFileError):
         chakra.read(tmp_path / "p.0.et")
+
+
+def test_collectives_without_a_size_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    warn_once.cache_clear()
+    assert len(program(tmp_path, *[[node(3, 7, comm_type=0)]] * 2).sends) == 0
+    assert "node 3" in caplog.messages[-1]
 
 
 def test_damaged_files_give_one_error(tmp_path: Path) -> None:

@@ -42,6 +42,28 @@ def point(message: Any, kind: str = "uniform-random", seed: int = 0, **more: Any
     return point_on(MACHINE, engine="packet", jobs=jobs, seed=seed)
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"kind": "lognormal", "mean": "64 kB", "sigma": 1.5},
+        {"kind": "uniform", "least": "1 B", "most": "9 kB"},
+        {"kind": "table", "cdf": WEB_SEARCH},
+        {"kind": "table", "cdf": {"1 kB": 0.75, "1 MB": 1}, "steps": True},
+        {"kind": "table", "cdf": {"1 kB": 0.5, "2 kB": 0.5, "3 kB": 1}},
+    ],
+)
+def test_rows_of_the_inverse_are_the_distribution(keys: dict[str, Any]) -> None:
+    sizes = sizes_of(**keys)
+    end, low, high = sizes.inverse().T
+    begin = np.append(0.0, end[:-1])
+    assert end[-1] == 1 and np.all(begin < end) and np.all(low <= high)
+    assert (end - begin) @ (low + high) / 2 == pytest.approx(sizes.mean_bytes(), rel=1e-3)
+    share = np.random.default_rng(1).random(1000)
+    row = np.searchsorted(end, share, side="right")
+    drawn = low[row] + (high - low)[row] * (share - begin[row]) / (end - begin)[row]
+    assert drawn == pytest.approx(sizes.quantiles(share), rel=1e-3, abs=0.51)
+
+
 class TestShapes:
     """Kolmogorov's test of 20,000 draws: a wrong distribution fails it, a right one does by these seeds not."""
 

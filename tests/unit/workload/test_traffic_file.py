@@ -57,6 +57,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
     "list.txt": list_csv,
     "m.npz": lambda path: np.savez_compressed(path, DENSE),
     "sparse.npz": lambda path: save_npz(path, csr_array(DENSE)),
+    "m.npy": lambda path: np.save(path, DENSE),
 }
 
 
@@ -162,6 +163,12 @@ BAD = [
     ("m.mtx", MTX.replace("real", "pattern") + "2 2 1\n1 2\n", "line 1", None),
     ("m.npz", "no numpy", "", None),
     ("m.xls", "sheet,1\n1,0\n", "line 1, column 1 (0)", "sheet"),
+    ("m.npy", "no numpy", "", None),
+    ("m.csv", "source,destination,weight\n0,1,5\n", "line 1", "source,destination,weight"),
+    ("m.csv", ",source,destination,bytes\n0,0,1,5\n", "line 1", ",source,destination,bytes"),
+    ("m.csv", "Source,Destination,Bytes\n0,1,5\n", "line 1", "Source,Destination,Bytes"),
+    ("m.csv", "src,dst,bytes\n0,1,5\n", "line 1", "src,dst,bytes"),
+    ("m.csv", "source,destination,bytes\n", "line 1", None),
     ("messages.csv", HEAD + "0,0,1,-1\n", "line 2 (bytes)", -1),
     ("messages.csv", HEAD + "-1,0,1,1\n", "line 2 (phase)", -1),
     ("messages.csv", HEAD + "2147483647,0,1,1\n", "line 2 (phase)", 2**31 - 1),
@@ -267,6 +274,48 @@ def test_the_content_tells_the_format_of_a_matrix(tmp_path: Path, name: str, pac
     assert np.array_equal(written.destination, expected.destination)
 
 
+def test_one_sentence_says_which_format_was_taken_unless_it_is_stated(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, form in (("m.csv", "matrix"), ("list.csv", "entries"), ("m.mtx", "matrix-market"), ("m.npy", "numpy")):
+        WRITERS[name](tmp_path / name)
+        (tmp_path / "traffic").write_bytes((tmp_path / name).read_bytes())
+        for keys in ({}, {"format": form}):
+            caplog.clear()
+            warn_once.cache_clear()
+            pattern = pattern_of(tmp_path, "traffic", **keys)
+            assert len(messages_of(pattern, 4)) == 11
+            told = [words for words in caplog.messages if "diagonal" not in words]
+            assert [f"format: {form}" in words for words in told] == [True] * (not keys)
+
+
+@pytest.mark.parametrize("name", ["m.csv", "list.csv", "m.mtx"])
+def test_line_ends_and_a_byte_order_mark_change_no_matrix(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    expected = messages_of(pattern_of(tmp_path, name), 4)
+    for changed in (b"\xef\xbb\xbf" + data, data.replace(b"\n", b"\r\n"), b"\n" * (name != "m.mtx") + data):
+        (tmp_path / "other").write_bytes(changed)
+        found = messages_of(pattern_of(tmp_path, "other"), 4)
+        assert np.array_equal(found.size_bytes, expected.size_bytes)
+        assert np.array_equal(found.destination, expected.destination)
+
+
+def test_the_key_format_reads_rows_without_a_header(tmp_path: Path) -> None:
+    (tmp_path / "triples.txt").write_text("0 1 5\n1 2 7\n2 0 9\n")
+    entries, matrix = (pattern_of(tmp_path, "triples.txt", format=form) for form in ("entries", "matrix"))
+    found = messages_of(entries, 3)
+    rows = zip(found.source.tolist(), found.destination.tolist(), found.size_bytes.tolist(), strict=True)
+    assert sorted(rows) == [(0, 1, 5), (1, 2, 7), (2, 0, 9)]
+    assert messages_of(matrix, 3).size_bytes.sum() == 1 + 5 + 1 + 7 + 2
+    assert entries.physics() != matrix.physics()
+    for form in ("numpy", "matrix-market", "text"):
+        with pytest.raises(ValidationError) as refusal:
+            pattern_of(tmp_path, "triples.txt", format=form)
+        (error, *_) = refusal.value.errors()
+        assert "format" in error["loc"] or error["ctx"]["error"].code == "invalid-data-file"
+
+
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
@@ -289,4 +338,4 @@ def test_a_diagonal_that_is_not_used_is_told(tmp_path: Path, text: str, caplog: 
     (tmp_path / "m.txt").write_text(text)
     pattern_of(tmp_path, "m.txt")
     (told,) = caplog.messages
-    assert "diagonal" in told and ("source,destination,bytes" in told) == (text[1] == " ")
+    assert "diagonal" in told and ("format: entries" in told) == (text[1] == " ")

@@ -23,7 +23,7 @@ use library::operation_file::OperationFile;
 use library::operations::{Operations, Posted};
 
 use crate::max_min::{Finite, MaxMin, Part};
-use crate::routes::Routes;
+use crate::routes::{Message, Routes};
 use crate::settings::Settings;
 
 /// Adaptive routing and UGAL choose again after each such part of a message.
@@ -320,10 +320,15 @@ impl Simulation {
         self.choose(index);
     }
 
+    fn message_of(&self, source: usize, send: u32) -> Message {
+        let (_, destination) = self.operations.place_of(self.operations.receive_of(send));
+        Message { number: send, source, destination }
+    }
+
     /// Let a message of 0 bytes arrive after the latency of its path.
     fn send_empty(&mut self, node: usize, send: u32) {
-        let (_, destination) = self.operations.place_of(self.operations.receive_of(send));
-        let latency_ns = self.routes.find(node, destination, 1.0, 0.0, &mut self.waiting).latency_ns;
+        let message = self.message_of(node, send);
+        let latency_ns = self.routes.find(message, 1.0, 0.0, &mut self.waiting).latency_ns;
         self.coming.push(Reverse((Finite(self.now_ns + latency_ns), Event::Arrival(send))));
         if self.operations.is_eager(send) {
             self.coming.push(Reverse((Finite(self.now_ns), Event::End(send))));
@@ -333,12 +338,12 @@ impl Simulation {
     /// Give a flow its links, and say when to look at it again.
     fn choose(&mut self, index: u32) {
         let (send, source) = (self.flows[index as usize].send, self.flows[index as usize].node);
-        let (_, destination) = self.operations.place_of(self.operations.receive_of(send));
+        let message = self.message_of(source, send);
         let flow = &mut self.flows[index as usize];
         let size = flow.size;
         let packets = flow.rest / self.settings.packet;
         let held = flow.rest.min(self.settings.window / self.nodes[source].flows.len() as f64) / self.settings.packet;
-        let route = self.routes.find(source, destination, packets, held, &mut self.waiting);
+        let route = self.routes.find(message, packets, held, &mut self.waiting);
         flow.parts = route.parts;
         flow.latency_ns = route.latency_ns;
         flow.chosen_at = flow.rest;

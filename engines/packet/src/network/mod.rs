@@ -203,6 +203,14 @@ pub struct Arrival {
     last: u64,
     /// Bytes that have not.
     pub to_come: u32,
+    /// What distinguishes it from other messages of its nodes.
+    pub number: u32,
+}
+
+impl Arrival {
+    pub fn of(bytes: u32, number: u32) -> Arrival {
+        Arrival { last: 0, to_come: bytes, number }
+    }
 }
 
 /// What was counted as packets reached their nodes.

@@ -74,7 +74,7 @@ def offered_window(point: Point, machine: Machine) -> OfferedWindow:
     """Return the lengths of a run of offered traffic."""
     assert point.offered is not None
     units = clock(point, machine)
-    phits = -(-point.offered.message_bytes // units.phit_bytes)
+    phits = -(-int(point.offered.message_bytes) // units.phit_bytes)
     cycles = phits * units.divisors[-1]
     return OfferedWindow(phits, cycles, round(point.offered.measured * cycles / point.offered.batches))
 

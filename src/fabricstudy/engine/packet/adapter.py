@@ -37,6 +37,7 @@ class Packet(BundledEngine):
     has_channel_schemes = True
     starts_jobs = True
     offers_background = True
+    draws_sizes = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

@@ -49,7 +49,9 @@ def write_files(folder: Path, point: Point, machine: Machine, jobs: list[PlacedJ
 
 def write_offered(folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float) -> None:
     """Write the input of the program for a run of offered traffic."""
+    assert point.offered is not None
     lines = settings_lines(point, machine, times=0) | {"offered": offered_values(point, machine, load)}
+    lines["sizes"] = tuple(point.offered.size_rows().ravel().tolist())
     (folder / SETTINGS).write_text(text_of(lines))
     write_machine(folder / MACHINE, machine, point)
     write_destinations(folder / DESTINATIONS, destinations, machine.nodes)
@@ -102,5 +104,5 @@ def offered_values(point: Point, machine: Machine, load: float) -> tuple[object,
     """Return the values that describe offered traffic at a load."""
     offered, window = point.offered, offered_window(point, machine)
     assert offered is not None
-    arrivals = (offered.arrivals, offered.burst or 1, repr(load), offered.message_bytes)
+    arrivals = (offered.arrivals, offered.burst or 1, repr(load), repr(offered.mean_bytes))
     return (*arrivals, window.warmup_ps, window.batch_ps, offered.batches, MAX_DRAIN)

@@ -21,7 +21,7 @@ def offered_window(point: Point, machine: Machine) -> OfferedWindow:
     """Return the lengths of a run of offered traffic."""
     offered = point.offered
     assert offered is not None
-    message_ps = offered.message_bytes / machine.host.bandwidth_Bps * PS_PER_S
+    message_ps = offered.mean_bytes / machine.host.bandwidth_Bps * PS_PER_S
     return OfferedWindow(
         message_ps, round(offered.warmup * message_ps), round(offered.measured * message_ps / offered.batches)
     )

@@ -118,24 +118,26 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise EngineFailure(f"{RESULT} is not a result ({type(error).__name__})") from None
     assert point.offered is not None
-    if len(counts["node_created"]) != machine.nodes or len(counts["link_bytes"]) != machine.links:
+    if len(counts["node_created_bytes"]) != machine.nodes or len(counts["link_bytes"]) != machine.links:
         raise EngineFailure(f"{RESULT} is of another machine")
     if any(len(counts[name]) != len(batches) for name in _OF_BATCHES) or len(batches) != point.offered.batches:
         raise EngineFailure(f"{RESULT} is of another traffic")
     if counts["measured"].sum() + lost != counts["created"].sum():
         raise EngineFailure(f"{RESULT} is not a result: messages are missing")
     doubled, number = np.unique(np.concatenate([batch[:, 0] for batch in batches]), return_inverse=True)
+    mean_bytes = point.offered.mean_bytes
     return SteadyRun(
         window_ns=window.batch_ps * len(batches) / PS_PER_NS,
         message_ns=window.message_ps / PS_PER_NS,
-        node_created=counts["node_created"],
-        node_arrived=counts["node_arrived"],
+        node_created=counts["node_created_bytes"] / mean_bytes,
+        node_arrived=counts["node_arrived_bytes"] / mean_bytes,
         measured=counts["measured"],
         latency_sum_ns=counts["latency_ps"] / PS_PER_NS,
         network_sum_ns=counts["in_network_ps"] / PS_PER_NS,
         max_ns=float(counts["longest_ps"].max(initial=0)) / PS_PER_NS,
         created=counts["created"],
-        arrived=counts["arrived"],
+        created_load=counts["created_bytes"] / mean_bytes,
+        arrived=counts["arrived_bytes"] / mean_bytes,
         backlog=(start, middle, end),
         mean_backlog=counts["backlog_ps"] / window.batch_ps,
         lost=lost,
@@ -149,6 +151,15 @@ def read_offered_result(folder: Path, point: Point, machine: Machine) -> SteadyR
     )
 
 
-_OF_BATCHES = ("created", "arrived", "measured", "latency_ps", "in_network_ps", "longest_ps", "backlog_ps")
+_OF_BATCHES = (
+    "created",
+    "created_bytes",
+    "arrived_bytes",
+    "measured",
+    "latency_ps",
+    "in_network_ps",
+    "longest_ps",
+    "backlog_ps",
+)
 
-_COUNTS = ("node_created", "node_arrived", "packets_by_hops", "link_bytes", *_OF_BATCHES)
+_COUNTS = ("node_created_bytes", "node_arrived_bytes", "packets_by_hops", "link_bytes", *_OF_BATCHES)

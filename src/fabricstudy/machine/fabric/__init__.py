@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.input_files import InputFileError, text_of
 from fabricstudy.core.log import warn_once
 
 from . import (
@@ -84,11 +84,22 @@ def read_fabric(path: Path, data: bytes, name: FormatName | None = None) -> Fabr
 
     Raises InputFileError with the position in the file.
     """
-    if name is not None:
-        return FORMATS[name].read(data)
+    if not data.strip():
+        raise InputFileError("the file is empty", "use a complete file")
+    if name is None:
+        name = _format(path, data)
+    fabric = FORMATS[name].read(data)
+    if not fabric.routers:
+        raise InputFileError("the file has no router or switch", f"use a complete file of {FORMATS[name].words}")
+    return fabric
+
+
+def _format(path: Path, data: bytes) -> FormatName:
+    """Return the format of a file, and print a sentence unless its suffix means it. Raises InputFileError."""
     head = data[:_HEAD_BYTES].decode("utf-8-sig", errors="replace")
     found = _format_of(head)
     if found is None:
+        text_of(data)
         foreign.refuse(head)
         found = next((name for name, form in FORMATS.items() if path.suffix in form.suffixes), None)
     if found is None:
@@ -96,7 +107,7 @@ def read_fabric(path: Path, data: bytes, name: FormatName | None = None) -> Fabr
         raise InputFileError("unknown format of a fabric", f"use one of {known}")
     if path.suffix not in FORMATS[found].suffixes:
         warn_once(f"{path.name} is read as {FORMATS[found].words}; write format: {found} in the machine to confirm it")
-    return FORMATS[found].read(data)
+    return found
 
 
 def is_fabric_file(path: Path) -> bool:

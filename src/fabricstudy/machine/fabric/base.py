@@ -142,6 +142,13 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
         else:
             cables.append(Cable(*edge.ends, link, count, edge.where))
     marked = ports or any("role" in says or "nodes" in says or _is_place(says) for says, _ in vertices.values())
+    no_rates = [
+        f"{edge.says['LinkSpeed']} ({edge.where})"
+        for edge in edges
+        if edge.says.get("LinkSpeed") and _rate(edge.says, edge.where) is None
+    ]
+    if no_rates:
+        warn_once(f"warning: {len(no_rates)} LinkSpeed without a unit, or no number, are not used: {no_rates[0]}, ...")
     used = ("role", "type", "kind", "nodes")
     describe_unused("vertices", [(key, where) for says, where in vertices.values() for key in says], used)
     describe_unused("edges", [(key, edge.where) for edge in edges for key in edge.says], OF_LINK + _RATE)
@@ -185,7 +192,7 @@ def with_leaves_as_nodes(fabric: Fabric) -> Fabric:
 def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     """Return the attributes and number of cables of an edge; its class defaults to its bandwidth, or "link"."""
     says = {key: value for key, value in edge.says.items() if value not in ("", None)}
-    if not {"bandwidth", "bandwidth_Bps"} & says.keys() and (rate := _rate(says)):
+    if not {"bandwidth", "bandwidth_Bps"} & says.keys() and (rate := _rate(says, edge.where)):
         says["bandwidth"] = rate
     _check_misspelt_keys(says, OF_LINK, edge.where)
     bandwidth_Bps = _quantity(says, "bandwidth", "bandwidth_Bps", BANDWIDTHS, "100 Gb/s", edge.where)
@@ -198,12 +205,16 @@ def link_of(edge: EdgeRecord, name: str | None) -> tuple[LinkAttributes, int]:
     return LinkAttributes(name or written, bandwidth_Bps, latency_ns), count
 
 
-def _rate(says: Mapping[str, Any]) -> str | None:
-    """Return the rate of an edge of the Topology Zoo, which may also be a range or a remark."""
+def _rate(says: Mapping[str, Any], where: str) -> str | None:
+    """Return the rate of an edge of the Topology Zoo, which may also be a range, a remark, or without a unit."""
     raw, speed, unit = (str(says.get(key, "")) for key in _RATE)
     if raw:
+        if re.fullmatch(r"[0-9.]+(?:[eE][-+]?[0-9]+)?", raw) is None:
+            raise InputFileError("not a rate in bit/s", "write a number", f"{where} (LinkSpeedRaw)", raw)
         return f"{raw} b/s"
-    return f"{speed} {unit}b/s" if re.fullmatch(r"[0-9.]+", speed) and re.fullmatch("[KMGT]", unit) else None
+    if re.fullmatch(r"[0-9.]+", speed) and re.fullmatch("[KMGT]", unit):
+        return f"{speed.rstrip('.')} {unit.replace('K', 'k')}b/s"
+    return None
 
 
 def _check_misspelt_keys(says: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
@@ -233,7 +244,7 @@ def _quantity(
 def once_each(edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
     """Return edges without those of the other direction, if each edge is listed in both directions."""
     pairs = Counter(edge.ends for edge in edges)
-    if any(pairs[head, tail] != count for (tail, head), count in pairs.items()):
+    if not pairs or any(pairs[head, tail] != count for (tail, head), count in pairs.items()):
         return list(edges)
     warn_once("warning: each edge is listed in both directions; the two are one cable")
     first: dict[frozenset[str], tuple[str, str]] = {}

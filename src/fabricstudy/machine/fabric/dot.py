@@ -55,6 +55,8 @@ class _Reader:
             self._name()
         self._sign = "->" if directed else "--"
         self._block({}, {})
+        if self._peek().kind != "end":
+            raise self._error("the end of the file")
         edges = list({frozenset(edge.ends): edge for edge in self._edges}.values()) if strict else self._edges
         if directed:
             edges = once_each(self._edges)

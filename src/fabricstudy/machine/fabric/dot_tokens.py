@@ -6,7 +6,7 @@ from typing import NamedTuple
 from fabricstudy.core.input_files import InputFileError, position_text
 
 _TOKEN = re.compile(
-    r'(?P<blank>\s+|//[^\n]*|/\*[\s\S]*?\*/|(?m:^)#[^\n]*)|(?P<text>"(?:[^"\\]|\\[\s\S])*"|<[^<>]*>)'
+    r'(?P<blank>\s+|//[^\n]*|/\*[\s\S]*?\*/|(?m:^)#[^\n]*)|(?P<text>"(?:[^"\\]|\\[\s\S])*"|<(?:[^<>]|<[^<>]*>)*>)'
     r"|(?P<sign>--|->|[{}\[\];,=:])|(?P<word>[^\W\d]\w*|-?(?:\.\d+|\d+(?:\.\d*)?))"
 )
 WRITE = "write an undirected graph as Graphviz reads it"

@@ -85,7 +85,7 @@ class _Reader:
             ends = _attribute(attributes, "source", where), _attribute(attributes, "target", where)
             self.edges.append(EdgeRecord(ends, self._attributes, where))
         elif name == "data":
-            self._key = self._name_of_key.get(_attribute(attributes, "key", where), "")
+            self._key = self._name_of_key.get(_attribute(attributes, "key", where), attributes["key"])
         elif name == "hyperedge":
             raise InputFileError("an edge of more than two vertices", "replace it by a router", where)
 

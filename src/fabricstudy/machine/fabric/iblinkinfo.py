@@ -107,7 +107,7 @@ class _Listing:
             if device.kind == "Switch" or (not device.kind and self._ports[lid] > 1)
         }
         if not switches:
-            raise InputFileError("no switch", _USE)
+            raise InputFileError("no switch; adapters that are joined to each other are no machine", _USE)
         named = switch_names({device.guid: device.description for device in switches.values()})
         names = {lid: named[device.guid] for lid, device in switches.items()}
         cables, ports = [], []
@@ -119,15 +119,15 @@ class _Listing:
             attributes = link_of(link.width, link.speed, where)
             if has_adapters and link.peer.lid not in self._devices:
                 raise InputFileError("the peer is not listed", _USE, where, link.peer_description)
+            opposite = self._links.get(link.peer)
+            if opposite and (opposite.width, opposite.speed) != (link.width, link.speed):
+                problem = f"width or speed differ from those of the other end, line {opposite.number}"
+                raise InputFileError(problem, _USE, where, link.width + link.speed)
             if link.peer.lid not in switches:
                 ports.append(self._port(end, link, names[end.lid]))
                 continue
-            opposite = self._links.get(link.peer)
             if opposite is None or opposite.peer != end:
                 raise InputFileError("the peer does not list this cable", _USE, where, link.peer.port)
-            if (opposite.width, opposite.speed) != (link.width, link.speed):
-                problem = f"width or speed differ from those of the other end, line {opposite.number}"
-                raise InputFileError(problem, _USE, where, link.width + link.speed)
             if end < link.peer:
                 pair = names[end.lid], names[link.peer.lid]
                 cables.append(Cable(*pair, attributes, 1, where, (end.port, link.peer.port)))

@@ -138,7 +138,8 @@ class _Dump:
     def fabric(self) -> Fabric:
         """Return the fabric."""
         if not self._switches:
-            raise InputFileError("no switch", 'use the output of ibnetdiscover, with lines as Switch 36 "S-..."')
+            problem = "no switch; adapters that are joined to each other are no machine"
+            raise InputFileError(problem, 'use the output of ibnetdiscover, with lines as Switch 36 "S-..."')
         self._names = switch_names({switch: self._descriptions[switch] for switch in self._switches})
         cables, ports = [], []
         for end, line in self._lines.items():

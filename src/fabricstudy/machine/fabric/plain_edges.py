@@ -14,9 +14,11 @@ from fabricstudy.core.log import warn_once
 
 from .base import EdgeRecord, Fabric, fabric_of, once_each
 
-_NAME = r"""[^\s{}"'=:;,<>()\[\]#%]++"""
+_CHARACTER = r"""[^\s{}"'=:;,<>()\[\]#%]"""
+_NAME = f"{_CHARACTER}+(?:,+{_CHARACTER}+)*"
+"""Commas within a name are part of it; one behind it would be the separator of another format."""
 _LINE = rf"[ \t]*+{_NAME}[ \t]++{_NAME}[ \t]*+(?:\{{[^\n]*\}}|[-+\d.eE \t]++)?+[ \t\r]*+\n"
-SIGNATURE = re.compile(rf"\A(?:[ \t]*+(?:[#%][^\n]*+)?+\r?\n)*+{_LINE}{_LINE}")
+SIGNATURE = re.compile(rf"\A(?!%%MatrixMarket)(?:[ \t]*+(?:[#%][^\n]*+)?+\r?\n)*+{_LINE}{_LINE}")
 
 _EXAMPLE = "write two vertices a line, such as r0 r1, or use an edge list with the header from,to,class,bandwidth"
 
@@ -30,23 +32,23 @@ def read(data: bytes) -> Fabric:
     >>> list(fabric.routers), fabric.cables[0].link.bandwidth_Bps
     (['0', '1', '2'], 1000000000.0)
     """
-    edges = []
-    ignored = []
+    edges: list[EdgeRecord] = []
+    values: list[int] = []
     for number, line in numbered_lines(data):
-        text, where = line.strip(), position_text(number)
-        if not text or text[0] in "#%":
+        text, where = line.partition("#")[0].strip(), position_text(number)
+        if not text or text[0] == "%":
             continue
         words = text.split(maxsplit=2)
-        if len(words) < 2:
+        if len(words) < 2 or not all(re.fullmatch(_NAME, word) for word in words[:2]):
             raise InputFileError("not two vertices", _EXAMPLE, where, text)
-        says = _attributes(words[2], where) if len(words) == 3 and words[2].startswith("{") else {}
-        if len(words) == 3 and not words[2].startswith("{"):
-            ignored.append(where)
-        edges.append(EdgeRecord((words[0], words[1]), says, where))
-    if ignored:
-        warn_once(
-            f"warning: the values after two vertices are not used: {len(ignored)} lines, the first is {ignored[0]}"
-        )
+        rest = words[2] if len(words) == 3 else ""
+        values.append(0 if rest.startswith("{") else len(rest.split()))
+        if values[-1] and (values[-1] != values[0] or re.fullmatch(r"[-+\d.eE \t]+", rest) is None):
+            problem = "neither an edge nor one with as many numbers as the others; an adjacency list is not read"
+            raise InputFileError(problem, _EXAMPLE, where, text)
+        edges.append(EdgeRecord((words[0], words[1]), _attributes(rest, where) if rest.startswith("{") else {}, where))
+    if count := sum(map(bool, values)):
+        warn_once(f"warning: the values after two vertices are not used: {count} lines, the first is {edges[0].where}")
     edges = once_each(edges)
     vertices: dict[str, tuple[dict[str, Any], str]] = {end: ({}, edge.where) for edge in edges for end in edge.ends}
     return fabric_of(vertices, edges)

@@ -51,6 +51,8 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
     ports: dict[str, Port] = {}
     cables: dict[tuple[str, str], Cable] = {}
     for switch in switches:
+        if "all" in (switch.switches.lower(), switch.nodes.lower()):
+            raise InputFileError("ALL is no list of names", "write the names", switch.where, "ALL")
         for name in expanded(switch.name, switch.where):
             if name in routers:
                 raise InputFileError("duplicate switch", "list it once", switch.where, name)
@@ -71,10 +73,11 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
             raise InputFileError("a switch below itself", "list other switches", cable.where, cable.head)
         if cable[1::-1] in cables:
             raise InputFileError("two switches below each other", "keep one of the lines", cable.where, cable.head)
-    warn_once(
-        f"warning: a topology of Slurm has neither bandwidths nor numbers of cables: {len(cables)} pairs of switches "
-        "have one cable each, or links_per_pair of the study, of the bandwidth that it sets"
-    )
+    if cables:
+        warn_once(
+            f"warning: a topology of Slurm has neither bandwidths nor numbers of cables: {len(cables)} pairs of "
+            "switches have one cable each, or links_per_pair of the study, of the bandwidth that it sets"
+        )
     speeds = {name: switch.speed for switch in switches for name in expanded(switch.name, switch.where)}
     return Fabric(routers, list(cables.values()), list(ports.values()), link_speed=speeds)
 

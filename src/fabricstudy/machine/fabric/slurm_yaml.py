@@ -11,10 +11,23 @@ from fabricstudy.core.log import warn_once
 from .base import Fabric
 from .slurm import Switch, fabric_of_switches
 
-SIGNATURE = re.compile(r"^-[ \t]+topology[ \t]*:", re.M)
+SIGNATURE = re.compile(
+    r"\A(?:[ \t]*+(?:[#%][^\n]*+|---[^\n]*+)?\r?\n)*+[ \t]*+(?:-[ \t]++|\[\s*+)\{?\s*+[\"']?topology[\"']?[ \t]*:"
+)
 
 _USE = "write it as in topology.yaml(5) of Slurm"
 _KEYS = {"switch", "children", "nodes"}
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _UniqueKeys(_Loader):  # type: ignore[misc]
+    """Loader that refuses duplicate keys, of which YAML takes the last one."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        keys = [key.value for key, _ in node.value]
+        if len(set(map(str, keys))) < len(keys):
+            raise yaml.constructor.ConstructorError(None, None, "duplicate key", node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def read(data: bytes) -> Fabric:
@@ -28,10 +41,13 @@ def read(data: bytes) -> Fabric:
     (3, 3)
     """
     try:
-        topologies = yaml.load(text_of(data), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        topologies = yaml.load(text_of(data), Loader=_UniqueKeys)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise InputFileError("not YAML", _USE, position_text(mark.line + 1) if mark else "") from None
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise InputFileError(
+            f"not YAML of a topology: {problem}", _USE, position_text(mark.line + 1) if mark else ""
+        ) from None
     except (RecursionError, ValueError):
         raise InputFileError("not YAML of a topology", _USE) from None
     if not isinstance(topologies, list) or not all(isinstance(topology, dict) for topology in topologies):

@@ -57,7 +57,10 @@ def parse(path: Path, data: bytes, form: str | None = None) -> RankFile:
 
 
 def _names(line: str, where: str) -> list[str]:
-    return [name for word in line.split() for name in expanded(word, where)]
+    words = line.split()
+    if wrong := next((word for word in words if set("=:*") & set(word)), None):
+        raise InputFileError("not a name of a host, or a list of hosts", "write one for each rank", where, wrong)
+    return [name for word in words for name in expanded(word, where)]
 
 
 def _on_hosts(places: list[tuple[object, str]]) -> RankFile:

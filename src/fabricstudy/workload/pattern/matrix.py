@@ -3,9 +3,9 @@
 * Matrix Market (``.mtx``; Boisvert, Pozo and Remington, NISTIR 5935, 1996), numeric, not a pattern.
 * Text (``.csv``, ``.dat``, ``.txt``): the full matrix, one line per sender; or rows below the header
   ``source,destination,bytes``; with commas or blanks between the numbers, as ``numpy.savetxt`` writes it.
-* numpy (``.npz``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
+* numpy (``.npz``, ``.npy``): one matrix, or a sparse one as ``scipy.sparse.save_npz`` writes it.
 
-The content of a file tells its format; the suffix matters for a file that is damaged.
+The content of a file tells its format; the suffix matters for a file that is damaged. A study may state the format.
 """
 
 import io
@@ -13,11 +13,13 @@ import math
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -33,6 +35,7 @@ from fabricstudy.core.quantities import SIZES, Size, to_unit
 from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase
 
 ENTRY_COLUMNS = ["source", "destination", "bytes"]
+MatrixFormat = Literal["matrix-market", "numpy", "matrix", "entries"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +49,17 @@ class MatrixFile:
     """Distinct ranks, and bytes of at least 1; int64 [pairs] each."""
 
 
-def read_matrix(path: Path, data: bytes) -> MatrixFile:
-    """Parse a matrix in the format of its content; bytes are rounded, and the diagonal is ignored, with a warning.
+def read_matrix(path: Path, data: bytes, name: MatrixFormat | None = None) -> MatrixFile:
+    """Parse a matrix in the format of this name, by default that of its content.
 
-    Raises InputFileError, with line and column of the file or of the matrix.
+    Bytes are rounded, and the diagonal is ignored, with a warning. Raises InputFileError, with line and column of the
+    file or of the matrix.
     """
-    matrix = _reader(path, data)(data)
+    data = data.removeprefix(BOM_UTF8)
+    form = FORMATS[name or _format_of(path, data)]
+    if name is None and path.suffix not in form.suffixes:
+        warn_once(f"{path.name} is read as {form.words}; write format: {form.name} to confirm it")
+    matrix = form.read(data)
     if matrix.dtype.kind == "c":
         raise InputFileError("the entries are complex numbers", "write numbers of bytes")
     matrix = matrix.astype(np.float64)
@@ -63,7 +71,11 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     sent = (matrix.row != matrix.col) & (matrix.data > 0)
     own_bytes = float(matrix.data[matrix.row == matrix.col].sum())
     if own_bytes:
-        triples = f"; if its lines are {','.join(ENTRY_COLUMNS)}, write this header first" if rows == 3 else ""
+        triples = (
+            f"; if its lines are {','.join(ENTRY_COLUMNS)}, write format: entries"
+            if rows == 3 and form.name == "matrix"
+            else ""
+        )
         warn_once(f"warning: {path.name}: the diagonal of the matrix, {own_bytes:g} bytes, is not used{triples}")
     order = np.lexsort((matrix.col[sent], matrix.row[sent]))
     total = float(matrix.data[sent].sum())
@@ -76,11 +88,17 @@ def read_matrix(path: Path, data: bytes) -> MatrixFile:
     return MatrixFile(rows, source, destination, size_bytes)
 
 
-def _reader(path: Path, data: bytes) -> Callable[[bytes], Any]:
-    """Return the reader for a matrix, by its first bytes, else by the suffix; text is the default."""
+def _format_of(path: Path, data: bytes) -> MatrixFormat:
+    """Return the format of a matrix, by its first bytes, else by the suffix; text is the default."""
     if data[:14].lower() == b"%%matrixmarket":
-        return _read_matrix
-    return _read_npz if data.startswith(b"PK") else _READERS.get(path.suffix, _read_text)
+        return "matrix-market"
+    if data.startswith((b"PK", b"\x93NUMPY")):
+        return "numpy"
+    if path.suffix in (".mtx", ".npz", ".npy"):
+        return "matrix-market" if path.suffix == ".mtx" else "numpy"
+    lines = data[:_HEAD_BYTES].splitlines()
+    head = next((line for line in lines if line.strip() and not line.startswith(b"#")), b"")
+    return "entries" if any(word in head.lower() for word in (b"source", b"src", b"bytes")) else "matrix"
 
 
 def check_entries(matrix: Any, problem: str) -> None:
@@ -166,20 +184,36 @@ def _read_matrix(data: bytes) -> Any:
     return read_matrix_market(data)
 
 
-def _read_text(data: bytes) -> Any:
+def _rows_of(data: bytes) -> list[tuple[int, list[str]]]:
     rows = input_files.numbered_csv_rows(data)
-    return _matrix_of_rows([(line, cells[0].split() if len(cells) == 1 else cells) for line, cells in rows])
+    found = [(line, cells[0].split() if len(cells) == 1 else cells) for line, cells in rows]
+    if not found:
+        raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(ENTRY_COLUMNS)} and rows")
+    return found
 
 
-def _matrix_of_rows(rows: list[tuple[int, list[str]]]) -> Any:
+def _read_entries(data: bytes) -> Any:
+    """Read rows of source, destination and bytes; a stated format needs no header."""
     from scipy.sparse import coo_array
 
+    rows = _rows_of(data)
+    line, head = rows[0]
+    if not head[0][:1].isdecimal():
+        if head != ENTRY_COLUMNS:
+            remedy = f"write {','.join(ENTRY_COLUMNS)} (to_csv: index=False)"
+            raise InputFileError("other columns", remedy, position_text(line), ",".join(head))
+        rows = rows[1:]
     if not rows:
-        raise InputFileError("the file is empty", f"write the matrix, or the header {','.join(ENTRY_COLUMNS)} and rows")
-    if rows[0][1] == ENTRY_COLUMNS:
-        source, destination, size_bytes = read_entries(rows[1:], ENTRY_COLUMNS)
-        ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
-        return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
+        raise InputFileError("no rows below the header", "write one for each pair of ranks", position_text(line))
+    source, destination, size_bytes = read_entries(rows, ENTRY_COLUMNS)
+    ranks = int(max(source.max(initial=0), destination.max(initial=0))) + 1
+    return coo_array((size_bytes, (source, destination)), shape=(ranks, ranks))
+
+
+def _read_text(data: bytes) -> Any:
+    from scipy.sparse import coo_array
+
+    rows = _rows_of(data)
     _check_labels(rows)
     columns = [str(rank) for rank in range(len(rows[0][1]))]
     return coo_array(np.array([_numbers(line, row, columns) for line, row in rows]))
@@ -195,7 +229,7 @@ def _check_labels(rows: list[tuple[int, list[str]]]) -> None:
         remedy = "remove the first row (to_csv: header=False)"
         raise InputFileError("one row more than columns", remedy, position_text(line), ",".join(head))
     if width == 3 < len(rows) - 1:
-        remedy = f"write the header {','.join(ENTRY_COLUMNS)} first"
+        remedy = f"write the header {','.join(ENTRY_COLUMNS)} first, or format: entries"
         raise InputFileError("rows of three numbers without a header", remedy, position_text(line), ",".join(head))
 
 
@@ -216,32 +250,42 @@ def _numbers(line: int, row: list[str], names: list[str], ranks: int = 0) -> lis
     return ends + [input_files.finite_number(cell, 0, MAX_TRAFFIC_BYTES, where) for cell, where in cells[ranks:]]
 
 
-def _read_npz(data: bytes) -> Any:
+def _read_numpy(data: bytes) -> Any:
     from scipy.sparse import coo_array, load_npz
 
     try:
-        _check_archive(data)
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            names = list(file)
-            if "format" in names:
-                sparse = load_npz(io.BytesIO(data))
-                if hasattr(sparse, "check_format"):
-                    sparse.check_format(full_check=True)
-                matrix: Any = coo_array(sparse)
-                for indices, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
-                    if len(indices) and not 0 <= indices.min() <= indices.max() < size:
-                        raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
-                return matrix
-            arrays = [file[name] for name in names]
+        if not data.startswith(b"PK"):
+            _check_length(io.BytesIO(data), len(data), "")
+            arrays = {"array": np.load(io.BytesIO(data), allow_pickle=False)}
+        else:
+            _check_archive(data)
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
+                if "format" in file:
+                    return _sparse(load_npz(io.BytesIO(data)))
+                arrays = dict(file)
     except InputFileError:
         raise
     except _DAMAGED as error:
         raise InputFileError(f"not a numpy file: {error}", _SAVE) from None
-    if len(arrays) != 1 or arrays[0].ndim != 2 or arrays[0].dtype.kind not in "iuf":
-        contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in zip(names, arrays, strict=True))
+    matrix = next(iter(arrays.values()), None)
+    if len(arrays) != 1 or matrix is None or matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+        contents = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in arrays.items())
         problem = f"not a single numeric matrix but {contents or 'nothing'}"
         raise InputFileError(problem, "save one array of two dimensions")
-    return coo_array(arrays[0])
+    return coo_array(matrix)
+
+
+def _sparse(stored: Any) -> Any:
+    """Return a matrix of scipy, checked. Raises InputFileError, or an exception of a damaged file."""
+    from scipy.sparse import coo_array
+
+    if hasattr(stored, "check_format"):
+        stored.check_format(full_check=True)
+    matrix = coo_array(stored)
+    for indices, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+        if len(indices) and not 0 <= indices.min() <= indices.max() < size:
+            raise InputFileError("an entry outside the matrix", _SAVE, value=str(matrix.shape))
+    return matrix
 
 
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
@@ -262,27 +306,58 @@ def _check_archive(data: bytes) -> None:
             raise InputFileError(f"more than {most:,} bytes when unpacked", "use a smaller matrix")
         for part in parts:
             with archive.open(part) as file:
-                version = np.lib.format.read_magic(file)
-                first = version == (1, 0)
-                read_header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-                shape, _, dtype = read_header(file)
-                left = part.file_size - file.tell()
-            if math.prod(shape) * dtype.itemsize > left:
-                raise InputFileError(f"shorter than the shape in its header: {shape}", _SAVE, part.filename)
+                _check_length(file, part.file_size, part.filename)
 
 
-_READERS: dict[str, Callable[[bytes], Any]] = {
-    ".mtx": _read_matrix, ".csv": _read_text, ".npz": _read_npz, ".dat": _read_text, ".txt": _read_text,
-}  # fmt: skip
+def _check_length(file: Any, size: int, where: str) -> None:
+    """Raise InputFileError for an array that declares more data than it has."""
+    first = np.lib.format.read_magic(file) == (1, 0)
+    read_header = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(file)
+    if math.prod(shape) * dtype.itemsize > size - file.tell():
+        raise InputFileError(f"shorter than the shape in its header: {shape}", _SAVE, where)
 
 
-class Matrix(TrafficFile, MessagePattern, kind="matrix"):
+class Format(NamedTuple):
+    """A format: its name in a study and in messages, its reader, and the suffixes that mean it."""
+
+    name: MatrixFormat
+    words: str
+    read: Callable[[bytes], Any]
+    suffixes: tuple[str, ...]
+
+
+_TEXTS = (".csv", ".dat", ".txt")
+FORMATS: dict[MatrixFormat, Format] = {
+    form.name: form
+    for form in (
+        Format("matrix-market", "a Matrix Market file", _read_matrix, (".mtx",)),
+        Format("numpy", "an array of numpy", _read_numpy, (".npz", ".npy")),
+        Format("matrix", "a full matrix, one line per sender", _read_text, _TEXTS),
+        Format("entries", "rows of source, destination and bytes", _read_entries, _TEXTS),
+    )
+}
+_HEAD_BYTES = 1 << 16
+
+
+class MatrixFileKeys(TrafficFile):
+    """Keys of kinds with a matrix file."""
+
+    READER = staticmethod(read_matrix)
+    READERS: ClassVar[Mapping[str, Any]] = {name: partial(read_matrix, name=name) for name in FORMATS}
+
+    format: MatrixFormat | None = Field(
+        None, description="format of the file; `entries` are rows without a header, too; default: as its content tells"
+    )
+
+
+class Matrix(MatrixFileKeys, MessagePattern, kind="matrix"):
     """The traffic of a communication matrix: row r contains the bytes from rank r to each rank, all in one phase.
 
-    File formats are Matrix Market (.mtx), numpy (.npz: one array, or a sparse matrix of scipy), CSV (.csv: the full
-    matrix, or rows below the header source,destination,bytes) and text with blanks (.dat, .txt: likewise). The job has
-    as many ranks as the matrix has rows. Bytes are rounded to integers of at least 1; the diagonal is ignored. The
-    point contains the digest of the file.
+    File formats are Matrix Market (.mtx), numpy (.npz, .npy: one array, or a sparse matrix of scipy), CSV (.csv: the
+    full matrix, or rows below the header source,destination,bytes) and text with blanks (.dat, .txt: likewise), as the
+    content tells. The job has as many ranks as the matrix has rows. Bytes are rounded to integers of at least 1; the
+    diagonal is ignored. The point contains the digest of the file.
     """
 
     message_bytes: Size = Field(alias="message", description="maximum message size; the bytes of a pair are split")
@@ -290,8 +365,6 @@ class Matrix(TrafficFile, MessagePattern, kind="matrix"):
     whole_messages: SkipJsonSchema[Whole] = 0
     rests: SkipJsonSchema[Whole] = 0
     rest_bytes: SkipJsonSchema[Whole] = 0
-
-    READER = staticmethod(read_matrix)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The messages listed in a file, CSV (``.csv``) or Parquet (``.parquet``).
+"""The messages listed in a file, CSV or Parquet, as its content tells.
 
 The columns are phase, source, destination and bytes. Rows of a rank within a phase are in send order.
 """
@@ -50,8 +50,9 @@ class MessageFile:
 
 
 def read_messages(path: Path, data: bytes) -> MessageFile:
-    """Parse messages in the format of the file's suffix; raises InputFileError, with line and column."""
-    rows, position = input_files.reader_for_suffix({".csv": _read_csv, ".parquet": _read_parquet}, path)(data)
+    """Parse messages in the format of the content; raises InputFileError, with line and column."""
+    is_table = data.startswith(b"PAR1") or path.suffix == ".parquet"
+    rows, position = _read_parquet(data) if is_table else _read_csv(data)
     if not len(rows):
         raise InputFileError("no messages", "write one line per message")
     for column, name in enumerate(MESSAGE_COLUMNS):

@@ -15,6 +15,7 @@ arXiv:2305.14516. Schema: github.com/mlcommons/chakra, schema/protobuf/et_def.pr
 from pathlib import Path
 
 from fabricstudy.core.input_files import MAX_RANKS, InputFileError
+from fabricstudy.core.log import warn_once
 
 from ..matching import Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND
@@ -99,9 +100,11 @@ def _add(calls: Calls, node: Node, members: tuple[int, ...]) -> int:
     if node.kind in (SENT, RECEIVED):
         kind, end = (SEND, "comm_dst") if node.kind == SENT else (RECEIVE, "comm_src")
         peer, tag = node.whole(end, None, MAX_RANKS), node.whole("comm_tag", 0, TAGS)
-        return add(calls.rank, calls.line, kind, 0.0, max(1, node.whole("comm_size", 0)), peer, tag)
+        return add(calls.rank, calls.line, kind, 0.0, max(1, node.whole("comm_size", None)), peer, tag)
     if _is_collective(node):
         name, size = _COLLECTIVES[node.whole("comm_type", None, len(_COLLECTIVES))], node.whole("comm_size", 0)
+        if "comm_size" not in node.attributes and name != "barrier":
+            warn_once(f"warning: collective operations without comm_size send nothing, such as node {node.number}")
         begin = add(calls.rank, calls.line, CALC, 0.0, 0, -1, -1)
         calls.last = [(begin, ENDED)]
         if name == "alltoall":

@@ -9,20 +9,17 @@ from fabricstudy.core.model import ConfigError, Whole
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
-from ..pattern.base import TrafficFile
-from ..pattern.matrix import read_matrix
+from ..pattern.matrix import MatrixFileKeys
 from .base import Destinations, Traffic
 
 
-class MatrixTraffic(TrafficFile, Traffic, kind="matrix"):
+class MatrixTraffic(MatrixFileKeys, Traffic, kind="matrix"):
     """Node i sends to each node in proportion to row i of a matrix; each row is normalised, empty ones are idle.
 
     The file formats are those of the pattern `matrix`.
     """
 
     rows: SkipJsonSchema[Whole] = 0
-
-    READER = staticmethod(read_matrix)
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
