@@ -16,14 +16,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fabricstudy.cli import main
+from fabricstudy.core.columns import FAILURE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.extensions import load_extensions, unload_extensions
 from fabricstudy.core.model import ConfigError
+from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.listed_routes import listed_routes
 from fabricstudy.machine.base import built
 from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.schedule.jobs import Jobs
 from fabricstudy.schedule.simulate import _check_score
-from fabricstudy.table.analyses import write_analysis
+from fabricstudy.table.analyses import analysis_table, write_analysis
+from fabricstudy.table.files import read_analyses, read_tables
+from fabricstudy.workflow.jobs import read_jobs
+from fabricstudy.workflow.snakefile import check_points
 from fabricstudy.workload.allocation.base import Grant
 from fabricstudy.workload.definitions import workload_rows
 from fabricstudy.workload.messages import WorkloadError
@@ -44,6 +50,7 @@ from typing import ClassVar
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.machine.grids import TorusConfig
+from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.order.base import Order
 from fabricstudy.workload.allocation.base import Allocation
 from fabricstudy.workload.pattern.base import Pattern, TrafficEstimate
@@ -78,6 +85,10 @@ class AnyAnalysis(Analysis, kind="any-analysis"):
 class AnyMachine(TorusConfig, kind="any-machine"):
     def build(self):
         return RETURNED[0]
+
+class AnyRouting(Routing, kind="any-routing"):
+    def routes(self, machine):
+        raise RETURNED[0]
 
 class AnyOrder(Order, kind="any-order"):
     @staticmethod
@@ -242,8 +253,11 @@ def test_an_analysis_is_a_table_or_is_refused(tmp_path_factory: pytest.TempPathF
     out = tmp_path_factory.getbasetemp() / "own.parquet"
     out.unlink(missing_ok=True)
     Anything.returns(rows)
-    is_refused = refused(partial(write_analysis, Anything.module.AnyAnalysis(), out))
-    assert out.exists() != is_refused
+    is_refused = refused(partial(analysis_table, Anything.module.AnyAnalysis()))
+    write_analysis(Anything.module.AnyAnalysis(), out)
+    (written,) = read_analyses([out]).values()
+    assert is_refused == (FAILURE in written.attrs) and list(written)[1:] == ["name", "number"]
+    assert len(written) == (0 if is_refused else len(rows))
     names = [row.get("name") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else [None]
     assert is_refused or (None not in names and len({*map(str, names)}) == len(rows))
 
@@ -356,3 +370,62 @@ def test_wrong_scores_are_refused() -> None:
     Anything.returns(lambda nodes, score: score.__setitem__(10**6, 1))
     with pytest.raises(IndexError):
         _check_score(order, jobs)
+
+
+ANALYSES = """
+from typing import ClassVar
+from fabricstudy.analysis.base import Analysis
+
+class Broken(Analysis, kind="broken"):
+    keys: ClassVar[tuple[str, ...]] = ("name",)
+    numbers: ClassVar[tuple[str, ...]] = ("number",)
+    how: str = "raises"
+
+    def rows(self):
+        if self.how == "ends":
+            raise SystemExit(3)
+        if self.how == "raises":
+            yield {"name": "first", "number": 1 / 0}
+        yield {"name": "only", "number": 1}
+        if self.how == "repeats":
+            yield {"name": "only", "number": 2}
+"""
+
+
+def test_a_broken_analysis_is_a_row_and_the_tables_of_its_study_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.py").write_text(ANALYSES)
+    values = [f"{{kind: value, analysis: {name}, metric: number}}" for name in ("raises", "good")]
+    rows = "{kind: rows, analysis: ends, columns: [name], rows: [[only]]}"
+    parts = [f"{{statement: p, measure: {measure}, source_range: [0, 1]}}" for measure in (*values, rows)]
+    Path("broken.yaml").write_text(f"""\
+study: broken
+extensions: [broken.py]
+analyses:
+  raises: {{kind: broken}}
+  ends: {{kind: broken, how: ends}}
+  repeats: {{kind: broken, how: repeats}}
+  good: {{kind: broken, how: works}}
+figures: [{{id: f, kind: bar, title: T, analysis: raises, x: name, y: number}}]
+claims: [{{id: c, statement: s, source: m, parts: [{", ".join(parts)}]}}]
+""")
+    assert main(["run", "--here", "broken.yaml"]) == 1
+    assert "Traceback" not in "".join(capsys.readouterr())
+    tables = read_tables(Path("results/broken/tables"))
+    assert {name for name in tables.analyses if tables.failure_of(name)} == {"raises", "ends", "repeats"}
+    assert len(tables.analyses["good"]) == 1 and list(tables.claims["verdict"]) == ["not run", "reproduced", "not run"]
+    assert "broken.py, line 14" in Path("results/broken/tables/analysis-raises.csv").read_text()
+    assert "1 of 4 analyses" in Path("reports/broken/index.html").read_text()
+    jobs = read_jobs(Path("results/broken"))
+    assert jobs is not None
+    check_points({"broken": jobs.model_copy(update={"allow_failed_points": True})})
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("no"), MemoryError()])
+def test_a_routing_that_ends_the_program_is_the_reason_of_its_points(error: BaseException) -> None:
+    """The routes are already looked at when a study is planned."""
+    Anything.returns(error)
+    with pytest.raises(Unsupported, match=r"anything\.py, line"):
+        listed_routes(Anything.module.AnyRouting(), MACHINE)
