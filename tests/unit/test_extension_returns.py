@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,9 @@ from fabricstudy.workload.allocation.base import Grant
 from fabricstudy.workload.definitions import workload_rows
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.offered import Offered
+from fabricstudy.workload.operations import RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.base import Sends
-from fabricstudy.workload.placing import placements
+from fabricstudy.workload.placing import generate_messages, placements
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..machines import point_on
@@ -47,13 +48,14 @@ MACHINE = TorusConfig.model_validate({name: RING[name] for name in RING if name 
 
 KINDS = """
 from typing import ClassVar
+import numpy as np
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.order.base import Order
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.pattern.base import Pattern, TrafficEstimate
+from fabricstudy.workload.pattern.base import Pattern, Sends, TrafficEstimate
 from fabricstudy.workload.traffic.base import Traffic
 
 RETURNED = [None]
@@ -70,6 +72,16 @@ class AnyPattern(Pattern, kind="any-pattern"):
     def traffic(self, ranks):
         return (TrafficEstimate(float(ranks), 5),)
     def sends(self, ranks, rng):
+        return RETURNED[0]
+
+class AnyProgram(Pattern, kind="any-program"):
+    has_operations = True
+    def traffic(self, ranks):
+        return (TrafficEstimate(float(ranks), 5),)
+    def sends(self, ranks, rng):
+        rank = np.arange(ranks, dtype=np.int32)
+        return Sends(0 * rank, rank, (rank + 1) % ranks, 5 + 0 * rank)
+    def operations(self):
         return RETURNED[0]
 
 class AnyTraffic(Traffic, kind="any-traffic"):
@@ -179,6 +191,47 @@ def rows_of(**job: Any) -> list[dict[str, Any]]:
     return list(workload_rows(point_on(RING, jobs=jobs), MACHINE, cut, {0: "w0", 1: "w1"}))
 
 
+CHANGED: Any = replace
+"""Without types, since the values are wrong ones."""
+PROGRAM: Any = Operations
+ROTATED = PROGRAM(
+    RANKS, *np.array([[0, 1, 2, 3] * 2, [0] * 8, [SEND] * 4 + [RECEIVE] * 4]), np.zeros(8), np.full(8, 5),
+    *np.array([[5, 6, 7, 4, 3, 0, 1, 2]]), *np.array([[4, 5], [0, 1], [0, 0]])
+)  # fmt: skip
+"""Each rank sends to the next one; two wait for their send before they receive."""
+
+
+def test_a_program_that_does_what_the_pattern_sends_is_placed() -> None:
+    Anything.returns(ROTATED)
+    (job,) = program_jobs()
+    assert job.operations.rank.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def program_jobs() -> Any:
+    point = point_on(RING, jobs=[{"nodes": RANKS, "pattern": {"kind": "any-program"}}])
+    return generate_messages(point, MACHINE, np.zeros(NODES, dtype=bool), dict(placements(point, MACHINE)))
+
+
+FIELDS = [field.name for field in fields(Operations) if field.name not in ("eager", "received_from_any")]
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=st.sampled_from(FIELDS), value=VALUES, at=st.integers(0, 7), number=st.integers(-2, 9))
+def test_a_wrong_program_is_refused(name: str, value: Any, at: int, number: int) -> None:
+    """One column of anything, or one number of it changed: nothing but the program itself, or an equal one, passes."""
+    old: Any = getattr(ROTATED, name)
+    Anything.returns(CHANGED(ROTATED, **{name: value}))
+    is_same = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and np.array_equal(value, old)
+    assert refused(program_jobs) or is_same or name in ("mark", "mark_names", "stream", "duration_ns", "when", "needs")
+    if isinstance(old, np.ndarray):
+        changed = old.copy()
+        changed[at % len(old)] = number
+        Anything.returns(CHANGED(ROTATED, **{name: changed}))
+        assert refused(program_jobs) or name in ("stream", "when", "needs", "dependent") or number == old[at % len(old)]
+    Anything.returns(value)
+    assert refused(program_jobs)
+
+
 @settings(max_examples=50, deadline=None)
 @given(columns=st.tuples(VALUES, VALUES, VALUES, st.one_of(st.none(), VALUES)))
 def test_a_pattern_sends_between_its_ranks_or_its_workload_has_the_reason(columns: tuple[Any, ...]) -> None:
@@ -263,8 +316,6 @@ def test_an_analysis_is_a_table_or_is_refused(tmp_path_factory: pytest.TempPathF
 
 
 LINK = MACHINE.host
-CHANGED: Any = replace
-"""Without types, since the values are wrong ones."""
 WRONG_MACHINES: dict[str, Callable[[], Any]] = {
     "none": lambda: None,
     "a number": lambda: 1,
