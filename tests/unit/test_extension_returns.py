@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,27 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fabricstudy.cli import main
+from fabricstudy.core.columns import FAILURE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.extensions import load_extensions, unload_extensions
 from fabricstudy.core.model import ConfigError
+from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.listed_routes import listed_routes
 from fabricstudy.machine.base import built
 from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.schedule.jobs import Jobs
 from fabricstudy.schedule.simulate import _check_score
-from fabricstudy.table.analyses import write_analysis
+from fabricstudy.table.analyses import analysis_table, write_analysis
+from fabricstudy.table.files import read_analyses, read_tables
+from fabricstudy.workflow.jobs import read_jobs
+from fabricstudy.workflow.snakefile import check_points
 from fabricstudy.workload.allocation.base import Grant
 from fabricstudy.workload.definitions import workload_rows
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.offered import Offered
+from fabricstudy.workload.operations import RECEIVE, SEND, Operations
 from fabricstudy.workload.pattern.base import Sends
-from fabricstudy.workload.placing import placements
+from fabricstudy.workload.placing import generate_messages, placements
 from fabricstudy.workload.traffic.base import Destinations
 
 from ..machines import point_on
@@ -41,12 +48,14 @@ MACHINE = TorusConfig.model_validate({name: RING[name] for name in RING if name 
 
 KINDS = """
 from typing import ClassVar
+import numpy as np
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.machine.grids import TorusConfig
+from fabricstudy.routing.base import Routing
 from fabricstudy.schedule.order.base import Order
 from fabricstudy.workload.allocation.base import Allocation
-from fabricstudy.workload.pattern.base import Pattern, TrafficEstimate
+from fabricstudy.workload.pattern.base import Pattern, Sends, TrafficEstimate
 from fabricstudy.workload.traffic.base import Traffic
 
 RETURNED = [None]
@@ -65,6 +74,16 @@ class AnyPattern(Pattern, kind="any-pattern"):
     def sends(self, ranks, rng):
         return RETURNED[0]
 
+class AnyProgram(Pattern, kind="any-program"):
+    has_operations = True
+    def traffic(self, ranks):
+        return (TrafficEstimate(float(ranks), 5),)
+    def sends(self, ranks, rng):
+        rank = np.arange(ranks, dtype=np.int32)
+        return Sends(0 * rank, rank, (rank + 1) % ranks, 5 + 0 * rank)
+    def operations(self):
+        return RETURNED[0]
+
 class AnyTraffic(Traffic, kind="any-traffic"):
     def destinations(self, machine, rng):
         return RETURNED[0]
@@ -78,6 +97,10 @@ class AnyAnalysis(Analysis, kind="any-analysis"):
 class AnyMachine(TorusConfig, kind="any-machine"):
     def build(self):
         return RETURNED[0]
+
+class AnyRouting(Routing, kind="any-routing"):
+    def routes(self, machine):
+        raise RETURNED[0]
 
 class AnyOrder(Order, kind="any-order"):
     @staticmethod
@@ -168,6 +191,47 @@ def rows_of(**job: Any) -> list[dict[str, Any]]:
     return list(workload_rows(point_on(RING, jobs=jobs), MACHINE, cut, {0: "w0", 1: "w1"}))
 
 
+CHANGED: Any = replace
+"""Without types, since the values are wrong ones."""
+PROGRAM: Any = Operations
+ROTATED = PROGRAM(
+    RANKS, *np.array([[0, 1, 2, 3] * 2, [0] * 8, [SEND] * 4 + [RECEIVE] * 4]), np.zeros(8), np.full(8, 5),
+    *np.array([[5, 6, 7, 4, 3, 0, 1, 2]]), *np.array([[4, 5], [0, 1], [0, 0]])
+)  # fmt: skip
+"""Each rank sends to the next one; two wait for their send before they receive."""
+
+
+def test_a_program_that_does_what_the_pattern_sends_is_placed() -> None:
+    Anything.returns(ROTATED)
+    (job,) = program_jobs()
+    assert job.operations.rank.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def program_jobs() -> Any:
+    point = point_on(RING, jobs=[{"nodes": RANKS, "pattern": {"kind": "any-program"}}])
+    return generate_messages(point, MACHINE, np.zeros(NODES, dtype=bool), dict(placements(point, MACHINE)))
+
+
+FIELDS = [field.name for field in fields(Operations) if field.name not in ("eager", "received_from_any")]
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=st.sampled_from(FIELDS), value=VALUES, at=st.integers(0, 7), number=st.integers(-2, 9))
+def test_a_wrong_program_is_refused(name: str, value: Any, at: int, number: int) -> None:
+    """One column of anything, or one number of it changed: nothing but the program itself, or an equal one, passes."""
+    old: Any = getattr(ROTATED, name)
+    Anything.returns(CHANGED(ROTATED, **{name: value}))
+    is_same = isinstance(value, np.ndarray) and value.dtype.kind in "iu" and np.array_equal(value, old)
+    assert refused(program_jobs) or is_same or name in ("mark", "mark_names", "stream", "duration_ns", "when", "needs")
+    if isinstance(old, np.ndarray):
+        changed = old.copy()
+        changed[at % len(old)] = number
+        Anything.returns(CHANGED(ROTATED, **{name: changed}))
+        assert refused(program_jobs) or name in ("stream", "when", "needs", "dependent") or number == old[at % len(old)]
+    Anything.returns(value)
+    assert refused(program_jobs)
+
+
 @settings(max_examples=50, deadline=None)
 @given(columns=st.tuples(VALUES, VALUES, VALUES, st.one_of(st.none(), VALUES)))
 def test_a_pattern_sends_between_its_ranks_or_its_workload_has_the_reason(columns: tuple[Any, ...]) -> None:
@@ -242,15 +306,16 @@ def test_an_analysis_is_a_table_or_is_refused(tmp_path_factory: pytest.TempPathF
     out = tmp_path_factory.getbasetemp() / "own.parquet"
     out.unlink(missing_ok=True)
     Anything.returns(rows)
-    is_refused = refused(partial(write_analysis, Anything.module.AnyAnalysis(), out))
-    assert out.exists() != is_refused
+    is_refused = refused(partial(analysis_table, Anything.module.AnyAnalysis()))
+    write_analysis(Anything.module.AnyAnalysis(), out)
+    (written,) = read_analyses([out]).values()
+    assert is_refused == (FAILURE in written.attrs) and list(written)[1:] == ["name", "number"]
+    assert len(written) == (0 if is_refused else len(rows))
     names = [row.get("name") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else [None]
     assert is_refused or (None not in names and len({*map(str, names)}) == len(rows))
 
 
 LINK = MACHINE.host
-CHANGED: Any = replace
-"""Without types, since the values are wrong ones."""
 WRONG_MACHINES: dict[str, Callable[[], Any]] = {
     "none": lambda: None,
     "a number": lambda: 1,
@@ -356,3 +421,62 @@ def test_wrong_scores_are_refused() -> None:
     Anything.returns(lambda nodes, score: score.__setitem__(10**6, 1))
     with pytest.raises(IndexError):
         _check_score(order, jobs)
+
+
+ANALYSES = """
+from typing import ClassVar
+from fabricstudy.analysis.base import Analysis
+
+class Broken(Analysis, kind="broken"):
+    keys: ClassVar[tuple[str, ...]] = ("name",)
+    numbers: ClassVar[tuple[str, ...]] = ("number",)
+    how: str = "raises"
+
+    def rows(self):
+        if self.how == "ends":
+            raise SystemExit(3)
+        if self.how == "raises":
+            yield {"name": "first", "number": 1 / 0}
+        yield {"name": "only", "number": 1}
+        if self.how == "repeats":
+            yield {"name": "only", "number": 2}
+"""
+
+
+def test_a_broken_analysis_is_a_row_and_the_tables_of_its_study_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("broken.py").write_text(ANALYSES)
+    values = [f"{{kind: value, analysis: {name}, metric: number}}" for name in ("raises", "good")]
+    rows = "{kind: rows, analysis: ends, columns: [name], rows: [[only]]}"
+    parts = [f"{{statement: p, measure: {measure}, source_range: [0, 1]}}" for measure in (*values, rows)]
+    Path("broken.yaml").write_text(f"""\
+study: broken
+extensions: [broken.py]
+analyses:
+  raises: {{kind: broken}}
+  ends: {{kind: broken, how: ends}}
+  repeats: {{kind: broken, how: repeats}}
+  good: {{kind: broken, how: works}}
+figures: [{{id: f, kind: bar, title: T, analysis: raises, x: name, y: number}}]
+claims: [{{id: c, statement: s, source: m, parts: [{", ".join(parts)}]}}]
+""")
+    assert main(["run", "--here", "broken.yaml"]) == 1
+    assert "Traceback" not in "".join(capsys.readouterr())
+    tables = read_tables(Path("results/broken/tables"))
+    assert {name for name in tables.analyses if tables.failure_of(name)} == {"raises", "ends", "repeats"}
+    assert len(tables.analyses["good"]) == 1 and list(tables.claims["verdict"]) == ["not run", "reproduced", "not run"]
+    assert "broken.py, line 14" in Path("results/broken/tables/analysis-raises.csv").read_text()
+    assert "1 of 4 analyses" in Path("reports/broken/index.html").read_text()
+    jobs = read_jobs(Path("results/broken"))
+    assert jobs is not None
+    check_points({"broken": jobs.model_copy(update={"allow_failed_points": True})})
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("no"), MemoryError()])
+def test_a_routing_that_ends_the_program_is_the_reason_of_its_points(error: BaseException) -> None:
+    """The routes are already looked at when a study is planned."""
+    Anything.returns(error)
+    with pytest.raises(Unsupported, match=r"anything\.py, line"):
+        listed_routes(Anything.module.AnyRouting(), MACHINE)

@@ -33,6 +33,9 @@ SPOT_CHECK = "(spot check)"
 ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK)
 """Experiments of points that are in no study."""
 
+FAILURE = "(failure)"
+"""Column of the table of an analysis that failed, with the reason in its only row."""
+
 MIN_DIFFERENCE = 1e-3
 """Relative difference below which two times are equal: less than any simulator resolves."""
 

@@ -120,7 +120,7 @@ class ConfigError(FabricstudyError, ValueError):
         return self.changed(keys=(*keys, *self.keys), others=others, file=self.file or file)
 
     @staticmethod
-    def of_extension(error: Exception) -> ConfigError:
+    def of_extension(error: Exception | SystemExit) -> ConfigError:
         """Return an exception of a study's extension as a mistake at its kind; raise any other one."""
         location = extension_location(error)
         if location is None:

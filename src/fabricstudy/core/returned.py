@@ -33,11 +33,13 @@ class Returned:
             raise self.error(f"returns {type(value).__name__} instead of {expected.__name__}")
         return value
 
-    def integers(self, value: object, name: str, rows: int | None = None, end: int = END_OF_INDEX) -> Integers:
-        """Return integers from 0 below `end`, int32 or int64 [rows]."""
+    def integers(
+        self, value: object, name: str, rows: int | None = None, end: int = END_OF_INDEX, least: int = 0
+    ) -> Integers:
+        """Return integers from `least` below `end`, int32 or int64 [rows]."""
         array = self._array(value, name, "iu", "integers", rows)
-        if array.size and (array.min() < 0 or array.max() >= end):
-            raise self.error(f"returns {name} outside 0 to {end - 1:,}")
+        if array.size and (array.min() < least or array.max() >= end):
+            raise self.error(f"returns {name} outside {least} to {end - 1:,}")
         narrow: Integers = array if array.dtype in (np.int32, np.int64) else array.astype(np.int64)
         return narrow
 

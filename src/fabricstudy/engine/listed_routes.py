@@ -56,7 +56,7 @@ def listed_routes(routing: Routing, machine: Machine) -> HopList | PathList:
                 return routes.all_paths
     except RouteError as error:
         raise Unsupported(f"{routing.kind} routing: {error}; correct its routes") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         mistake = ConfigError.of_extension(error)
         raise Unsupported(f"{routing.kind} routing: {mistake.problem}; {mistake.remedy}") from None
     raise Unsupported(

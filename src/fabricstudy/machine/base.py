@@ -181,7 +181,7 @@ class Topology(Kind, family="machine"):
             counts = {"nodes": self.nodes, "routers": self.routers, "cables": self.cables}
         except ConfigError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ConfigError.of_extension(error) from None
         for name, count in counts.items():
             if not 0 <= count < inf:
@@ -203,7 +203,7 @@ def built(config: Topology) -> Machine:
         machine = returned.instance(config.build(), Machine)
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError.of_extension(error) from None
     for name in ("nodes", "routers", "cables"):
         count, expected = getattr(machine, name), getattr(config, name)

@@ -213,9 +213,10 @@ def _basis(tables: Tables) -> str:
     if len(runs):
         scheduled = _done_text(int((runs["status"] == DONE).sum()), len(runs), "run")
         parts.append(f"{scheduled} of schedules ({count_noun(runs['seed'].nunique(), 'seed')})")
-    if tables.analyses:
-        noun = "analysis" if len(tables.analyses) == 1 else "analyses"
-        parts.append(f"{len(tables.analyses)} {noun} without simulation")
+    if count := len(tables.analyses):
+        failed = sum(bool(tables.failure_of(name)) for name in tables.analyses)
+        noun = "analysis" if count == 1 else "analyses"
+        parts.append(f"{f'{count - failed} of ' * bool(failed)}{count} {noun} without simulation")
     return f"Based on {join_words(parts)}." if parts else ""
 
 

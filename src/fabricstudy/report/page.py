@@ -215,7 +215,9 @@ def _analyses(tables: Tables) -> list[dict[str, Any]]:
             [[value if isinstance(value, str) else number(value) for value in row] for row in rows],
             frozenset(i for i, dtype in enumerate(shown.dtypes) if pd.api.types.is_numeric_dtype(dtype)),
         )
-        analyses.append({"name": name, "rows": len(frame), "kind": kind or "no rows", "about": about, "grid": grid})
+        failure = tables.failure_of(name)
+        kind = "failed" if failure else kind or "no rows"
+        analyses.append({"name": name, "rows": len(frame), "kind": kind, "about": failure or about, "grid": grid})
     return analyses
 
 

@@ -17,9 +17,9 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import join_words, named, quoted
 from fabricstudy.structure.pareto import is_pareto_efficient
 from fabricstudy.study.figures import AnyFigure, ScatterFigure
+from fabricstudy.table.analyses import analysis_table
 from fabricstudy.table.files import Tables
 from fabricstudy.table.ranks import MIN_ROWS, rank_correlation
-from fabricstudy.table.schemas import validated_analysis
 from fabricstudy.table.select import VALUE, Observations, group_by, label_text, medians, observe
 
 from . import figure_style
@@ -165,7 +165,7 @@ def _prices_text(figure: ScatterFigure, tables: Tables, marks: _Marks, analysis:
     texts = []
     for title, other in prices[1].items():
         with contextlib.suppress(figure_style.NothingToDraw, FabricstudyError):
-            repriced = {**tables.analyses, str(figure.x_analysis): validated_analysis(other, other.rows())}
+            repriced = {**tables.analyses, str(figure.x_analysis): analysis_table(other)}
             by_other = _marks(figure, replace(tables, analyses=repriced)).frame
             if len(by_other) == len(marks.frame) and not by_other["x"].equals(marks.frame["x"]):
                 texts.append(f"by {title}, {_front_changes(figure, marks.frame, by_other)}")

@@ -98,7 +98,7 @@ def _below(*path: str) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise error.below(*path) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError.of_extension(error).below(*path) from None
 
 

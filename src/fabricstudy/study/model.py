@@ -64,7 +64,7 @@ class Study(Sweep):
     engine: EngineSettings | None = Field(None, description="the simulator")
     limits: Limits = Field(default_factory=Limits, description="limits of one simulation; not part of the point")
     allow_failed_points: Flag = Field(
-        False, description="whether a run may end with exit code 0 if a simulation failed or exceeded a limit"
+        False, description="whether a run may end with exit code 0 if a simulation or analysis fails or exceeds a limit"
     )
     experiments: dict[StudyName, Experiment] = Field(
         default_factory=dict, description="named parts that share the base, each with its own sweep"

@@ -16,7 +16,7 @@ from fabricstudy.study.plan import Plan, study_identity
 from fabricstudy.study.plan_file import read_plan
 
 from .collect import collect
-from .files import ANALYSIS_PREFIX, TableError, read_shard, read_table, write_tables
+from .files import TableError, read_analyses, read_shard, write_tables
 from .schedules import schedule_of, schedule_tables
 
 
@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     args = parser.parse_args(arguments)
     planned = read_plan(load_study(args.study), args.plan)
-    analyses = {path.stem.removeprefix(ANALYSIS_PREFIX): read_table(path) for path in args.analyses}
+    analyses = read_analyses(args.analyses)
     runs: dict[str, list[Record]] = {}
     for path in args.schedules:
         runs.setdefault(schedule_of(path), []).extend(read_shard(path))

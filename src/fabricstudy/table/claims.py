@@ -143,6 +143,8 @@ def _differing_rows(query: grammar.Rows, tables: Tables) -> Measurement:
     """Count the rows that are only in the printed or only in the computed table."""
     if query.analysis not in tables.analyses:
         raise NotMeasurable("the table of the analysis is missing")
+    if failure := tables.failure_of(query.analysis):
+        raise NotMeasurable(failure)
     rows_computed = analysis_rows(tables, query)[list(query.columns)].itertuples(index=False, name=None)
     printed, computed = (
         # Numbers are equal if nine digits are.

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fabricstudy.core.columns import PARQUET_ONLY, TABLES
+from fabricstudy.core.columns import FAILURE, PARQUET_ONLY, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_path
 from fabricstudy.core.parquet import read_parquet, write_parquet
@@ -44,6 +44,10 @@ class Tables:
     partition_lists: pd.DataFrame = field(default_factory=pd.DataFrame)
     scheduled_jobs: pd.DataFrame = field(default_factory=pd.DataFrame)
     analyses: dict[str, pd.DataFrame] = field(default_factory=dict)
+
+    def failure_of(self, analysis: str | None) -> str:
+        """Return why an analysis failed; empty if it did not."""
+        return str(self.analyses[analysis].attrs.get(FAILURE, "")) if analysis in self.analyses else ""
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return all tables by the names of their files."""
@@ -106,9 +110,18 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def read_tables(folder: Path) -> Tables:
     """Read the tables that `write_tables` wrote. Raises TableError if one is absent or broken."""
-    analyses = {path.stem.removeprefix(ANALYSIS_PREFIX): path for path in folder.glob(f"{ANALYSIS_PREFIX}*.parquet")}
     frames = {name: read_table(folder / f"{name}.parquet") for name in TABLES}
-    return Tables(**frames, analyses={name: read_table(path) for name, path in sorted(analyses.items())})
+    return Tables(**frames, analyses=read_analyses(folder.glob(f"{ANALYSIS_PREFIX}*.parquet")))
+
+
+def read_analyses(paths: Iterable[Path]) -> dict[str, pd.DataFrame]:
+    """Return the tables of analyses by name; one that failed is empty, with the reason as the attribute `FAILURE`."""
+    analyses = {path.stem.removeprefix(ANALYSIS_PREFIX): read_table(path) for path in sorted(paths)}
+    for name, frame in analyses.items():
+        if FAILURE in frame:
+            analyses[name] = frame.drop(columns=FAILURE).iloc[:0]
+            analyses[name].attrs[FAILURE] = f"the analysis {name} failed: {frame[FAILURE].iloc[0]}"
+    return analyses
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,13 @@ class Observations:
     """Number of rows without a number, such as jobs, of points with numbers in other rows."""
     absent: dict[str, list[str]] = field(default_factory=dict)
     """Labels on the axes of the selection that no observation has, by axis."""
+    failure: str = ""
+    """Why the analysis failed that was to make the rows."""
 
     def gap(self) -> str:
         """Return a description of the missing observations, or ""."""
+        if self.failure:
+            return self.failure
         if not self.needed:
             return f"no {self.noun[:-1]} of the study is selected"
         if not self.missing:
@@ -232,7 +236,8 @@ def _of_analysis(tables: Tables, selection: Selection, column: str, any_of: Cond
     mentioned = (selection.axes() - set(selection.where) - set(selection.numbers())) & set(frame)
     kinds = frame["kind"].unique()
     keys = list(dict.fromkeys((*(key for kind in kinds for key in keys_of(kind)), *sorted(mentioned))))
-    return _of_rows(_valued(frame, column, seed=0), keys, selection)
+    failure = tables.failure_of(selection.analysis)
+    return replace(_of_rows(_valued(frame, column, seed=0), keys, selection), failure=failure)
 
 
 def analysis_rows(tables: Tables, selection: Selection, any_of: Conditions = ({},)) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from fabricstudy.core.columns import DONE, PARQUET_ONLY, STATUSES, TABLES
+from fabricstudy.core.columns import DONE, FAILURE, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Model, at_path
 from fabricstudy.core.phrasing import count_noun, join_words
@@ -280,7 +280,7 @@ def summary_lines(studies: Mapping[str, StudyJobs], since_s: float) -> list[str]
 
 
 def check_points(studies: Mapping[str, StudyJobs]) -> None:
-    """Raise FabricstudyError if no point of a study was simulated, or some failed and the study does not allow it.
+    """Raise FabricstudyError if no point was simulated, or a point or analysis failed and the study does not allow it.
 
     No point was simulated if engines were missing for all points that have records, or refused them.
     """
@@ -296,6 +296,18 @@ def check_points(studies: Mapping[str, StudyJobs]) -> None:
             remedy = "see Failures in the report, or write allow_failed_points: true in the study"
             problem = f"{study}: not all points are done ({statuses}): {failed[0]['reason']}"
             raise FabricstudyError(f"{problem}; {remedy}", "points-failed")
+        failure = next(_failures_of_analyses(study, jobs), "")
+        if failure and not jobs.allow_failed_points:
+            raise FabricstudyError(f"{study}: {failure}", "points-failed")
+
+
+def _failures_of_analyses(study: str, jobs: StudyJobs) -> Iterator[str]:
+    files = [RESULTS / study / "tables" / f"analysis-{name}.parquet" for name in jobs.analyses]
+    if files:
+        from fabricstudy.table.files import read_analyses  # imports pandas
+
+        tables = read_analyses(path for path in files if path.is_file())
+        yield from (frame.attrs[FAILURE] for frame in tables.values() if FAILURE in frame.attrs)
 
 
 NOT_FINAL = ("failed", "timeout", "out-of-memory", "damaged")

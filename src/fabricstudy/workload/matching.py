@@ -103,6 +103,33 @@ def matched(listing: Listing) -> Operations:
     return operations
 
 
+def relisted(operations: Operations, where: Callable[[int], str] = Listing.where) -> Listing:
+    """Return operations as a listing, to check them; each message has a tag of its own.
+
+    Raises InputFileError unless sends and receives are partners of each other.
+    """
+    kind, partner = operations.kind, operations.partner
+    if (wrong := (kind == CALC) & (partner != -1)).any():
+        at = int(np.argmax(wrong))
+        raise InputFileError("a calc with a partner", "use -1", where(at), int(partner[at]))
+    ends = np.flatnonzero((kind == SEND) | (kind == RECEIVE))
+    inside = ~_outside(partner[ends], 0, len(kind))
+    other = np.where(inside, partner[ends], 0)
+    if (wrong := ~inside | (partner[other] != ends) | (kind[ends] + kind[other] != SEND + RECEIVE)).any():
+        at = int(ends[np.argmax(wrong)])
+        remedy = "name the receive of a send, and its send there"
+        raise InputFileError("not the partner of its partner", remedy, where(at), int(partner[at]))
+    sends = np.flatnonzero(kind == SEND)
+    tag, peer = (np.full(len(kind), -1, dtype=np.int64) for _ in range(2))
+    tag[sends] = tag[partner[sends]] = sends
+    peer[ends] = operations.rank[partner[ends]]
+    return Listing(
+        operations.ranks, operations.rank, operations.stream, kind, operations.duration_ns, operations.size_bytes,
+        peer, tag, operations.dependent, operations.needs, operations.when, where, operations.mark,
+        operations.mark_names,
+    )  # fmt: skip
+
+
 def _check_size(listing: Listing) -> None:
     count, dependencies = len(listing.rank), len(listing.dependent)
     if not count:

@@ -4,13 +4,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 import numpy as np
 
 from fabricstudy.core.arrays import Bools, Int32s, Integers
-from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES
+from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.returned import Returned
+from fabricstudy.core.source import extension_package
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workload.pattern.base import MessagePattern, Pattern, Sends, in_send_order
 
@@ -18,7 +20,9 @@ from .allocation.base import NO_JOB, Allocation, Grant, Request
 from .job import HasJobs, Job, computing
 from .mapping.base import MappingResult
 from .mapping.tasks import Slots, Tasks
+from .matching import matched, relisted
 from .messages import Messages, PlacedJob, WorkloadError
+from .operations import Operations
 from .pattern.base import JobPlacement
 from .sizes import MessageSizes
 from .streams import Purpose, stream
@@ -88,7 +92,7 @@ def generate_messages(
             if job.compute is not None:
                 iterations = getattr(job.pattern, "iterations", 1)
                 rows = computing(job.compute, messages, iterations, stream(point.seed, index, Purpose.COMPUTE))
-            operations = job.pattern.operations() if job.pattern.has_operations else None
+            operations = _operations(job.pattern, messages, len(nodes)) if job.pattern.has_operations else None
         background_ns = inf if job.background else None
         start = placement.mapping_start
         jobs.append(
@@ -194,6 +198,43 @@ def _checked_sends(pattern: Pattern, method: str, value: object, ranks: int) -> 
     return Sends(
         phase, source, destination, returned.integers(sends.size_bytes, "sizes", len(source), MAX_TRAFFIC_BYTES)
     )
+
+
+def _operations(pattern: Pattern, messages: Messages, ranks: int) -> Operations:
+    """Return the operations of a pattern; those of an extension are checked as those of a trace, and for its sends."""
+    returned = Returned(pattern, "operations")
+    given = returned.instance(pattern.operations(), Operations)
+    if not extension_package(type(pattern).__module__):
+        return given
+    if returned.instance(given.ranks, int) != ranks:
+        raise returned.error(f"returns operations of {given.ranks} ranks instead of {ranks}")
+    rank = returned.integers(given.rank, "ranks", None, ranks)
+    count = len(rank)
+    dependent = returned.integers(given.dependent, "dependents", None, count)
+    columns: dict[str, Any] = {
+        "rank": rank.astype(np.int32),
+        "stream": returned.integers(given.stream, "streams", count),
+        "kind": returned.integers(given.kind, "kinds", count),
+        "duration_ns": returned.floats(given.duration_ns, "durations", count),
+        "size_bytes": returned.integers(given.size_bytes, "sizes", count, MAX_TRAFFIC_BYTES).astype(np.int64),
+        "partner": returned.integers(given.partner, "partners", count, count, -1).astype(np.int64),
+        "dependent": dependent.astype(np.int64),
+        "needs": returned.integers(given.needs, "needs", len(dependent), count).astype(np.int64),
+        "when": returned.integers(given.when, "waits", len(dependent)),
+    }
+    if given.mark is not None:
+        columns["mark"] = returned.integers(given.mark, "marks", count, len(given.mark_names), -1)
+    try:
+        operations = replace(matched(relisted(replace(given, **columns))), eager=bool(given.eager))
+    except InputFileError as error:
+        raise returned.error(f"returns no program: {error.problem}") from None
+    sends = operations.sends
+    ends = (operations.rank[sends], operations.rank[operations.partner[sends]], operations.size_bytes[sends])
+    both = [np.stack(ends), np.stack([messages.source, messages.destination, messages.size_bytes])]
+    own, sent = (columns[:, np.lexsort(columns)] for columns in both)
+    if not np.array_equal(own, sent):
+        raise returned.error("returns other messages than its method sends")
+    return operations
 
 
 def _check_pattern(pattern: Pattern, ranks: int) -> None:

@@ -136,6 +136,14 @@ def test_hops_between_leaves_are_those_of_networkx(machine: dict[str, Any]) -> N
     assert topology.typical_hops == pytest.approx(np.mean([hops[a][b] for a in leaves for b in leaves]))
 
 
+@pytest.mark.parametrize(("routers", "degree", "hops"), [(128, 9, 7 / 3), (64, 5, 3.0), (27, 4, 3.0)])
+def test_forecasts_have_the_hops_of_random_graphs(routers: int, degree: int, hops: float) -> None:
+    """N = (d - 1)^h routers within h hops, for whole and broken h."""
+    machine = {"kind": "jellyfish", "routers": routers, "degree": degree, "nodes_per_router": 1}
+    topology: Topology = Topology.model_validate({**machine, "bandwidth": "1 GB/s"})
+    assert topology.cables == routers * degree // 2 and topology.typical_hops == pytest.approx(hops)
+
+
 @pytest.mark.parametrize("engine", ["caminos", "sst", "codes", "flow"])
 def test_laws_say_what_they_were_fitted_to(engine: str) -> None:
     law = load_cost_model(f"fabricstudy.engine.{engine}")

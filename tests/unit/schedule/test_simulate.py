@@ -158,6 +158,14 @@ def test_rows_by_hand() -> None:
     assert [(own["class_nodes"], own["jobs"]) for own in class_rows(jobs, run(of, jobs))] == [(512, 3)]
 
 
+def test_percentiles_of_waits_by_hand() -> None:
+    """Twenty-one jobs of 10 s at once on the whole machine wait for 0, 10, ... 200 s."""
+    of = of_line([{"shape": [1, 1, 4]}])
+    jobs = Jobs.of([0.0] * 21, [10.0] * 21, [10.0] * 21, [4 * of.block_nodes] * 21)
+    row = schedule_row(of, jobs, run(of, jobs))
+    assert [row[f"wait_{name}_s"] for name in ("mean", "p95", "max")] == pytest.approx([100, 190, 200])
+
+
 @pytest.mark.parametrize(("load", "least", "most"), [(0.8, 0, 1), (1.3, 19, 20)])
 def test_a_run_is_saturated_if_the_load_is_too_high(load: float, least: int, most: int) -> None:
     """Jobs that come at random, with random times, on four midplanes; 20 traces."""

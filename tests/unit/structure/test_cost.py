@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,14 @@ def test_floor_plan_by_hand() -> None:
     ends = list(zip(machine.cable_tail.tolist(), machine.cable_head.tolist(), strict=True))
     assert dict(zip(ends, length_m.tolist(), strict=True)) == {(0, 2): 3, (0, 3): 4, (1, 2): 4, (1, 3): 3}
     assert host_m == 1 and cable_lengths_m(machine, 4)[0].tolist() == [1] * 4
+
+
+def test_the_mean_length_is_that_of_cables() -> None:
+    """By hand: 5 cables of the first row, 3 m long, one of each other one."""
+    machine = tree()
+    counts = np.where((machine.cable_tail == 0) & (machine.cable_head == 2), 5, 1)
+    parts = bill_of_materials(replace(machine, cable_count=counts), ONE, routers_per_rack=1)
+    assert {part.name: part.length_m for part in parts}["cables-up1"] == (5 * 3 + 4 + 4 + 3) / 8
 
 
 def test_groups_stand_together() -> None:

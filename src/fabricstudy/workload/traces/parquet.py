@@ -17,8 +17,8 @@ from fabricstudy.core.errors import suggestion
 from fabricstudy.core.input_files import MAX_RANKS, InputFileError, whole
 from fabricstudy.core.parquet import write_parquet
 
-from ..matching import MAX_OPERATIONS, Listing
-from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
+from ..matching import MAX_OPERATIONS, Listing, relisted
+from ..operations import ENDED, STARTED, Operations
 
 RANKS = b"fabricstudy.ranks"
 MARK = "mark"
@@ -69,8 +69,8 @@ def read(data: bytes) -> Listing:
         if any(table[name].null_count for name in _COLUMNS.names):
             raise InputFileError("missing values", "fill all cells")
         table = table.cast(_COLUMNS)
-        ranks = (file.schema_arrow.metadata or {}).get(RANKS)
-        number = None if ranks is None else whole(ranks.decode("latin-1"), 1, MAX_RANKS, "metadata fabricstudy.ranks")
+        given = (file.schema_arrow.metadata or {}).get(RANKS)
+        number = None if given is None else whole(given.decode("latin-1"), 1, MAX_RANKS, "metadata fabricstudy.ranks")
         rank, stream, kind, ns, size_bytes, partner = (
             table[name].combine_chunks().to_numpy() for name in _COLUMNS.names[:6]
         )
@@ -83,31 +83,9 @@ def read(data: bytes) -> Listing:
         raise InputFileError(problem, "write it with fabricstudy trace") from None
     dependent, needs = (np.concatenate([wait[column] for wait in waits]) for column in range(2))
     when = np.repeat(list(_LISTS.values()), [len(wait[0]) for wait in waits]).astype(np.int8)
-    if ((kind == CALC) & (partner != -1)).any():
-        at = int(np.argmax((kind == CALC) & (partner != -1)))
-        raise InputFileError("a calc with a partner", "use -1", _row(at), int(partner[at]))
-    sends = _checked_sends(kind, partner)
-    tag = np.full(len(rank), -1, dtype=np.int64)
-    # Each message has a tag of its own.
-    tag[sends] = tag[partner[sends]] = sends
-    peer, ends = np.full(len(rank), -1, dtype=np.int64), np.flatnonzero(tag >= 0)
-    peer[ends] = rank[partner[ends]]
-    return Listing(
-        number or int(rank.max(initial=0)) + 1,
-        rank,
-        stream,
-        kind,
-        ns,
-        size_bytes,
-        peer,
-        tag,
-        dependent,
-        needs,
-        when,
-        _row,
-        mark=mark,
-        mark_names=mark_names,
-    )
+    ranks = number or int(rank.max(initial=0)) + 1
+    columns = (rank, stream, kind, ns, size_bytes, partner, dependent, needs, when)
+    return relisted(Operations(ranks, *columns, mark=mark, mark_names=mark_names), _row)
 
 
 def _check_items(metadata: pq.FileMetaData) -> None:
@@ -145,18 +123,3 @@ def _flat(lists: pa.Array) -> tuple[Ints, Ints]:
     if items.null_count:
         raise InputFileError("missing values", "fill all cells")
     return np.repeat(np.arange(len(lengths)), lengths), items.to_numpy().astype(np.int64)
-
-
-def _checked_sends(kind: Array, partner: Ints) -> Ints:
-    """Return the sends; raise InputFileError unless sends and receives are partners of each other."""
-    at = np.flatnonzero((kind == SEND) | (kind == RECEIVE))
-    inside = (partner[at] >= 0) & (partner[at] < len(kind))
-    other = np.where(inside, partner[at], 0)
-    wrong = ~inside | (partner[other] != at) | (kind[at] + kind[other] != SEND + RECEIVE)
-    if wrong.any():
-        operation = int(at[np.argmax(wrong)])
-        raise InputFileError(
-            "not the partner of its partner", "name the receive of a send, and its send there", _row(operation),
-            int(partner[operation]),
-        )  # fmt: skip
-    return np.flatnonzero(kind == SEND)
