@@ -93,6 +93,8 @@ class ProgramEngine(Engine, ABC):
     """Whether jobs may start at different times."""
     offers_background: bool = False
     """Whether background jobs may have a load."""
+    has_software_cost: bool = False
+    """Whether messages may cost their ranks time."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     signs_of_failure: tuple[re.Pattern[str], ...] = ()
     """Lines that say why a run failed, the most specific first; without a match the last line is the reason."""
@@ -151,6 +153,10 @@ class ProgramEngine(Engine, ABC):
                 raise Unsupported(f"on {self.title} all jobs start together; leave jobs.start out, or use packet")
             if not self.offers_background and any(job.load is not None for job in point.jobs):
                 raise Unsupported(f"on {self.title} background jobs have no load; leave jobs.load out, or use packet")
+            if point.network.software_cost.exists and not (self.has_software_cost and point.offered is None):
+                who = self.title if point.offered is None else "offered traffic"
+                keys = "network.send_overhead, receive_overhead and copy_bandwidth"
+                raise Unsupported(f"{who} has no costs of software; leave {keys} out, or use jobs on packet or flow")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:
