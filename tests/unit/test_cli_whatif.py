@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fabricstudy import cli
+from fabricstudy.commands.whatif import _intervals
 
 DRAGONFLY = "{kind: dragonfly, groups: 9, routers_per_group: 4, nodes_per_router: 2, bandwidth: 1 GB/s}"
 FABRIC = "from,to,class\na,b,x\nb,c,x\nc,d,x\nd,a,x\nn1,a,host\nn2,b,host\nn3,c,host\nn4,d,host\n"
@@ -69,9 +71,20 @@ def test_a_share_is_the_draw_of_its_seed(capsys: pytest.CaptureFixture[str]) -> 
     assert "88" in capsys.readouterr().out
 
 
+def test_a_number_of_cables_is_the_draw_of_a_study(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 90 cables; 5 alone is router 5."""
+    five = answer(capsys, DRAGONFLY, "--fail", "5 cables", "--seed", "3")
+    assert (five["after"]["cables"], five["after"]["routers"]) == (85, 36)
+    assert answer(capsys, DRAGONFLY, "--fail", "5.6 %", "--seed", "3")["failed_cables"] == five["failed_cables"]
+    assert answer(capsys, DRAGONFLY, "--fail", "1 cable")["after"]["cables"] == 89
+    assert answer(capsys, DRAGONFLY, "--fail", "5")["after"]["routers"] == 35
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
+        (["--fail", "5 cables", "--fail", "0,1"], "conflicting-keys"),
+        (["--fail", "500 cables"], "out-of-range"),
         (["--fail", "120 %"], "out-of-range"),
         (["--fail", "99"], "unknown-name"),
         (["--fail", "0,7"], "unknown-name"),
@@ -118,3 +131,23 @@ def test_names_with_commas_and_lists_of_hosts_fail(
     assert [set(cable["routers"]) for cable in found["failed_cables"]] == [set(pair) for pair in cables]
     assert found["lost_nodes"] == lost
     assert answer(capsys, str(tmp_path / "f.csv"), "--fail", "n[1-9]", code=1)["errors"][0]["code"] == "unknown-name"
+
+
+def test_the_change_of_a_bisection_is_an_interval_with_the_change_of_any_value_in_both() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        before, after = (sorted(map(float, rng.integers(1, 1000, 2))) for _ in range(2))
+        change = _intervals(before, after)[2].replace(" %", "").split(" to ")
+        inside = [100 * (b / a - 1) for a in np.linspace(*before, 5) for b in np.linspace(*after, 5)]
+        assert float(change[0]) == pytest.approx(min(inside), abs=0.06)
+        assert float(change[-1]) == pytest.approx(max(inside), abs=0.06)
+
+
+def test_the_bisection_is_that_of_the_command_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of 24 hubs with 2 nodes each; the quick interval of analyses with many draws may be wider."""
+    machine = "{kind: hyperx, shape: [4, 6], nodes_per_router: 2, bandwidth: 1 GB/s}"
+    before = answer(capsys, machine, "--fail", "0,1")["before"]
+    assert cli.main(["machine", machine, "--json"]) == 0
+    bisection = json.loads(capsys.readouterr().out)["bisection"]
+    assert bisection["exact"] and before["bisection_lower_Bps"] == bisection["lower_Bps"] == bisection["upper_Bps"]
+    assert before["bisection_upper_Bps"] == bisection["upper_Bps"]

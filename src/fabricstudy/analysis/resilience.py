@@ -137,13 +137,15 @@ def connected_rest(machine: Machine, faults: Faults) -> Machine | None:
     return left if left.nodes == machine.nodes else None
 
 
-def figures_of(machine: Machine, adversary: Destinations | None, bounds: bool = True) -> dict[str, float]:
+def figures_of(
+    machine: Machine, adversary: Destinations | None, bounds: bool = True, quickly: bool = True
+) -> dict[str, float]:
     """Return the metrics of a connected machine."""
     diameter, mean_hops = hops_from(machine, sources_of(machine))
     facts = {"diameter": float(diameter), "mean_hops": mean_hops}
     if not bounds:
         return facts
-    bisection = bisection_bounds(machine, quickly=True)
+    bisection = bisection_bounds(machine, quickly)
     facts |= {"bisection_lower_Bps": bisection.lower_Bps, "bisection_upper_Bps": bisection.upper_Bps}
     if machine.routers <= MAX_EXACT:
         nodes = machine.nodes_of_router.astype(np.float64)

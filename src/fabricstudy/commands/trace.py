@@ -11,6 +11,7 @@ from fabricstudy.core.files import atomic_text
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.records import job_critical_path_ns
 from fabricstudy.engine.settings import Network
+from fabricstudy.routing.minimal import Minimal
 from fabricstudy.workload.critical_path import critical_path_ns
 from fabricstudy.workload.operations import CALC, Operations
 from fabricstudy.workload.phases import operations_of
@@ -125,7 +126,7 @@ def _placed_path_ns(operations: Operations, name: str, ranks_per_node: int) -> f
         problem = f"{operations.ranks} ranks, and the machine has room for {room}: {ranks_per_node} on each node"
         raise FabricstudyError(f"{problem}; set --ranks-per-node, or choose a larger one", "does-not-fit")
     node_of_rank = (np.arange(operations.ranks) // ranks_per_node).astype(np.int32)
-    return job_critical_path_ns(operations, node_of_rank, machine, Network().router_latency_ns)
+    return job_critical_path_ns(operations, node_of_rank, machine, Network().router_latency_ns, Minimal())
 
 
 def show_trace(facts: dict[str, Any]) -> None:

@@ -1,7 +1,8 @@
 """``fabricstudy machine whatif``: what a machine loses if cables or routers fail, without simulation."""
 
 import argparse
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,13 +31,12 @@ NAMED = 20
 """Most nodes and routers that are listed."""
 
 _LABELS = {
-    "bisection_lower_Bps": ("bisection, at least (GB/s)", 1e9),
-    "bisection_upper_Bps": ("bisection, at most (GB/s)", 1e9),
-    "uniform_load": ("throughput bound, uniform traffic", 1),
-    "adversary_load": ("throughput bound, adversarial traffic", 1),
+    "uniform_load": "throughput at an even split, uniform traffic",
+    "adversary_load": "throughput at an even split, adversarial traffic",
 }
 _COSTS = ("diameter", "mean_hops")
-"""Figures of which more is worse; of those in `_LABELS` less is worse."""
+"""Figures of which more is worse; of bisection and those in `_LABELS` less is worse."""
+_BISECTION = ("bisection_lower_Bps", "bisection_upper_Bps")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,17 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("machine", metavar="MACHINE", help=source)
     words = (
         "router, by number or name; node by name, or a list like n[1-4]; cable, by its two routers, like 0,5: one of "
-        "parallel cables, with its class if they are of several, like 0,5,optical; or share of the cables, like "
-        "'2 %%'; repeat it for several"
+        "parallel cables, with its class if they are of several, like 0,5,optical; or cables drawn at random, like "
+        "'5 cables' or '2 %%'; repeat it for several"
     )
-    parser.add_argument("--fail", metavar="CABLE|ROUTER|SHARE", action="append", required=True, help=words)
+    parser.add_argument("--fail", metavar="CABLE|ROUTER|NUMBER|SHARE", action="append", required=True, help=words)
     parser.add_argument("--of", metavar="CLASS", action="append", default=[], help="link class of the cables that fail")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the draw of a share (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draw of cables (default: %(default)s)")
     parser.add_argument("--out", type=Path, help="picture to write: .svg, .pdf or .png")
 
 
 def fail_parts(args: argparse.Namespace) -> dict[str, Any]:
-    """Compare a machine before and after faults: nodes, hops, bisection, throughput bounds, and the worst pair."""
+    """Compare a machine before and after faults: nodes, hops, bisection, throughput, and the worst pair."""
     check_output_path(args.out, *machine_files(args.machine))
     if args.out is not None and args.out.suffix not in SUFFIXES:
         raise FabricstudyError(f"{args.out}: unknown format; use one of {', '.join(SUFFIXES)}", "invalid-value")
@@ -80,13 +80,15 @@ def _faults(args: argparse.Namespace, machine: Machine) -> dict[str, Any]:
             found["nodes"] += listed
         elif part.endswith("%"):
             found["shares"].append(part)
+        elif number := re.fullmatch(r"(\d+) cables?", part):
+            found["shares"].append(int(number[1]))
         elif "," in part:
             found["cables"].append(_cable(part, routers, {link.name for link in machine.classes}))
         else:
             found["routers"].append(_name(part))
     shares = found.pop("shares")
     if len(shares) > 1 or (shares and found["cables"]):
-        problem = "--fail has a share and other cables; give one share, or name cables"
+        problem = "--fail has cables drawn at random and other cables; give one number or share, or name cables"
         raise FabricstudyError(problem, "conflicting-keys")
     return found | {"cables": shares[0] if shares else found["cables"], "of": args.of, "seed": args.seed}
 
@@ -130,9 +132,9 @@ def _losses(config: Topology, machine: Machine, left: Survivors) -> dict[str, An
     routers, nodes = np.flatnonzero(~left.router), np.flatnonzero(~left.node)
     node_names = machine.node_names if isinstance(machine, NamedMachine) else range(machine.nodes)
     return {
-        "before": _facts(machine) | figures_of(machine, adversary),
+        "before": _facts(machine) | figures_of(machine, adversary, quickly=False),
         # Nodes of the adversary that are lost have no traffic of their own.
-        "after": _facts(rest) | figures_of(rest, adversary if same_nodes else None),
+        "after": _facts(rest) | figures_of(rest, adversary if same_nodes else None, quickly=False),
         "failed_cables": _failed_cables(machine, left),
         "lost_routers": [_router_name(machine, router) for router in routers[:NAMED].tolist()],
         "lost_nodes": [node_names[node] for node in nodes[:NAMED].tolist()],
@@ -186,20 +188,46 @@ def _picture(machine: Machine, left: Survivors, out: Path) -> dict[str, Any]:
     return {"written": str(out), "shows": words}
 
 
+def _numbers(name: str, before: float, after: float | None) -> tuple[str, str, str]:
+    """Return a figure before and after, and its change."""
+    if after is None:
+        return f"{before:.5g}", "-", ""
+    change = f"{100 * (after / before - 1):+.1f} %" if before else ""
+    if name in (*_LABELS, *_COSTS) and abs(after - before) > 1e-9 * before:
+        change += ", worse" if (after > before) == (name in _COSTS) else ", better"
+    return f"{before:.5g}", f"{after:.5g}", change
+
+
+def _intervals(before: Sequence[float], after: Sequence[float]) -> tuple[str, str, str]:
+    """Return two intervals, and the interval of the change.
+
+    Examples
+    --------
+    >>> _intervals((300, 300), (150, 300)), _intervals((9, 10), (9, 9))
+    (('300', '150 to 300', '-50.0 % to +0.0 %'), ('9 to 10', '9', '-10.0 % to +0.0 %'))
+    """
+    changes = [100 * (end / other - 1) for end, other in zip(after, reversed(before), strict=True)]
+    formats = ("{:.5g}", before), ("{:.5g}", after), ("{:+.1f} %", changes)
+    cells = [list(dict.fromkeys(form.format(end) for end in ends)) for form, ends in formats]
+    first, second, change = (" to ".join(ends) for ends in cells)
+    return first, second, change
+
+
 def show_losses(result: dict[str, Any]) -> None:
     """Print a table of the machine before and after, then what is lost."""
     console, table = table_console(120), text_table("", "before", "after", "change")
-    for name, before in result["before"].items():
-        words, factor = _LABELS.get(name, (name.replace("_", " "), 1))
-        after = result["after"].get(name)
-        change = "" if after is None or not before else f"{100 * (after / before - 1):+.1f} %"
-        if after is not None and name in (*_LABELS, *_COSTS) and abs(after - before) > 1e-9 * before:
-            change += ", worse" if (after > before) == (name in _COSTS) else ", better"
-        table.add_row(words, f"{before / factor:.5g}", "-" if after is None else f"{after / factor:.5g}", change)
+    before, after = result["before"], result["after"]
+    for name, value in before.items():
+        if name == _BISECTION[0]:
+            cells = _intervals(*([facts[end] / 1e9 for end in _BISECTION] for facts in (before, after)))
+            table.add_row("bisection (GB/s)", *cells)
+        elif name not in _BISECTION:
+            table.add_row(_LABELS.get(name, name.replace("_", " ")), *_numbers(name, value, after.get(name)))
     console.print(table)
     console.print(
-        "throughput bound: the load at which the bottleneck cable is full under minimal routing, as a share of the "
-        "bandwidth of a node's link (above 1 that link limits)"
+        "throughput at an even split: an estimate, no bound: the load at which the bottleneck cable is full if packets "
+        "split equally among minimal paths, as a share of the bandwidth of a node's link (above 1 that link limits); "
+        "packets that choose among paths may carry more"
     )
     for cable in result["failed_cables"][:NAMED]:
         number = f"{cable['cables']} of {cable['of']} cables" if cable["of"] > 1 else "the cable"

@@ -247,7 +247,11 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("started_ns", "when it was posted, from the start of its job", "number", identity=True),
         _metric("arrived_ns", "when its last byte arrived", missing=False),
         _metric("time_ns", "from its posting to its arrival: its completion time", missing=False),
-        _metric("least_ns", "least time alone: bytes over the bandwidth of the nodes' links, and latencies", False),
+        _metric(
+            "least_ns",
+            "least time alone: bytes at the slowest link of the path, and latencies",
+            False,
+        ),
         _metric("over_least", "time over the least time, which is 0 within a node: its slowdown"),
     ),
     "latency": (

@@ -13,7 +13,9 @@ from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
 from fabricstudy.routing.base import RouteError
 from fabricstudy.workload.messages import PlacedJob, WorkloadError
+from fabricstudy.workload.phases import operations_of
 from fabricstudy.workload.placing import generate_messages
+from fabricstudy.workload.software_cost import SoftwareCost, with_software_cost
 
 from .contract import BackgroundMismatch, Engine, EngineFailure
 from .definitions import AnalysedMachine
@@ -96,6 +98,9 @@ def prepare(
     """Write the engine's input to the empty `folder`, and entries that need no run to `record`."""
     machine = analysed.machine
     jobs = generate_messages(point, machine, analysed.cut_side, analysed.placements(point))
+    cost = point.network.software_cost
+    if cost.exists:
+        jobs = [job if job.load is not None else _with_cost(job, cost) for job in jobs]
     with_ports = AnalysedMachine(_with_ports(machine, point.network.ports_per_node), analysed.cut_side)
     record["jobs"] = [job_record(index, job, point, with_ports) for index, job in enumerate(jobs)]
     record["sharing"] = sharing_by_routes(jobs, point, machine)
@@ -103,6 +108,10 @@ def prepare(
     command = engine.prepare(folder, point, machine, jobs)
     record["input"] = input_digest(folder, command, machine, jobs)
     return jobs, command
+
+
+def _with_cost(job: PlacedJob, cost: SoftwareCost) -> PlacedJob:
+    return replace(job, operations=with_software_cost(operations_of(job), cost), computing=None)
 
 
 @lru_cache(maxsize=1)

@@ -100,6 +100,8 @@ class ProgramEngine(Engine, ABC):
     """Whether background jobs may have a load."""
     draws_sizes: bool = False
     """Whether messages of offered traffic may differ in size."""
+    has_software_cost: bool = False
+    """Whether messages may cost their ranks time."""
     _last: tuple[tuple[object, ...], WorkCounts | None] = ((), None)
     exit_codes: tuple[int, ...] = (0,)
     """Exit codes of a finished run."""
@@ -158,6 +160,10 @@ class ProgramEngine(Engine, ABC):
                 raise Unsupported(f"on {self.title} background jobs have no load; leave jobs.load out, or use packet")
             if point.offered is not None and not isinstance(point.offered.message_bytes, int) and not self.draws_sizes:
                 raise Unsupported(f"on {self.title} offered messages have one size; write a size, or use packet")
+            if point.network.software_cost.exists and not (self.has_software_cost and point.offered is None):
+                who = self.title if point.offered is None else "offered traffic"
+                keys = "network.send_overhead, receive_overhead and copy_bandwidth"
+                raise Unsupported(f"{who} has no costs of software; leave {keys} out, or use jobs on packet or flow")
             self.check(point, machine)
             if point.network.congestion_management or point.network.classes:
                 if point.offered is not None:

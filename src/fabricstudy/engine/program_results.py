@@ -10,7 +10,7 @@ import numpy as np
 
 from fabricstudy.core.arrays import Array, Floats, Int32s, Ints
 from fabricstudy.machine.graph import Machine
-from fabricstudy.structure.bound import message_times_ns
+from fabricstudy.structure.message_times import message_times_ns
 from fabricstudy.workload.marks import is_drawable, mark_times, operation_rows
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import Operations
@@ -79,7 +79,9 @@ def _rows_of_job(
     sends = operations.sends
     source, destination = operations.rank[sends], operations.rank[operations.partner[sends]]
     size_bytes, nodes = operations.size_bytes[sends], job.node_of_rank
-    times = message_times_ns(machine, nodes[source], nodes[destination], size_bytes, point.network.router_latency_ns)
+    network, ends = point.network, (nodes[source], nodes[destination])
+    host_Bps = network.ports_of_message * machine.host.bandwidth_Bps
+    _, least_ns = message_times_ns(machine, *ends, size_bytes, network.router_latency_ns, point.routing, host_Bps)
     return {
         "job": np.full(len(sends), number),
         "source_rank": source,
@@ -87,7 +89,7 @@ def _rows_of_job(
         "bytes": size_bytes,
         "started_ns": times_ns[sends, 0],
         "arrived_ns": times_ns[sends, 1],
-        "least_ns": times[0] + times[1],
+        "least_ns": least_ns,
     }
 
 

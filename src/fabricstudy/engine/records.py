@@ -7,15 +7,16 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Floats, Int32s, Ints
 from fabricstudy.core.store import Record
 from fabricstudy.machine.graph import Machine
+from fabricstudy.routing.base import Routing
 from fabricstudy.structure.bound import (
     Bound,
     computing_bound_ns,
     load_time_ns,
     lower_bound,
-    message_times_ns,
     phase_bound_ns,
 )
 from fabricstudy.structure.load import LinkLoads, has_loads, link_support
+from fabricstudy.structure.message_times import message_times_ns
 from fabricstudy.structure.sharing import link_sharing
 from fabricstudy.workload.messages import PlacedJob
 from fabricstudy.workload.operations import Operations
@@ -41,7 +42,7 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
             phase_ns = _phase_bound_ns(job, machine, point)
         else:
             critical_ns = job_critical_path_ns(
-                job.operations, job.node_of_rank, machine, point.network.router_latency_ns
+                job.operations, job.node_of_rank, machine, *_message_limits(point, machine)
             )
         computed_ns = _computed_ns_per_rank(job)
         if computed_ns is not None:
@@ -66,12 +67,35 @@ def job_record(index: int, job: PlacedJob, point: Point, analysed: AnalysedMachi
 def _phase_bound_ns(job: PlacedJob, machine: Machine, point: Point) -> float:
     sent, computing = job.messages, job.computing
     messages = sent.phase, sent.source, sent.destination, sent.size_bytes
-    latency_ns, columns = point.network.router_latency_ns, () if computing is None else computing.columns
-    return phase_bound_ns(machine, job.node_of_rank, messages, latency_ns, columns)
+    columns = () if computing is None else computing.columns
+    latency_ns, routing, host_Bps = _message_limits(point, machine)
+    return phase_bound_ns(machine, job.node_of_rank, messages, latency_ns, columns, routing, host_Bps)
+
+
+def _message_limits(point: Point, machine: Machine) -> tuple[float, Routing | None, float]:
+    """Return what limits a message: latency of a router, routing if the engine has its paths, bandwidth of its ports.
+
+    The host link of the machine is as fast as all ports of a node together.
+    """
+    network = point.network
+    return (
+        network.router_latency_ns, routing_of_engine(point),
+        machine.host.bandwidth_Bps * network.ports_of_message / network.ports_per_node,
+    )  # fmt: skip
+
+
+def routing_of_engine(point: Point) -> Routing | None:
+    """Return the routing of a point; None if its engine may lead packets along other paths."""
+    return None if takes_other_paths(engine_of(point.engine).caveats, point) else point.routing
 
 
 def job_critical_path_ns(
-    operations: Operations, node_of_rank: Int32s, machine: Machine, router_latency_ns: float
+    operations: Operations,
+    node_of_rank: Int32s,
+    machine: Machine,
+    router_latency_ns: float,
+    routing: Routing | None = None,
+    host_Bps: float | None = None,
 ) -> float:
     """Return the critical path of operations of placed ranks without contention, in ns."""
     # Imports numba, which planning does not need.
@@ -79,8 +103,9 @@ def job_critical_path_ns(
 
     sends = operations.sends
     ends = node_of_rank[operations.rank[sends]], node_of_rank[operations.rank[operations.partner[sends]]]
-    times_ns = message_times_ns(machine, *ends, operations.size_bytes[sends], router_latency_ns)
-    return critical_path_ns(operations, times_ns[0] + times_ns[1], times_ns[0])
+    size_bytes = operations.size_bytes[sends]
+    leaving_ns, arrival_ns = message_times_ns(machine, *ends, size_bytes, router_latency_ns, routing, host_Bps)
+    return critical_path_ns(operations, arrival_ns, leaving_ns)
 
 
 def _computed_ns_per_rank(job: PlacedJob) -> Floats | None:
@@ -96,8 +121,7 @@ def _bound(job: PlacedJob, loads: LinkLoads, point: Point, analysed: AnalysedMac
     ends = job.node_of_rank[messages.source], job.node_of_rank[messages.destination]
     known = has_loads(machine, point.routing)
     load_bytes = loads.link_bytes if known else None
-    routing = None if takes_other_paths(engine_of(point.engine).caveats, point) else point.routing
-    bound = lower_bound(machine, *ends, messages.size_bytes, analysed.cut_side, routing, load_bytes)
+    bound = lower_bound(machine, *ends, messages.size_bytes, analysed.cut_side, routing_of_engine(point), load_bytes)
     load_ns = load_time_ns(machine, loads) if known else None
     if job.operations is not None:
         # A receive may precede all computation of its rank.

@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Flag, Model, Name, NoPhysics, Number, Whole, Written, model_check
-from fabricstudy.core.quantities import Duration, Latency, Memory, Size
+from fabricstudy.core.quantities import NS_PER_S, Bandwidth, Duration, Latency, Memory, Size
+from fabricstudy.workload.software_cost import SoftwareCost
 
 from .switch_buffers import SWITCH_BUFFERS
 
@@ -110,6 +111,25 @@ class Network(Model):
         "doi:10.1109/SC.2004.15): its messages leave by the ports in turn, each with `injection` under way; or each "
         "message is striped, packet by packet, over all ports",
     )
+    send_overhead_ns: Latency = Field(
+        "0 ns",
+        alias="send_overhead",
+        validate_default=True,
+        description="time that a rank computes before each message that it sends, in MPI and the driver; packet and "
+        "flow only",
+    )
+    receive_overhead_ns: Latency = Field(
+        "0 ns",
+        alias="receive_overhead",
+        validate_default=True,
+        description="time that a rank computes after each message that it receives; packet and flow only",
+    )
+    copy_Bps: Bandwidth | None = Field(
+        None,
+        alias="copy_bandwidth",
+        description="bandwidth at which a rank copies each message that it sends or receives; left out: no copies; "
+        "packet and flow only",
+    )
     congestion_management: Flag = Field(
         False,
         description="throttle the senders to a congested node, by the method of the engine; packet on any machine, SST "
@@ -122,6 +142,17 @@ class Network(Model):
         "all ports; a class without traffic leaves its share to the others; packet on any machine, SST on dragonflies "
         "and PERCS",
     )
+
+    @property
+    def software_cost(self) -> SoftwareCost:
+        """What a rank computes for each message."""
+        byte_ns = 0.0 if self.copy_Bps is None else NS_PER_S / self.copy_Bps
+        return SoftwareCost(self.send_overhead_ns, self.receive_overhead_ns, byte_ns)
+
+    @property
+    def ports_of_message(self) -> int:
+        """The ports of a node by which one message leaves."""
+        return self.ports_per_node if self.rails == "striping" else 1
 
     @property
     def input_buffer_bytes(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -43,13 +43,17 @@ _NOUNS = {"wait_mean_s": "mean wait", "rank_mean_ns": "mean time of a rank"}
 
 
 def metric_of(figures: Sequence[AnyFigure]) -> Metric:
-    """Return the metric of the first figure of jobs; by default the runtime of the slowest job of each point."""
+    """Return the first time or rate that a figure of jobs has; by default the runtime of the slowest job of each point.
+
+    A slowdown or another ratio ranks nothing: what is slow alone loses little beside others.
+    """
     for figure in figures:
         if figure.of_points and figure.table in ("jobs", "interference") and figure.numbers():
-            where = {name: wanted for name, wanted in figure.where.items() if name in ("job", "job_name")}
-            selection = Selection(table=figure.table, reduce_jobs=figure.reduce_jobs, where=where)
             column = figure.y if isinstance(figure, ScatterFigure) else figure.numbers()[0]
-            return Metric(selection, column)
+            if column_unit(column) in ("nanosecond", "byte/second"):
+                where = {name: wanted for name, wanted in figure.where.items() if name in ("job", "job_name")}
+                selection = Selection(table=figure.table, reduce_jobs=figure.reduce_jobs, where=where)
+                return Metric(selection, column)
     return Metric()
 
 
@@ -144,15 +148,18 @@ def size_axes(study: Study) -> dict[str, tuple[str, str]]:
 
 def effects(
     tables: Tables,
-    chosen: set[str],
+    chosen: Set[str],
     sized: Mapping[str, tuple[str, str]] = MappingProxyType({}),
     metric: Metric | None = None,
+    algorithms: Set[str] = frozenset(),
 ) -> Effects | None:
     """Compare the simulations of a study or the waits of its schedules, whichever are more.
 
-    Only `chosen` axes are ranked. Points are compared if they send equally many bytes, else by time per byte, and never
-    across engines. Growth is computed along the other axes of `sized`.
+    Only `chosen` axes and `algorithms` are ranked. Points are compared if they send equally many bytes, else by time
+    per byte, and never across engines; of algorithms the times, since the same work needs other bytes. Growth is
+    computed along the other axes of `sized`.
     """
+    chosen = chosen | algorithms
     metric = metric or Metric()
     rows, keys = _observed(tables, metric)
     if rows.empty:
@@ -174,7 +181,9 @@ def effects(
     spread = seeds["max"] / seeds["min"]
     none = label_text(None)
     varied = [axis for axis in keys[1:] if axis in chosen and len(set(rows[axis]) - {none}) > 1]
-    ranked = [_effect(rows, axis, keys, metric) for axis in varied]
+    ranked = [
+        _effect(rows.assign(**{_WORK: 1.0}) if axis in algorithms else rows, axis, keys, metric) for axis in varied
+    ]
     axis_effects = sorted((part for part in ranked if isinstance(part, Effect)), key=lambda effect: -effect.median)
     known = {effect.axis for effect in axis_effects}
     growths = (_growth(rows, axis, keys, ends) for axis, ends in sized.items() if axis in keys and axis not in known)
@@ -205,7 +214,7 @@ def _observed(tables: Tables, metric: Metric) -> tuple[pd.DataFrame, list[str]]:
     return rows.reindex(columns=list(dict.fromkeys([*keys, *rows]))), keys
 
 
-def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: set[str]) -> list[Unranked]:
+def _without_number(points: pd.DataFrame, rows: pd.DataFrame, chosen: Set[str]) -> list[Unranked]:
     planned = points[~points["experiment"].isin(ADDED_EXPERIMENTS)]
     # Experiments of another metric have no numbers here.
     if "experiment" in rows:

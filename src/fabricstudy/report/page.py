@@ -64,7 +64,8 @@ def render(
 ) -> str:
     """Return the page's HTML; `source` is the content of the study file, `name` its path as on the command line."""
     study = plan.study
-    changes = effects(tables, study.design_axes, size_axes(study), metric_of(study.report_figures))
+    metric = metric_of(study.report_figures)
+    changes = effects(tables, study.design_axes, size_axes(study), metric, study.algorithm_axes)
     skipped = tables.points[tables.points["status"] == "skipped"].drop_duplicates(["engine", "reason"])
     lead = leading([picture.figure if picture.svg else None for picture in drawn], changes)
     order = sorted(range(len(drawn)), key=lambda index: index != lead)

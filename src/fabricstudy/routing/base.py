@@ -99,6 +99,9 @@ class Routes(ABC):
     by_source_node: ClassVar[bool] = False
     """True if paths depend on the source node, too."""
 
+    one_cable: ClassVar[bool] = False
+    """True if all packets of a flow take the same one of parallel cables."""
+
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
 

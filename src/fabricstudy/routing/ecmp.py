@@ -11,6 +11,7 @@ Hopps: Analysis of an equal-cost multi-path algorithm. RFC 2992, 2000.
 Al-Fares, Radhakrishnan, Raghavan, Huang, Vahdat: Hedera: dynamic flow scheduling for data center networks. NSDI 2010.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -22,6 +23,7 @@ from fabricstudy.machine.graph import Machine
 
 from .base import ChannelScheme, Flows, Routes, Routing, sum_by_index
 from .minimal import Minimal, MinimalRoutes
+from .path_graph import PathGraph
 
 
 class EcmpRoutes(Routes):
@@ -31,6 +33,7 @@ class EcmpRoutes(Routes):
     single_path = True
     by_destination_node = True
     by_source_node = True
+    one_cable = True
 
     def __init__(self, machine: Machine, hash_seed: int) -> None:
         super().__init__(machine)
@@ -38,16 +41,37 @@ class EcmpRoutes(Routes):
         self._key = _mixed(np.array([hash_seed], dtype=np.uint64))
 
     def loads(self, flows: Flows) -> Floats:
+        load = np.zeros(self.machine.links)
+        for flow, link in self._hops(flows):
+            load += sum_by_index(link, flows.size_bytes[flow], self.machine.links)
+        return load
+
+    def ways(self, flows: Flows) -> PathGraph | None:
+        count, hops = len(flows.source), list(self._hops(flows))
+        if not hops:
+            return None
+        flow, link = (np.concatenate(columns) for columns in zip(*hops, strict=True))
+        length = np.bincount(flow, minlength=count)
+        made = np.repeat(np.arange(len(hops)), [len(moving) for moving, _ in hops])
+        # State r * count + f is flow f with r hops to go.
+        state = (length[flow] - made) * count + flow
+        order = np.argsort(state)
+        ways = np.bincount(state, minlength=(len(hops) + 1) * count)
+        begin, to = np.concatenate([[0], np.cumsum(ways)]), (state[order] - count).astype(np.int32)
+        start = length * count + np.arange(count)
+        return PathGraph(begin, link[order].astype(np.int32), to, start, flows.size_bytes)
+
+    def _hops(self, flows: Flows) -> Iterator[tuple[Ints, Ints]]:
+        """Yield hop by hop the flows that have one, and the link that each takes."""
         router = self.machine.node_router.astype(np.int64)
         ends = flows.source.astype(np.uint64) << np.uint64(32) | flows.goal.astype(np.uint64)
-        flow, at, goal = _mixed(self._key ^ ends) >> np.uint64(32), router[flows.source], router[flows.goal]
-        size, load = flows.size_bytes, np.zeros(self.machine.links)
-        while len(moving := np.flatnonzero(at != goal)):
-            flow, at, goal, size = flow[moving], at[moving], goal[moving], size[moving]
-            link = self._selected(flow, at, goal)
-            load += sum_by_index(link, size, self.machine.links)
-            at = self.machine.link_head[link].astype(np.int64)
-        return load
+        bits, at, goal = _mixed(self._key ^ ends) >> np.uint64(32), router[flows.source], router[flows.goal]
+        flow = np.flatnonzero(at != goal)
+        while len(flow):
+            link = self._selected(bits[flow], at[flow], goal[flow])
+            yield flow, link
+            at[flow] = self.machine.link_head[link]
+            flow = flow[at[flow] != goal[flow]]
 
     def support(self, flows: Flows) -> Bools:
         return self.loads(Flows(flows.source, flows.goal, np.ones(len(flows.source)))) > 0

@@ -195,6 +195,38 @@ def shortest_loads(begin: Ints, link: Int32s, to: Int32s, start: Ints, size_byte
 
 
 @njit(cache=True)
+def path_limits(
+    begin: Ints, link: Int32s, to: Int32s, capacity_Bps: Floats, latency_ns: Floats
+) -> tuple[Floats, Floats]:
+    """Return of each state an upper bound of the bandwidth of its paths, and their least latency, float64 [states].
+
+    The bandwidth is at most the total of the first links, each limited by what follows it, and at most that from the
+    first state which all paths have in common. `fabricstudy.routing.path_graph.PathGraph` has the other arguments.
+    """
+    states = len(begin) - 1
+    bandwidth_Bps, least_ns = np.full(states, np.inf), np.zeros(states)
+    # The first state that all paths from a state have in common, and the number of such states up to the goal.
+    common, depth = np.arange(states), np.zeros(states, np.int64)
+    for state in range(states):
+        if begin[state] == begin[state + 1]:
+            continue
+        total_Bps, least_ns[state] = 0.0, np.inf
+        meeting = int(to[begin[state]])
+        for way in range(begin[state], begin[state + 1]):
+            after = int(to[way])
+            total_Bps += min(capacity_Bps[link[way]], bandwidth_Bps[after])
+            least_ns[state] = min(least_ns[state], latency_ns[link[way]] + least_ns[after])
+            while meeting != after:
+                if depth[meeting] > depth[after]:
+                    meeting = common[meeting]
+                else:
+                    after = common[after]
+        common[state], depth[state] = meeting, depth[meeting] + 1
+        bandwidth_Bps[state] = min(total_Bps, bandwidth_Bps[meeting])
+    return bandwidth_Bps, least_ns
+
+
+@njit(cache=True)
 def early_arrivals(links: Adjacency, weight: Ints, traffic: Floats, middles: Ints) -> Floats:
     """Return the bytes [middle, destination] that meet their destination on minimal paths to each of `middles`.
 

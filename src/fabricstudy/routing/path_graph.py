@@ -25,3 +25,14 @@ class PathGraph(NamedTuple):
 
         load: Floats = shortest_loads(*self, length)
         return load
+
+    def limits(self, capacity_Bps: Floats, latency_ns: Floats) -> tuple[Floats, Floats]:
+        """Return the bandwidth of all paths of each flow together, at most, and the latency of its fastest one.
+
+        The arguments are float64 [links], the results float64 [flows]. The bandwidth is exact for one path.
+        """
+        # Imports numba, which planning does not need.
+        from .kernels import path_limits
+
+        bandwidth_Bps, least_ns = path_limits(self.begin, self.link, self.to, capacity_Bps, latency_ns)
+        return bandwidth_Bps[self.start], least_ns[self.start]

@@ -22,6 +22,7 @@ from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing, cached_routes
 
 from .load import LinkLoads, link_loads, router_flows
+from .message_times import message_times_ns
 from .split import best_split_s
 
 
@@ -128,33 +129,14 @@ def hops_ns(machine: Machine, size_bytes: Floats, hops: Integers) -> float:
     return float(np.sum(size_bytes * hops) / machine.link_capacity_Bps.sum() * NS_PER_S) if machine.links else 0.0
 
 
-def message_times_ns(
-    machine: Machine,
-    source_node: Integers,
-    destination_node: Integers,
-    size_bytes: Numbers,
-    router_latency_ns: float,
-) -> tuple[Floats, Floats]:
-    """Return the transfer time and the latency of messages without contention, at least, float64 [messages] each.
-
-    A message needs its bytes over the host bandwidth plus the latency of cables and routers on a shortest path; one
-    within a node needs no time.
-    """
-    hops = hop_distances(machine).between(machine.node_router[source_node], machine.node_router[destination_node])
-    kinds = np.unique(machine.link_class)
-    cable_ns = min((machine.classes[kind].latency_ns for kind in kinds), default=0.0)
-    latency_ns = 2 * machine.host.latency_ns + hops * cable_ns + (hops + 1) * router_latency_ns
-    apart = np.not_equal(source_node, destination_node)
-    transfer_ns: Floats = np.asarray(size_bytes / machine.host.bandwidth_Bps * NS_PER_S * apart, dtype=np.float64)
-    return transfer_ns, latency_ns * apart
-
-
 def phase_bound_ns(
     machine: Machine,
     node_of_rank: Integers,
     messages: tuple[Integers, ...],
     router_latency_ns: float,
     computing: tuple[Numbers, ...] = (),
+    routing: Routing | None = None,
+    host_Bps: float | None = None,
 ) -> float:
     """Return the lower bound from the critical path of messages and computations, in ns.
 
@@ -170,8 +152,7 @@ def phase_bound_ns(
 
     phase, source, destination, size_bytes = (np.asarray(column, dtype=np.int64) for column in messages)
     ends = node_of_rank[source], node_of_rank[destination]
-    transfer_ns, latency_ns = message_times_ns(machine, *ends, size_bytes, router_latency_ns)
-    time_ns = transfer_ns + latency_ns
+    _, time_ns = message_times_ns(machine, *ends, size_bytes, router_latency_ns, routing, host_Bps)
     rows = computing or (np.zeros(0),) * 4
     computing_phase, rank = (np.asarray(column, dtype=np.int64) for column in rows[:2])
     before_ns, beside_ns = (np.asarray(column, dtype=np.float64) for column in rows[2:])

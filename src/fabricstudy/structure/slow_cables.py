@@ -14,12 +14,15 @@ from fabricstudy.machine.named import NamedMachine
 def slow_rows(machine: Machine) -> tuple[Ints, Floats]:
     """Return the rows of cables below the most frequent bandwidth of their peers, slowest first, and that bandwidth.
 
-    Peers join the same two levels of a tree, or the same two routers of any other machine. Ties are resolved in favour
-    of the higher bandwidth.
+    Peers join the same two levels of a tree, or the same two routers of any other machine; on rails they are of the
+    same class. Ties are resolved in favour of the higher bandwidth.
     """
     level = levels(machine)
     side = np.arange(machine.routers) if level is None else level
     ends = np.sort(np.stack([side[machine.cable_tail], side[machine.cable_head]], axis=1), axis=1)
+    if machine.router_in_node:
+        designed = np.unique([link.name.removesuffix("-degraded") for link in machine.classes], return_inverse=True)[1]
+        ends = designed[machine.cable_class][:, None]
     peers = np.unique(ends, axis=0, return_inverse=True)[1].reshape(-1)
     row_Bps = np.array([link.bandwidth_Bps for link in machine.classes])[machine.cable_class]
     speeds_Bps, speed = np.unique(-row_Bps, return_inverse=True)

@@ -40,6 +40,8 @@ _OF_A_POINT = ("machine", "routing", "engine")
 
 _CHOSEN = {"machine", "routing", "network", "allocation", "mapping", "partitions", "order", "backfill"}
 _GIVEN = {"jobs", "pattern", "trace", "engine"}
+_ALGORITHMS = {"algorithm", "collectives"}
+"""Keys of patterns with which the same work is done by other messages."""
 
 
 class Study(Sweep):
@@ -198,6 +200,15 @@ class Study(Sweep):
             keys = [path.split(".") for path in paths]
             sections_of[name] = {key[2] if key[0] == "jobs" and len(key) > 2 else key[0] for key in keys}
         return {name for name, sections in sections_of.items() if sections & _CHOSEN and not sections & _GIVEN}
+
+    @property
+    def algorithm_axes(self) -> set[str]:
+        """The axes that set nothing but algorithms of collective operations."""
+        return {
+            name
+            for name, paths in self.axis_paths.items()
+            if paths and all(path.split(".")[3:4] and path.split(".")[3] in _ALGORITHMS for path in paths)
+        }
 
     @property
     def meanings(self) -> dict[str, str]:

@@ -115,6 +115,26 @@ def test_points_that_send_other_amounts_are_compared_by_their_time_per_byte(make
     assert why.axis == "message" and "message" in " ".join(sentences(silent, unranked)) and "bytes" in why.reason
 
 
+def test_algorithms_are_compared_by_time_whatever_they_send(make: Make) -> None:
+    """One takes half of the time with a tenth of the bytes, five times as long a byte."""
+    tables = timed(make().tables, lambda row: 1e6 if row["message"] == HOSTILE else 2e6)
+    jobs = tables.jobs.assign(bytes=tables.jobs["bytes"].where(tables.jobs["message"] != HOSTILE, 144))
+    found = effects(replace(tables, jobs=jobs), set(), algorithms={"message"})
+    assert found is not None and not found.axes[0].by_rate
+    assert found.axes[0].median == pytest.approx(2) and found.axes[0].times_alone == {HOSTILE: 4, "large": 0}
+
+
+def test_axes_that_set_algorithms_alone() -> None:
+    ring = {"kind": "all-reduce", "message": "1 kB"}
+    axes = {
+        "both": {"set": {"a": {"jobs.0.pattern.algorithm": "ring", "jobs.0.pattern.message": "2 kB"}}},
+        "algorithm": {"of": "jobs.0.pattern.algorithm", "values": ["ring", "recursive-doubling"]},
+        "routing": STUDY["sweep"]["routing"],
+    }
+    study = STUDY | {"jobs": [{"share": 1.0, "pattern": ring}], "sweep": axes, "figures": [], "claims": []}
+    assert validate_study(study).algorithm_axes == {"algorithm"}
+
+
 def test_what_differs_in_nothing_alone_or_has_no_number_is_named(make: Make) -> None:
     tables = make().tables
     zipped = tables.jobs[(tables.jobs["routing"] == "minimal") == (tables.jobs["alpha"] == 0.5)]
@@ -129,6 +149,7 @@ def test_what_differs_in_nothing_alone_or_has_no_number_is_named(make: Make) -> 
 @pytest.mark.parametrize(
     ("figure", "best"),
     [
+        ({"y": "over_bound"}, "minimal"),  # a ratio: the slowest job again
         ({"y": "runtime_ns"}, "minimal"),  # the slowest job: 3 against 4
         ({"y": "runtime_ns", "reduce_jobs": "mean"}, "valiant"),  # 3 against 2.5
         ({"y": "runtime_ns", "reduce_jobs": "geometric-mean"}, "valiant"),  # 3 against 2
@@ -136,13 +157,14 @@ def test_what_differs_in_nothing_alone_or_has_no_number_is_named(make: Make) -> 
         ({"y": "rate_Bps", "reduce_jobs": "each", "where": {"job_name": "halo"}}, "valiant"),
     ],
 )
-def test_labels_are_ranked_by_the_number_of_the_first_figure(make: Make, figure: dict[str, Any], best: str) -> None:
+def test_labels_are_ranked_by_the_first_time_or_rate_of_figures(make: Make, figure: dict[str, Any], best: str) -> None:
     """Under minimal both jobs take 3, under Valiant 1 and 4; the figure of machines has no say."""
     base = {"kind": "bar", "title": "t", "x": "routing"}
     machines = {**base, "id": "m", "table": "machines", "x": "alpha", "y": "bisection_Bps"}
     case = make(figures=[machines, {**base, "id": "f", **figure}], claims=[])
     metric = metric_of(case.study.report_figures)
-    assert (metric.column, metric.selection.reduce_jobs) == (figure["y"], figure.get("reduce_jobs", "max"))
+    column = figure["y"] if figure["y"] in ("runtime_ns", "rate_Bps") else "runtime_ns"
+    assert (metric.column, metric.selection.reduce_jobs) == (column, figure.get("reduce_jobs", "max"))
     of_routing = {"minimal": (3.0, 3.0), "valiant": (1.0, 4.0)}
     parts = [
         case.tables.jobs.assign(

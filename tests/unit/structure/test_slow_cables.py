@@ -83,3 +83,17 @@ def test_of_parallel_cables_of_any_fabric_the_slow_one_is_listed(tmp_path: Path)
             "usual_bandwidth_Bps": 100e9 / 8,
         }
     ]
+
+
+@pytest.mark.parametrize("spine", ["full", "none"])
+def test_classes_of_rails_differ_by_design(spine: str) -> None:
+    """Links to a domain's switch have nine times the bandwidth of rails; one degraded rail is slow."""
+    written = {
+        "kind": "rails", "domains": 3, "accelerators": 4, "spine": spine,
+        "bandwidth": {"scale_up": "450 GB/s", "rail": "50 GB/s"},
+    }  # fmt: skip
+    assert slow_cables(validate_machine(written).build()) == []
+    faults = {"degraded": {"cables": 2, "to": 0.5}, "of": ["rail"]}
+    slow = slow_cables(validate_machine(written | {"faults": faults}).build())
+    assert sum(row["cables"] for row in slow) == 2
+    assert {(row["bandwidth_Bps"], row["usual_bandwidth_Bps"]) for row in slow} == {(25e9, 50e9)}

@@ -33,6 +33,7 @@ class Flow(BundledEngine):
     hashes_flows = True
     caveats = CAVEATS
     starts_jobs = True
+    has_software_cost = True
     work = staticmethod(work)
     read_result = staticmethod(read_result)
 

@@ -36,6 +36,7 @@ class Packet(BundledEngine):
     caveats = CAVEATS
     has_channel_schemes = True
     starts_jobs = True
+    has_software_cost = True
     offers_background = True
     draws_sizes = True
     work = staticmethod(work)

@@ -31,8 +31,8 @@ class Trace(TrafficFile, Pattern, kind="trace"):
 
     Notes
     -----
-    The k-th send of a rank to another with a tag is for the k-th receive there with this tag, as in MPI. Software
-    overheads are not added: a trace's own computation times contain what passes between its messages.
+    The k-th send of a rank to another with a tag is for the k-th receive there with this tag, as in MPI. A
+    trace's own computation times contain what passes between its messages, so set no overheads in `network` with it.
 
     References
     ----------

@@ -1,0 +1,62 @@
+"""Cost of message passing in software: what a rank computes for each message that it sends or receives.
+
+The overheads are `o` of LogP, and what grows with the bytes is a copy, as in LogGPS. A processor pays both, so that
+messages of one rank and stream are processed one after the other; the network itself has no part in them.
+
+References
+----------
+Culler et al.: LogP: towards a realistic model of parallel computation. PPoPP 1993, doi:10.1145/155332.155333.
+Ino, Fujimoto, Hagihara: LogGPS: a parallel computational model. PPoPP 2001, doi:10.1145/379539.379592.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .operations import CALC, ENDED, RECEIVE, SEND, Operations
+
+
+@dataclass(frozen=True)
+class SoftwareCost:
+    """Times of a message at its sender and its receiver, and for each of its bytes at both, in ns."""
+
+    send_ns: float = 0.0
+    receive_ns: float = 0.0
+    byte_ns: float = 0.0
+
+    @property
+    def exists(self) -> bool:
+        """Whether any message costs anything."""
+        return self != SoftwareCost()
+
+
+def with_software_cost(operations: Operations, cost: SoftwareCost) -> Operations:
+    """Return operations in which a calc precedes each send and follows each receive.
+
+    What a send needs the calc before it needs; what needs the end of a receive needs that of the calc behind it.
+    """
+    count, sends, receives = len(operations), operations.sends, np.flatnonzero(operations.kind == RECEIVE)
+    added = np.concatenate([sends, receives])
+    number = np.arange(count)
+    before, behind = number.copy(), number.copy()
+    before[sends] = count + np.arange(len(sends))
+    behind[receives] = count + len(sends) + np.arange(len(receives))
+    needs = np.where(operations.when == ENDED, behind[operations.needs], operations.needs)
+    own_ns = np.where(operations.kind[added] == SEND, cost.send_ns, cost.receive_ns)
+    mark = operations.mark
+    costly = replace(
+        operations,
+        rank=np.concatenate([operations.rank, operations.rank[added]]),
+        stream=np.concatenate([operations.stream, operations.stream[added]]),
+        kind=np.concatenate([operations.kind, np.full(len(added), CALC, dtype=operations.kind.dtype)]),
+        duration_ns=np.concatenate([operations.duration_ns, own_ns + cost.byte_ns * operations.size_bytes[added]]),
+        size_bytes=np.concatenate([operations.size_bytes, np.zeros(len(added), dtype=np.int64)]),
+        partner=np.concatenate([operations.partner, np.full(len(added), -1)]),
+        dependent=np.concatenate([before[operations.dependent], sends, behind[receives]]),
+        needs=np.concatenate([needs, before[sends], receives]),
+        when=np.concatenate([operations.when, np.full(len(added), ENDED, dtype=operations.when.dtype)]),
+        mark=None if mark is None else np.concatenate([mark, mark[added]]),
+    )
+    # Sorted by rank: a calc stands beside its message.
+    place = np.concatenate([2 * number, 2 * sends - 1, 2 * receives + 1])
+    return costly.in_order(np.argsort(place, kind="stable"))
