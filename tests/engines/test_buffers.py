@@ -38,7 +38,7 @@ def point_of(machine: dict[str, Any], routing: str, network: dict[str, Any], eng
     """Return a point whose first node sends 1 MB to its neighbour; of the cable, a round trip has 1,200 ns."""
     links = {"bandwidth": "100 GB/s", "latency": "500 ns"}
     jobs = [{"nodes": 2, "pattern": {"kind": "ping-pong", "message": "1 MB"}}]
-    return point_on(machine | links, routing, engine=engine, jobs=jobs, network={"packet": "2 kB"} | network)
+    return point_on(links | machine, routing, engine=engine, jobs=jobs, network={"packet": "2 kB"} | network)
 
 
 def runtime_ns(point: Point, engine: Engine, folder: Path) -> float:
@@ -48,14 +48,14 @@ def runtime_ns(point: Point, engine: Engine, folder: Path) -> float:
     return float(record["jobs"][0]["runtime_ns"])
 
 
-def stream_ns(packets: int, held: int) -> float:
+def stream_ns(packets: int, held: int, trip_ns: float = 1200.0) -> float:
     """Return the time of a message over a cable, whose receiver has room for so many packets; 20 ns each."""
     starts = [0.0] * packets
     for index in range(1, packets):
         starts[index] = starts[index - 1] + 20.0
         if index >= held:
             # Two latencies of cable and router after it began, and the time of its tail.
-            starts[index] = max(starts[index], starts[index - held] + 1200.0 + 20.0)
+            starts[index] = max(starts[index], starts[index - held] + trip_ns + 20.0)
     return starts[-1] + 20.0 + (500 + 50) * 2 + 500 + 100
 
 
@@ -78,6 +78,18 @@ def test_a_stream_has_the_rate_that_the_buffer_allows(
     after = least_buffer_limit(enough, enough.machine.build(), Packet())
     assert after is not None and after.share == 1
     assert runtime_ns(enough, Packet(), tmp_path / "enough") == pytest.approx(2 * stream_ns(500, 500), rel=rel, abs=0)
+
+
+@pytest.mark.skipif(not Packet().probe().found, reason="no program")
+def test_a_node_waits_for_the_buffer_of_its_router(tmp_path: Path) -> None:
+    """Between a node and the room behind it are the latency of its cable and half of that of the router, both ways."""
+    links = {"bandwidth": {"links": "200 GB/s", "host": "100 GB/s"}, "latency": {"links": "50 ns", "host": "500 ns"}}
+    point = point_of(PAIR | links, "dimension-order", {"port_buffer": "64 kB"})
+    limit = least_buffer_limit(point, point.machine.build(), Packet())
+    held = 64_000 // PACKET
+    assert limit is not None and limit.share == pytest.approx(held * PACKET / (1100 * 100 + PACKET))
+    expected_ns = 2 * stream_ns(500, held, 1100.0)
+    assert runtime_ns(point, Packet(), tmp_path / "node") == pytest.approx(expected_ns, rel=0.03)
 
 
 @pytest.mark.skipif(not Caminos().probe().found, reason="no program")
