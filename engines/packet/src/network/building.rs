@@ -84,8 +84,6 @@ impl Network {
             free_places: Vec::new(),
             ways: Vec::new(),
             opened: Vec::new(),
-            asking: Vec::new(),
-            ranked: Vec::new(),
             arrivals: Vec::new(),
             sent_packets: vec![0; nodes],
             counts: Counts::default(),
