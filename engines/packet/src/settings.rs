@@ -7,9 +7,10 @@
 //! `overhead SEND_NS RECEIVE_NS NS_PER_BYTE`, `times 0|1|2`, and for offered traffic
 //! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`.
 
-use library::input::BadFile;
+use library::input::{BadFile, Lines};
 use library::offered::Arrivals;
-use library::settings::{Links, Routing, Words};
+use library::settings::{Links, Routing};
+use library::window::Window;
 
 /// How the channel class of a packet's next hop follows from its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +41,8 @@ pub struct Offered {
     pub arrivals: Arrivals,
     pub load: f64,
     pub message_bytes: u32,
-    pub warmup_ps: u64,
-    pub batch_ps: u64,
-    pub batches: u64,
-    pub drain: u64,
+    /// In ps.
+    pub window: Window,
 }
 
 #[derive(Debug, Clone)]
@@ -72,11 +71,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn read(name: &str) -> Result<Settings, BadFile> {
-        Settings::of_words(Words::open(name, "packet")?)
-    }
-
-    pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
+    pub fn read(mut lines: Lines) -> Result<Settings, BadFile> {
+        lines.format("packet")?;
         let routing = Routing::read(&mut lines)?;
         let [detours, bias, threshold_bytes, progressive]: [f64; 4] = lines.values("ugal")?;
         let links = Links::read(&mut lines)?;
@@ -111,7 +107,7 @@ impl Settings {
             return Err(lines.bad("overheads of messages are not simulated"));
         }
         let [times]: [u8; 1] = lines.values("times")?;
-        let offered = if lines.is_at_end() { None } else { Some(offered(&mut lines)?) };
+        let offered = if lines.are_at_end() { None } else { Some(offered(&mut lines)?) };
         let settings = Settings {
             routing,
             detours: detours as usize,
@@ -147,7 +143,7 @@ impl Settings {
     }
 }
 
-fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
+fn offered(lines: &mut Lines) -> Result<Offered, BadFile> {
     let [arrivals, burst, load, message, warmup, batch, batches, drain]: [String; 8] = lines.values("offered")?;
     let whole = |word: &str| word.parse::<u64>().ok();
     let (burst, load) = (burst.parse::<f64>().ok(), load.parse::<f64>().ok());
@@ -158,11 +154,11 @@ fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
         _ => None,
     };
     match (arrivals, load, whole(&message), whole(&warmup), whole(&batch), whole(&batches), whole(&drain)) {
-        (Some(arrivals), Some(load), Some(message), Some(warmup_ps), Some(batch_ps), Some(batches), Some(drain))
-            if load > 0.0 && message > 0 && message < 1 << 31 && batch_ps > 0 && batches > 0 =>
+        (Some(arrivals), Some(load), Some(message), Some(warmup), Some(batch), Some(batches), Some(drain))
+            if load > 0.0 && message > 0 && message < 1 << 31 && batch > 0 && batches > 0 =>
         {
-            let message_bytes = message as u32;
-            Ok(Offered { arrivals, load, message_bytes, warmup_ps, batch_ps, batches, drain })
+            let window = Window { warmup, batch, batches, drain };
+            Ok(Offered { arrivals, load, message_bytes: message as u32, window })
         }
         _ => Err(lines.bad("should be 'offered ARRIVALS BURST LOAD MESSAGE WARMUP BATCH BATCHES DRAIN'")),
     }

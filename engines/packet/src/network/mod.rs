@@ -57,14 +57,15 @@ const ARRIVAL: u32 = 1;
 const ACKNOWLEDGEMENT: u32 = 2;
 
 /// Where a packet stands with its detour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
+    #[default]
     Direct,
     Detour,
     Undecided,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub struct Packet {
     /// When its head and its tail are, or will be, where it is queued.
@@ -118,14 +119,15 @@ struct OutLane {
 }
 
 /// Where the link of a port leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
     /// An input port.
     Router(u32),
+    #[default]
     Node,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Port {
     pub free_at: u64,
