@@ -218,7 +218,7 @@ class Simulation:
                     pass
             self.allocate_all()
             self.opened = set()
-            if not self.ask_all():
+            if not self.ask_one():
                 return
 
     def give_back(self, port: Port) -> None:
@@ -277,8 +277,8 @@ class Simulation:
 
     # Routers.
 
-    def ask_all(self) -> bool:
-        """Let packets ask whose heads are there; return whether there were any."""
+    def ask_one(self) -> bool:
+        """Let the first packet in random order ask of those whose heads are there; return whether there was any."""
         asking: list[tuple[int, int, Queue | Input]] = []
         for one in self.inputs:
             for queue in one.queues.values():
@@ -287,7 +287,8 @@ class Simulation:
                     asking.append((self.draw(queue.granted, queue.name), queue.name, queue))
             if one.coming and one.coming[0].head <= self.now:
                 asking.append((self.draw(0, one.coming[0].key << 32 | one.number), one.number, one))
-        for _, _, place in sorted(asking, key=lambda one: one[:2]):
+        if asking:
+            _, _, place = min(asking, key=lambda one: one[:2])
             if isinstance(place, Queue):
                 self.ask(place)
             else:

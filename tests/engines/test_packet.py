@@ -21,7 +21,7 @@ from fabricstudy.engine.outcome import EngineResult
 from fabricstudy.engine.packet.adapter import Packet
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.settings import Limits
-from fabricstudy.engine.steady_state import SteadyRun, state_of
+from fabricstudy.engine.steady_state import MAX_GROWTH, SteadyRun, growth, state_of
 from fabricstudy.engine.virtual_channels import channel_classes
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import LinkClass, Machine
@@ -190,6 +190,14 @@ def offered_run(machine: Topology, routing: str, folder: Path, traffic: str) -> 
     return OfferedRuns(point, Packet(), analysed.machine, destinations, Limits(), folder, {}, None).at(load)
 
 
+def is_overloaded(run: SteadyRun) -> bool:
+    """Return whether the load is not sustained, by the rule of the saturation search.
+
+    By its interval alone, Valiant's run on the mesh is undecided with 25 of 60 seeds.
+    """
+    return state_of(run) == "saturated" or growth(run).mean > MAX_GROWTH
+
+
 def goes_on(run: SteadyRun) -> bool:
     """Return whether as many messages arrive in the last batches as in those before."""
     assert run.arrived is not None
@@ -205,7 +213,7 @@ def test_nothing_stops_above_saturation(kind: str, tmp_path: Path) -> None:
             found = offered_run(machine, routing, tmp_path / routing, "uniform")
         except Unsupported:
             continue
-        assert state_of(found) == "saturated" and goes_on(found), routing
+        assert is_overloaded(found) and goes_on(found), routing
         runs += 1
     assert runs >= 2
 

@@ -27,56 +27,39 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub fn text(&self, name: &str) -> &'a str {
-        match self.field(name).as_str() {
-            Ok(text) => text,
-            Err(_) => panic!("{name} of {} is a text", self.plug),
-        }
+    /// A value; `what` says what it has to be.
+    fn value<T>(&self, name: &str, what: &str, of: impl Fn(&'a ConfigurationValue) -> Option<T>) -> T {
+        of(self.field(name)).unwrap_or_else(|| panic!("{name} of {} is {what}", self.plug))
     }
 
-    /// A number, at least 0.
+    pub fn text(&self, name: &str) -> &'a str {
+        self.value(name, "a text", |value| value.as_str().ok())
+    }
+
     pub fn number(&self, name: &str) -> f64 {
-        match self.field(name).as_f64() {
-            Ok(number) if number >= 0.0 => number,
-            _ => panic!("{name} of {} is a number, at least 0", self.plug),
-        }
+        self.value(name, "a number, at least 0", |value| value.as_f64().ok().filter(|&number| number >= 0.0))
     }
 
     pub fn flag(&self, name: &str) -> bool {
-        match self.field(name).as_bool() {
-            Ok(flag) => flag,
-            Err(_) => panic!("{name} of {} is true or false", self.plug),
-        }
+        self.value(name, "true or false", |value| value.as_bool().ok())
     }
 
-    /// A whole number from 1 on.
     pub fn count(&self, name: &str) -> usize {
-        match self.field(name).as_usize() {
-            Ok(number) if number > 0 => number,
-            _ => panic!("{name} of {} is a whole number, at least 1", self.plug),
-        }
+        self.value(name, "a whole number, at least 1", |value| value.as_usize().ok().filter(|&number| number > 0))
     }
 
     pub fn numbers(&self, name: &str) -> Vec<usize> {
-        let whole = |value: &ConfigurationValue| match value.as_usize() {
-            Ok(number) => number,
-            Err(_) => panic!("{name} of {} is a list of whole numbers", self.plug),
-        };
-        match self.field(name).as_array() {
-            Ok(values) => values.iter().map(whole).collect(),
-            Err(_) => panic!("{name} of {} is a list of whole numbers", self.plug),
-        }
+        self.value(name, "a list of whole numbers", |value| {
+            value.as_array().ok()?.iter().map(|value| value.as_usize().ok()).collect()
+        })
     }
 
     /// One of several words; `meanings` has what each stands for.
     pub fn choice<T: Copy>(&self, name: &str, meanings: &[(&str, T)]) -> T {
-        let word = self.text(name);
-        match meanings.iter().find(|(known, _)| *known == word) {
-            Some((_, meaning)) => *meaning,
-            None => {
-                let known: Vec<&str> = meanings.iter().map(|(known, _)| *known).collect();
-                panic!("{name} of {} is one of {}", self.plug, known.join(", "))
-            }
-        }
+        let known: Vec<&str> = meanings.iter().map(|(known, _)| *known).collect();
+        self.value(name, &format!("one of {}", known.join(", ")), |value| {
+            let word = value.as_str().ok()?;
+            meanings.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
+        })
     }
 }

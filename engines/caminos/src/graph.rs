@@ -2,10 +2,8 @@
 //! library's `graph.rs`). CAMINOS' server i is node i; parallel cables are as many ports.
 
 use std::cell::RefCell;
-use std::mem::size_of;
 use std::rc::Rc;
 
-use caminos_lib::quantify::Quantifiable;
 use caminos_lib::topology::cartesian::CartesianData;
 use caminos_lib::topology::{Location, Topology, TopologyBuilderArgument};
 use library::graph::{Exit, Graph};
@@ -13,7 +11,7 @@ use library::input::Lines;
 use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
-use crate::session::Session;
+use crate::session::{without_memory, Session};
 
 /// Build the topology from its file.
 ///
@@ -165,17 +163,7 @@ impl Topology for Wiring {
     }
 }
 
-impl Quantifiable for Wiring {
-    fn total_memory(&self) -> usize {
-        size_of::<Machine>() + self.machine.ports.iter().map(|ports| std::mem::size_of_val(&ports[..])).sum::<usize>()
-    }
-    fn print_memory_breakdown(&self) {
-        println!("graph: {} bytes", self.total_memory());
-    }
-    fn forecast_total_memory(&self) -> usize {
-        self.total_memory()
-    }
-}
+without_memory!(Wiring);
 
 #[cfg(test)]
 mod tests {

@@ -55,7 +55,7 @@ fn simulate([configuration]: [&str; 1]) -> Result<Result<String, String>, BadFil
             let json = offered::to_json(&simulation, &offered.borrow(), &phits);
             Ok(json)
         }
-        None => run_silently(&mut simulation, &session).map(|()| result::to_json(&simulation, &session)),
+        None => run(&mut simulation, &session).map(|()| result::to_json(&simulation, &session)),
     })
 }
 
@@ -102,8 +102,9 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     }
 }
 
-/// Simulate jobs. CAMINOS reports its memory each time it goes on, which is often if it jumps, and nobody reads that.
-fn run_silently(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
+/// Simulate jobs until the traffic is finished, or nothing moves any more. CAMINOS reports its memory each time it goes on,
+/// which is often if it jumps, and nobody reads that.
+fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
     extern "C" {
         fn dup2(from: i32, to: i32) -> i32;
     }
@@ -111,11 +112,6 @@ fn run_silently(simulation: &mut Simulation, session: &Session) -> Result<(), St
         // SAFETY: both descriptors are open, and what is printed needs no reader.
         unsafe { dup2(nothing.as_raw_fd(), 1) };
     }
-    run(simulation, session)
-}
-
-/// Simulate until the traffic is finished, or nothing moves any more.
-fn run(simulation: &mut Simulation, session: &Session) -> Result<(), String> {
     // CAMINOS reports every 1000 cycles; nobody reads that.
     simulation.statistics.columns.clear();
     loop {

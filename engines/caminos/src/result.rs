@@ -20,7 +20,7 @@ pub fn to_json(simulation: &Simulation, session: &Session) -> String {
     fields.list("job_arrived_phits", &*session.arrived_phits.borrow());
     fields.list("rank_waiting_cycles", &operations.rank_waiting);
     if let Some(times) = &operations.times {
-        fields.list("operation_cycles", times.iter().flat_map(|&(start, end)| [start, end]));
+        fields.list("operation_cycles", times.iter().flat_map(|&[start, end, _]| [start, end]));
     }
     fields.list("packets_by_hops", &measured.total_packet_per_hop_count);
     fields.lists("job_twice_message_counts", session.message_times.borrow().iter().map(Histogram::listed));

@@ -1,16 +1,6 @@
 //! Routing `Routes { kind: "minimal", by_hops: true, tie: "split", via: "router", detours: 1, progressive: false,
-//! class_weight: [1, 100], channels: 6, hop_classes: 3 }`; kinds:
-//!
-//! * minimal: paths of least weight, the sum of `class_weight` over their links;
-//! * dimension-order: one dimension of a grid after the other (see the library's `grid.rs`); `tie` is split, positive or
-//!   alternate, for packets that have to go exactly half-way round a ring;
-//! * d-mod-k: up and down a tree (see the library's `tree.rs`);
-//! * adaptive: in a grid every link that dimension order would take in some dimension, elsewhere the links of minimal;
-//!   the policies of the router choose;
-//! * valiant and ugal: see `routes/detours.rs`;
-//! * table: the next hops that the machine's file lists; any of several, or one that a packet draws by weight as it comes
-//!   to a router;
-//! * paths: the paths that the file lists, of which a packet draws one at its first router.
+//! class_weight: [1, 100], channels: 6, hop_classes: 3 }`; for the kinds see the library's `settings.rs`, for Valiant and UGAL
+//! also `routes/detours.rs`.
 //!
 //! Virtual channels, `channels` of them:
 //!
@@ -36,7 +26,7 @@ use caminos_lib::topology::Topology;
 use library::graph::{Exit, Graph};
 use library::grid::{Grid, Tie};
 use library::input::BadFile;
-use library::listed_routes::ListedHop;
+use library::listed_routes::{drawn, ListedHop};
 use library::settings::{Kind, Via, KINDS, TIES, VIAS};
 use library::tree::Tree;
 use rand::rngs::StdRng;
@@ -235,25 +225,12 @@ impl Routes {
 
     /// The place of the next hop that a packet draws by weight; none where it may take any.
     fn draw_hop(&self, here: usize, goal: usize, node: usize, rng: &mut StdRng) -> Option<Vec<i32>> {
-        let listed = self.listed(here, goal, node);
-        let total: usize = listed.iter().map(|hop| hop.weight).sum();
-        if total == 0 {
-            return None;
-        }
-        let mut drawn = rng.gen_range(0..total);
-        let place = listed.iter().position(|hop| {
-            let here = drawn < hop.weight;
-            drawn = drawn.saturating_sub(hop.weight);
-            here
-        });
-        place.map(|place| vec![place as i32])
+        drawn(self.listed(here, goal, node), |total| rng.gen_range(0..total)).map(|place| vec![place as i32])
     }
 
     fn draw_path(&self, here: usize, goal: usize, rng: &mut StdRng) -> i32 {
         let paths = self.graph().paths.as_ref().expect("check has seen paths");
-        let between = paths.between(here, goal);
-        let drawn = rng.gen_range(0..paths.total(&between));
-        paths.selected(between, drawn) as i32
+        paths.draw(here, goal, |total| rng.gen_range(0..total)) as i32
     }
 }
 

@@ -38,6 +38,22 @@ pub struct Session {
     pub offered: RefCell<Option<Rc<RefCell<Offered>>>>,
 }
 
+/// State that CAMINOS is not told the memory of: it only prints that, and nobody reads it.
+macro_rules! without_memory {
+    ($type:ident) => {
+        impl caminos_lib::quantify::Quantifiable for $type {
+            fn total_memory(&self) -> usize {
+                0
+            }
+            fn print_memory_breakdown(&self) {}
+            fn forecast_total_memory(&self) -> usize {
+                0
+            }
+        }
+    };
+}
+pub(crate) use without_memory;
+
 thread_local! {
     static BUILDING: RefCell<Option<Rc<Session>>> = const { RefCell::new(None) };
 }

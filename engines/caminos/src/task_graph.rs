@@ -13,10 +13,9 @@
 use std::cell::Cell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::mem::{size_of, size_of_val, take};
+use std::mem::take;
 use std::rc::Rc;
 
-use caminos_lib::quantify::Quantifiable;
 use caminos_lib::topology::Topology;
 use caminos_lib::traffic::{TaskTrafficState, Traffic, TrafficBuilderArgument, TrafficError};
 use caminos_lib::{Message, Time};
@@ -29,7 +28,7 @@ use library::operations::{Operations, Posted};
 use rand::rngs::StdRng;
 
 use crate::configuration::Fields;
-use crate::session::Session;
+use crate::session::{without_memory, Session};
 
 /// Build the traffic from its file.
 ///
@@ -262,25 +261,15 @@ impl Traffic for TaskGraph {
     }
 }
 
-impl Quantifiable for TaskGraph {
-    fn total_memory(&self) -> usize {
-        size_of::<TaskGraph>() + size_of_val(&self.to_leave[..]) + size_of_val(&self.to_come[..])
-    }
-    fn print_memory_breakdown(&self) {
-        println!("task graph: {} bytes", self.total_memory());
-    }
-    fn forecast_total_memory(&self) -> usize {
-        self.total_memory()
-    }
-}
+without_memory!(TaskGraph);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn graph(jobs: &[&str], servers: usize, ports: &str, pace: Pace) -> TaskGraph {
-        let text = format!("operations 1\n{ports}jobs {}\n{}", jobs.len(), jobs.concat());
-        let file = OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), servers).expect("a file");
+    fn graph(job: &str, servers: usize, ports: &str, pace: Pace) -> TaskGraph {
+        let text = format!("operations 1\n{ports}jobs 1\n{job}");
+        let file = OperationFile::read(Lines::of_text(text), servers).expect("a file");
         TaskGraph::new(file, servers, pace, true, Rc::default())
     }
 
@@ -289,13 +278,12 @@ mod tests {
     }
 
     /// Rank 0 sends messages of these phits to rank 1 at once.
-    fn sends(nodes: [usize; 2], phits: &[usize]) -> String {
+    fn sends(phits: &[usize]) -> String {
         let count = phits.len();
         let sent = phits.iter().enumerate().map(|(number, phits)| format!("3 0 0 {phits} {}\n", count + number));
         let received = (0..count).map(|number| format!("2 1 0 0 {number}\n"));
         let operations: String = sent.chain(received).collect();
-        let [first, second] = nodes;
-        format!("ranks 2\n{first}\n{second}\nstreams 0\noperations {}\n{operations}dependencies 0\n", 2 * count)
+        format!("ranks 2\n0\n1\nstreams 0\noperations {}\n{operations}dependencies 0\n", 2 * count)
     }
 
     /// The pieces that a node sends, one a cycle from `from` on.
@@ -318,18 +306,16 @@ mod tests {
     }
 
     /// Rank 0 sends three phits and then computes for 5 cycles; rank 1 computes for 10 cycles before it receives.
-    fn pair(kind: usize, period: Time) -> TaskGraph {
-        let lists = format!(
-            "ranks 2\n0\n1\nstreams 2\noperations 4\n{kind} 0 0 3 3\n0 0 0 5 0\n0 1 1 10 0\n2 1 0 0 0\n\
-             dependencies 2\n0 1 0\n2 3 0\n"
-        );
-        graph(&[&lists], 2, "", pace(16, period))
+    fn pair(period: Time) -> TaskGraph {
+        let lists = "ranks 2\n0\n1\nstreams 2\noperations 4\n1 0 0 3 3\n0 0 0 5 0\n0 1 1 10 0\n2 1 0 0 0\n\
+                     dependencies 2\n0 1 0\n2 3 0\n";
+        graph(lists, 2, "", pace(16, period))
     }
 
     #[test]
     fn an_eager_send_ends_when_its_last_phit_would_have_left() {
         for period in [1, 4] {
-            let mut graph = pair(1, period);
+            let mut graph = pair(period);
             let pieces = drain(&mut graph, 0, 0);
             assert_eq!(ends(&pieces), [(1, 2), (1, 1)]);
             let left = 3 * period;
@@ -339,22 +325,13 @@ mod tests {
             assert_eq!(finish_cycles(&graph), [Some(left + 5), Some(21)]);
             let operations = graph.session.operations.borrow();
             assert_eq!(operations.rank_waiting, [0, 11]);
-            assert_eq!(operations.times, Some(vec![(0, left), (left, left + 5), (0, 10), (10, 21)]));
+            assert_eq!(operations.times, Some(vec![[0, left, 21], [left, left + 5, left], [0, 10, 0], [10, 21, 10]]));
         }
     }
 
     #[test]
-    fn a_synchronous_send_ends_when_it_has_arrived() {
-        let mut graph = pair(3, 1);
-        let pieces = drain(&mut graph, 0, 0);
-        assert!(receive(&mut graph, &pieces, 20));
-        graph.wake(0, 26);
-        assert_eq!(finish_cycles(&graph), [Some(26), Some(21)]);
-    }
-
-    #[test]
     fn what_was_never_sent_or_has_arrived_is_not_received() {
-        let mut graph = graph(&[&sends([0, 1], &[3, 3])], 2, "", pace(16, 1));
+        let mut graph = graph(&sends(&[3, 3]), 2, "", pace(16, 1));
         let pieces = drain(&mut graph, 0, 10);
         let never = Rc::new(Message { origin: 0, destination: 1, size: 2, creation_cycle: 10 });
         assert!(!graph.receive(&never, 20) && graph.receive(&pieces[1], 20) && !graph.receive(&pieces[1], 20));
@@ -362,40 +339,19 @@ mod tests {
 
     #[test]
     fn one_message_at_a_time_leaves_as_a_whole() {
-        assert_eq!(ends(&drain(&mut graph(&[&sends([0, 1], &[3, 1])], 2, "", pace(1, 1)), 0, 0)), [(1, 3), (1, 1)]);
+        assert_eq!(ends(&drain(&mut graph(&sends(&[3, 1]), 2, "", pace(1, 1)), 0, 0)), [(1, 3), (1, 1)]);
     }
 
     #[test]
     fn what_leaves_by_a_port_arrives_at_the_port_of_the_same_number() {
         // Ports of node 0 are 0 and 1, of node 1 they are 2 and 3; packets have two phits.
         for slots in [1, 16] {
-            let mut divided = graph(&[&sends([0, 1], &[3, 1])], 4, "stripes 2\n", pace(slots, 1));
+            let mut divided = graph(&sends(&[3, 1]), 4, "stripes 2\n", pace(slots, 1));
             let sent: Vec<_> = (0..3).map(|cycle| divided.send(cycle % 2, cycle as Time).expect("a packet")).collect();
             // With more slots the second message has its turn before the rest of the first.
             assert_eq!(ends(&sent), [(2, 2), (3, 1), (2, 1)]);
             assert!(sent.iter().all(|piece| divided.receive(piece, 9)));
             assert_eq!(finish_cycles(&divided), [Some(9), Some(9)]);
         }
-    }
-
-    #[test]
-    fn a_background_job_repeats_until_the_others_have_finished() {
-        let background = "background 2\n2\n3\nstreams 0\noperations 4\n3 0 0 2 2\n2 0 0 0 3\n2 1 0 0 0\n3 1 0 2 1\n\
-                          dependencies 1\n2 3 0\n";
-        let mut graph = graph(&[&sends([0, 1], &[2]), background], 4, "", pace(16, 1));
-        let first = drain(&mut graph, 0, 0);
-        for round in (0..90).step_by(30) {
-            for node in [2, 3] {
-                let pieces = drain(&mut graph, node, round);
-                assert_eq!(ends(&pieces), [(5 - node, 2)]);
-                assert!(receive(&mut graph, &pieces, round + 5));
-            }
-        }
-        assert!(!graph.is_finished());
-        assert!(receive(&mut graph, &first, 95));
-        assert!(graph.is_finished() && graph.can_send(2));
-        assert_eq!(finish_cycles(&graph), [Some(95), Some(95), None, None]);
-        assert_eq!(*graph.session.sent_phits.borrow(), [2, 12]);
-        assert_eq!(*graph.session.arrived_phits.borrow(), [2, 12]);
     }
 }

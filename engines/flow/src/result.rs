@@ -21,7 +21,7 @@ pub fn to_json(outcome: &Outcome) -> String {
     fields.list("job_message_mean_ns", mean_ns);
     fields.list("job_message_p99_ns", p99_ns);
     if let Some(times_ns) = &outcome.times_ns {
-        let times_ns = times_ns.iter().flat_map(|(start, arrival)| [format!("{start:?}"), format!("{arrival:?}")]);
+        let times_ns = times_ns.iter().flat_map(|[start, _, arrival]| [format!("{start:?}"), format!("{arrival:?}")]);
         fields.list("message_ns", times_ns);
     }
     fields.end()

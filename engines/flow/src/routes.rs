@@ -11,13 +11,13 @@ use library::flow_hash::FlowHash;
 use library::graph::{Exit, Graph};
 use library::grid::Grid;
 use library::input::BadFile;
-use library::places::Places;
+use library::places::{Places, Towards};
 use library::random::Random;
 use library::tree::Tree;
 
 use crate::max_min::Part;
 use crate::settings::Settings;
-use library::settings::{Kind, Via};
+use library::settings::Kind;
 
 /// Paths of a message at a time, where they are drawn or chosen, and its packets are not fewer. On large machines fewer
 /// are drawn: there the messages of more nodes even out, and a flow with many links takes long.
@@ -43,13 +43,6 @@ pub struct Message {
 
 /// Numbers for all routers, for each goal that somebody has asked for.
 type Rows = Vec<Option<Box<[u32]>>>;
-
-/// Where a packet goes first.
-#[derive(Debug, Clone, Copy)]
-enum Towards {
-    Router(usize),
-    Group(usize),
-}
 
 #[derive(Debug)]
 pub struct Routes {
@@ -232,10 +225,9 @@ impl Routes {
     fn of_listed_paths(&mut self, paths: usize, here: usize, goal: usize) -> Route {
         self.of_paths(paths, &mut |routes| {
             let table = routes.graph.paths.as_ref().expect("new has seen paths");
-            let between = table.between(here, goal);
-            let drawn = routes.random.below(table.total(&between));
+            let drawn = table.draw(here, goal, |total| routes.random.below(total));
             let (mut at, mut path) = (here, Vec::new());
-            let routers = table.routers(table.selected(between, drawn)).to_vec();
+            let routers = table.routers(drawn).to_vec();
             for next in routers {
                 let exits = routes.graph.to(at, next as usize).to_vec();
                 path.push(routes.drawn_exit(&exits).link);
@@ -252,14 +244,12 @@ impl Routes {
     /// The links with which the lightest paths begin.
     fn lightest(&mut self, here: usize, towards: Towards) -> Vec<Exit> {
         let of_class = &self.settings.links.class_weight;
-        let left = match towards {
-            Towards::Router(goal) => row(&mut self.weights, goal, || self.graph.weights_to(&[goal], of_class)),
-            Towards::Group(group) => {
-                row(&mut self.into_group, group, || self.graph.weights_to(&self.places.group_routers[group], of_class))
-            }
+        let (rows, goal) = match towards {
+            Towards::Router(goal) => (&mut self.weights, goal),
+            Towards::Group(group) => (&mut self.into_group, group),
         };
-        let begins = |exit: &&Exit| left[exit.router as usize] + of_class[exit.class as usize] == left[here];
-        self.graph.exits[here].iter().filter(begins).copied().collect()
+        let left = row(rows, goal, || self.graph.weights_to(&self.places.routers(towards), of_class));
+        self.graph.lightest(here, of_class, |router| left[router]).copied().collect()
     }
 
     fn hops(&mut self, from: usize, goal: usize) -> u32 {
@@ -267,21 +257,13 @@ impl Routes {
         row(&mut self.hops, goal, || self.graph.weights_to(&[goal], &equal))[from]
     }
 
-    /// What a packet draws; none if that is where it comes from or goes to. Under UGAL it draws again then.
+    /// What a packet draws; none if that is where it comes from or goes to.
     fn draw(&mut self, here: usize, goal: usize) -> Option<Towards> {
-        let ends = [self.places.place(here), self.places.place(goal)];
-        let among = &self.places.drawn;
-        let again = self.settings.routing.kind == Kind::Ugal && among.iter().any(|place| !ends.contains(place));
-        loop {
-            let drawn = among[self.random.below(among.len())];
-            if !ends.contains(&drawn) {
-                let via = self.settings.routing.via;
-                return Some(if via == Via::Router { Towards::Router(drawn) } else { Towards::Group(drawn) });
-            }
-            if !again {
-                return None;
-            }
-        }
+        let (places, random) = (&self.places, &mut self.random);
+        let ends = [places.place(here), places.place(goal)];
+        let leads_away = |place| !ends.contains(&place);
+        let drawn = places.draw(self.settings.routing.kind == Kind::Ugal, leads_away, |end| random.below(end));
+        drawn.map(|place| places.towards(place))
     }
 
     /// The path that the hash of a flow selects.

@@ -4,8 +4,8 @@
 //! for each class of cables and then for the links to nodes, `router_latency_ns L`, `packet_bytes N`, `window_bytes N`,
 //! `injection N`, `batching E`, `record 0|1`.
 
-use library::input::BadFile;
-use library::settings::{Links, Routing, Words};
+use library::input::{BadFile, Lines};
+use library::settings::{Links, Routing};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -24,7 +24,8 @@ pub struct Settings {
 
 impl Settings {
     pub fn read(name: &str) -> Result<Settings, BadFile> {
-        let mut lines = Words::open(name, "flow")?;
+        let mut lines = Lines::open(name)?;
+        lines.format("flow")?;
         let (routing, links) = (Routing::read(&mut lines)?, Links::read(&mut lines)?);
         let [window] = lines.values("window_bytes")?;
         let [injection] = lines.values("injection")?;

@@ -29,7 +29,7 @@ pub struct Exit {
     pub cables: u32,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Graph {
     /// Links that leave each router, sorted by the router that they lead to.
     pub exits: Vec<Vec<Exit>>,
@@ -58,18 +58,7 @@ impl Graph {
         for _ in 0..lines.header("nodes")? {
             node_router.push(below(&mut lines, routers, "ROUTER")?);
         }
-        let mut graph = Graph {
-            exits: vec![Vec::new(); routers],
-            node_router,
-            classes,
-            links: 0,
-            grid: None,
-            level: None,
-            group: None,
-            hops: None,
-            paths: None,
-            flow_hash: None,
-        };
+        let mut graph = Graph { exits: vec![Vec::new(); routers], node_router, classes, ..Graph::default() };
         let mut tails = Vec::new();
         for _ in 0..lines.header("cables")? {
             let [tail, head, class, count] = lines.numbers("TAIL HEAD CLASS COUNT")?;
@@ -122,14 +111,19 @@ impl Graph {
 
     /// Make sure that the cables are those of the grid, if there is one.
     fn check_grid(&self) -> Result<(), String> {
-        for (router, exits) in self.exits.iter().enumerate() {
-            let mut joined: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
-            joined.dedup();
-            if self.grid.as_ref().map_or(false, |grid| grid.neighbours(router) != joined) {
+        for router in 0..self.routers() {
+            if self.grid.as_ref().map_or(false, |grid| grid.neighbours(router) != self.neighbours(router)) {
                 return Err(format!("the cables of router {router} are not those of the grid"));
             }
         }
         Ok(())
+    }
+
+    /// Return the routers that a router is joined to, in order.
+    fn neighbours(&self, router: usize) -> Vec<usize> {
+        let mut routers: Vec<usize> = self.exits[router].iter().map(|exit| exit.router as usize).collect();
+        routers.dedup();
+        routers
     }
 
     fn is_connected(&self) -> bool {
@@ -170,15 +164,25 @@ impl Graph {
         weights
     }
 
+    /// Return the links with which the lightest paths begin, given the weights of those from each router.
+    pub fn lightest<'a>(
+        &'a self,
+        here: usize,
+        of_class: &'a [u32],
+        weight: impl Fn(usize) -> u32 + 'a,
+    ) -> impl Iterator<Item = &'a Exit> + 'a {
+        let leads_on = move |exit: &&Exit| weight(exit.router as usize) + of_class[exit.class as usize] == weight(here);
+        self.exits[here].iter().filter(leads_on)
+    }
+
     /// Return the most hops of a lightest path from each router to a goal, given the weights of these paths.
     pub fn most_hops(&self, weights: &[u32], of_class: &[u32]) -> Box<[u16]> {
         let mut nearest_first: Vec<usize> = (0..weights.len()).collect();
         nearest_first.sort_unstable_by_key(|&router| weights[router]);
         let mut hops = vec![0; weights.len()].into_boxed_slice();
         for &router in &nearest_first[1..] {
-            let leads_on =
-                |exit: &&Exit| weights[exit.router as usize] + of_class[exit.class as usize] == weights[router];
-            let behind = self.exits[router].iter().filter(leads_on).map(|exit| 1 + hops[exit.router as usize]);
+            let begins = self.lightest(router, of_class, |router| weights[router]);
+            let behind = begins.map(|exit| 1 + hops[exit.router as usize]);
             hops[router] = behind.max().expect("a lightest path begins somewhere");
         }
         hops
@@ -200,6 +204,11 @@ impl Graph {
         }
     }
 
+    /// Return whether a router is in the group of the first one of a packet, and its goal is not.
+    pub fn is_in_first_group(&self, first: usize, here: usize, goal: usize) -> bool {
+        self.group.as_ref().map_or(false, |group| group[first] == group[here] && group[here] != group[goal])
+    }
+
     /// Return the routers with nodes, in order.
     pub fn routers_with_nodes(&self) -> Vec<usize> {
         let mut routers = self.node_router.clone();
@@ -211,12 +220,7 @@ impl Graph {
     /// Return the ways of D-mod-K.
     pub fn tree(&self) -> Result<Tree, BadFile> {
         let level = self.level.clone().ok_or_else(|| BadFile("d-mod-k needs the levels of a tree".into()))?;
-        let neighbours = |exits: &Vec<Exit>| {
-            let mut routers: Vec<usize> = exits.iter().map(|exit| exit.router as usize).collect();
-            routers.dedup();
-            routers
-        };
-        let neighbours: Vec<Vec<usize>> = self.exits.iter().map(neighbours).collect();
+        let neighbours: Vec<Vec<usize>> = (0..self.routers()).map(|router| self.neighbours(router)).collect();
         Tree::new(level, &neighbours, &self.routers_with_nodes())
     }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Cursor};
+use std::str::FromStr;
 
 /// What is wrong with an input file, and where.
 #[derive(Debug)]
@@ -14,7 +15,7 @@ impl fmt::Display for BadFile {
     }
 }
 
-/// The lines of a file, each a few whole numbers, some after a word.
+/// The lines of a file, each a few values, some after a word.
 pub struct Lines {
     name: String,
     reader: Box<dyn BufRead>,
@@ -33,8 +34,8 @@ impl Lines {
     }
 
     /// The lines of a text.
-    pub fn of_text(text: &'static str) -> Lines {
-        Lines::of("text", Box::new(text.as_bytes()))
+    pub fn of_text(text: impl Into<String>) -> Lines {
+        Lines::of("text", Box::new(Cursor::new(text.into())))
     }
 
     /// An error of the file as a whole.
@@ -75,14 +76,30 @@ impl Lines {
         }
     }
 
+    /// Read a line of `word` and any number of values.
+    pub fn list<T: FromStr>(&mut self, word: &str) -> Result<Vec<T>, BadFile> {
+        self.next()?;
+        let mut words = self.line.split_ascii_whitespace();
+        let values = if words.next() == Some(word) { words.map(|value| value.parse().ok()).collect() } else { None };
+        values.ok_or_else(|| self.bad(&format!("should be '{word}' and its values")))
+    }
+
+    /// Read a line of `word` and `N` values.
+    pub fn values<T: FromStr, const N: usize>(&mut self, word: &str) -> Result<[T; N], BadFile> {
+        let values = self.list(word)?;
+        values.try_into().map_err(|_| self.bad(&format!("'{word}' has {N} values")))
+    }
+
+    /// Return the meaning of a word of the line read last.
+    pub fn choice<T: Copy>(&self, word: &str, meanings: &[(&str, T)]) -> Result<T, BadFile> {
+        let found = meanings.iter().find(|(known, _)| *known == word);
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| self.bad(&format!("knows no {word}")))
+    }
+
     /// Read a line of `word` and one whole number.
     pub fn header(&mut self, word: &str) -> Result<usize, BadFile> {
-        let present = self.next()?;
-        let mut words = self.line.split_ascii_whitespace();
-        match (present, words.next(), words.next().map(str::parse), words.next()) {
-            (true, Some(first), Some(Ok(value)), None) if first == word => Ok(value),
-            _ => Err(self.bad(&format!("should be '{} NUMBER'", word))),
-        }
+        let [number] = self.values(word)?;
+        Ok(number)
     }
 
     /// Read a line of a word and one whole number; none at the end of the file.
@@ -103,6 +120,11 @@ impl Lines {
             1 => Ok(()),
             _ => Err(self.bad("has a version other than 1")),
         }
+    }
+
+    /// Return whether all lines have been read.
+    pub fn are_at_end(&mut self) -> bool {
+        matches!(self.reader.fill_buf(), Ok([]))
     }
 
     /// Make sure that nothing follows.

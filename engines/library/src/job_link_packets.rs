@@ -21,10 +21,6 @@ impl JobLinkPackets {
         }
     }
 
-    pub fn are_counted(&self) -> bool {
-        !self.of_job.is_empty()
-    }
-
     /// Count a packet to a node that has crossed a link.
     pub fn count(&mut self, destination: usize, link: usize) {
         if let Some(&Some(job)) = self.job_of_node.get(destination) {
@@ -40,7 +36,7 @@ impl JobLinkPackets {
                 listed.extend_from_slice(&[job as u64, link as u64, u64::from(count)]);
             }
         }
-        self.are_counted().then_some(listed)
+        (!self.of_job.is_empty()).then_some(listed)
     }
 }
 

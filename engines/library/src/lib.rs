@@ -17,3 +17,4 @@ pub mod random;
 pub mod result;
 pub mod settings;
 pub mod tree;
+pub mod window;

@@ -87,6 +87,17 @@ impl HopTable {
     }
 }
 
+/// Draw one of some hops by weight, with a number below the one given; none where all weights are 0.
+pub fn drawn(hops: &[ListedHop], below: impl FnOnce(usize) -> usize) -> Option<usize> {
+    let total = hops.iter().map(|hop| hop.weight).sum();
+    let mut number = if total > 0 { below(total) } else { return None };
+    hops.iter().position(|hop| {
+        let is_drawn = number < hop.weight;
+        number = number.saturating_sub(hop.weight);
+        is_drawn
+    })
+}
+
 /// Paths between routers.
 #[derive(Debug, Default)]
 pub struct PathTable {
@@ -130,25 +141,17 @@ impl PathTable {
         Ok(table)
     }
 
-    /// The paths between two routers.
+    /// Draw a path between two routers by weight, with a number below the one given.
     ///
     /// # Panics
     /// If the file lists none.
-    pub fn between(&self, source: usize, goal: usize) -> Range<usize> {
-        match self.of_pair.get(&(source as u32, goal as u32)) {
+    pub fn draw(&self, source: usize, goal: usize, below: impl FnOnce(usize) -> usize) -> usize {
+        let paths = match self.of_pair.get(&(source as u32, goal as u32)) {
             Some(range) => range.clone(),
             None => panic!("no path is listed from router {} to {}", source, goal),
-        }
-    }
-
-    /// The weight of some paths, which are those between two routers.
-    pub fn total(&self, paths: &Range<usize>) -> usize {
-        self.weights[paths.end - 1]
-    }
-
-    /// Of these paths the one that a number below their weight selects.
-    pub fn selected(&self, paths: Range<usize>, number: usize) -> usize {
-        paths.start + self.weights[paths].partition_point(|&up_to| up_to <= number)
+        };
+        let drawn = below(self.weights[paths.end - 1]);
+        paths.start + self.weights[paths].partition_point(|&up_to| up_to <= drawn)
     }
 
     /// The routers of a path after its source.
@@ -178,13 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_selected_by_its_weight() {
+    fn a_path_is_drawn_by_its_weight() {
         let text = "0 2 1 1\n0 2 0 2\n0 2 3 2\n1 2 5 1\npath_routers 6\n2\n1\n2\n1\n2\n2\n";
         let table = PathTable::read(&mut Lines::of_text(text), 4, 3).expect("a table");
-        let paths = table.between(0, 2);
-        let selected = |number| table.selected(paths.clone(), number);
-        assert_eq!((table.total(&paths), (0..4).map(selected).collect::<Vec<_>>()), (4, vec![0, 2, 2, 2]));
-        assert_eq!((table.routers(2), table.between(1, 2)), (&[1, 2][..], 3..4));
+        let drawn = |number| table.draw(0, 2, |total| number % total);
+        assert_eq!((0..5).map(drawn).collect::<Vec<_>>(), [0, 2, 2, 2, 0]);
+        assert_eq!((table.routers(2), table.draw(1, 2, |_| 0)), (&[1, 2][..], 3));
         let astray = "0 2 1 1\npath_routers 1\n1\n";
         assert!(PathTable::read(&mut Lines::of_text(astray), 1, 3).is_err());
     }

@@ -17,10 +17,13 @@
 
 use crate::input::{BadFile, Lines};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Kind {
+    #[default]
     Calc,
-    Send { eager: bool },
+    Send {
+        eager: bool,
+    },
     Receive,
 }
 
@@ -194,7 +197,7 @@ mod tests {
         "operations 1\njobs 1\nranks 2\n0\n1\nstreams 1\noperations 3\n0 0 0 7 0\n1 0 0 4 2\n2 1 0 0 1\n";
 
     fn read(text: String) -> Result<OperationFile, BadFile> {
-        OperationFile::read(Lines::of_text(Box::leak(text.into_boxed_str())), 2)
+        OperationFile::read(Lines::of_text(text), 2)
     }
 
     fn problem(text: String) -> String {

@@ -46,7 +46,7 @@ impl Time for f64 {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Operation<T> {
     kind: Kind,
     rank: u32,
@@ -66,7 +66,7 @@ struct Operation<T> {
 /// Messages that have arrived for a receive if its message is there in all rounds.
 const ALWAYS: u32 = u32::MAX;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rank<T> {
     job: usize,
     node: usize,
@@ -132,34 +132,23 @@ pub struct Operations<T = u64> {
     pub rank_finish: Vec<Option<T>>,
     /// Time of each rank in which it neither computed nor sent.
     pub rank_waiting: Vec<T>,
-    /// Start and end of each operation, if they are asked for.
-    pub times: Option<Vec<(T, T)>>,
+    /// Start and end of each operation, and the arrival of its message, if they are asked for.
+    pub times: Option<Vec<[T; 3]>>,
 }
 
 impl<T: Time> Operations<T> {
-    /// Set up the operations of a file; with `times` the start and the end of each are noted.
+    /// Set up the operations of a file; with `times` those of each are noted.
     pub fn new(file: OperationFile, times: bool) -> Operations<T> {
         let mut ranks_of_node = vec![0; file.ranks.iter().map(|&(_, node)| node + 1).max().unwrap_or(0)];
         let ranks = file.ranks.iter().zip(&file.gaps_ps).map(|(&(job, node), gap_ps)| {
             ranks_of_node[node] += 1;
             let number = ranks_of_node[node] - 1;
-            Rank {
-                job,
-                node,
-                number,
-                operations: 0..0,
-                repeats: false,
-                lists: gap_ps.is_some(),
-                left: 0,
-                active: 0,
-                inactive_since: T::default(),
-                waited: T::default(),
-            }
+            Rank { job, node, number, lists: gap_ps.is_some(), ..Rank::default() }
         });
         let ranks: Vec<Rank<T>> = ranks.collect();
         let jobs: Vec<Job> = file.jobs.iter().map(|&(background, _)| Job { background, ranks_left: 0 }).collect();
         let mut operations = Operations {
-            times: times.then(|| vec![(T::default(), T::default()); file.operations.len()]),
+            times: times.then(|| vec![[T::default(); 3]; file.operations.len()]),
             operations: file.operations.iter().map(Operation::of).collect(),
             first_dependent: file.first_dependent,
             dependents: file.dependents,
@@ -170,10 +159,7 @@ impl<T: Time> Operations<T> {
             streams: vec![Stream::default(); file.streams],
             jobs_left: jobs.iter().filter(|job| !job.background).count(),
             jobs,
-            under_way: 0,
-            starting: VecDeque::new(),
-            timers: Vec::new(),
-            posted: Vec::new(),
+            ..Operations::default()
         };
         operations.count();
         operations.begin_jobs();
@@ -263,6 +249,9 @@ impl<T: Time> Operations<T> {
     /// Let the last byte of a message between nodes arrive.
     pub fn arrive(&mut self, send: u32, now: T) {
         self.count_under_way(self.operations[send as usize].rank, false);
+        if let Some(times) = &mut self.times {
+            times[send as usize][2] = now;
+        }
         if !self.is_eager(send) {
             self.deactivate(send, now);
         }
@@ -419,7 +408,8 @@ impl<T: Time> Operations<T> {
     fn start(&mut self, number: usize, now: T) {
         self.release(number, true);
         if let Some(times) = &mut self.times {
-            times[number].0 = now;
+            // A message within a node arrives at once.
+            (times[number][0], times[number][2]) = (now, now);
         }
         let Operation { kind, rank, partner, length, .. } = self.operations[number];
         let (node, partner) = (self.node_of(number), partner as usize);
@@ -483,7 +473,7 @@ impl<T: Time> Operations<T> {
     fn end(&mut self, number: usize, now: T) {
         let Operation { kind, rank, stream, .. } = self.operations[number];
         if let Some(times) = &mut self.times {
-            times[number].1 = now;
+            times[number][1] = now;
         }
         if kind == Kind::Calc {
             let stream = &mut self.streams[stream as usize];
@@ -500,18 +490,7 @@ impl<T: Time> Operations<T> {
 impl<T: Time> Operation<T> {
     fn of(listed: &ListedOperation) -> Operation<T> {
         let &ListedOperation { kind, rank, stream, partner, length } = listed;
-        Operation {
-            kind,
-            rank,
-            stream,
-            partner,
-            length,
-            needs: 0,
-            missing: 0,
-            started_at: T::default(),
-            has_started: false,
-            arrived: 0,
-        }
+        Operation { kind, rank, stream, partner, length, ..Operation::default() }
     }
 }
 
@@ -520,9 +499,12 @@ mod tests {
     use super::*;
     use crate::input::Lines;
 
-    fn operations(text: &str) -> Operations<u64> {
-        let text = Box::leak(format!("operations 1\njobs 1\n{text}").into_boxed_str());
+    fn of_jobs(text: impl Into<String>) -> Operations<u64> {
         Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), true)
+    }
+
+    fn operations(text: &str) -> Operations<u64> {
+        of_jobs(format!("operations 1\njobs 1\n{text}"))
     }
 
     #[test]
@@ -538,7 +520,7 @@ mod tests {
         assert_eq!(run.posted, [Posted { node: 0, rank: 0, send: 2, bytes: 40 }]);
         run.arrive(2, 60);
         assert_eq!((run.job_finish.clone(), run.rank_waiting.clone()), (vec![Some(60)], vec![0, 60]));
-        assert_eq!(run.times.as_ref().expect("asked for")[2], (12, 60));
+        assert_eq!(run.times.as_ref().expect("asked for")[2], [12, 60, 60]);
         assert!(run.are_finished());
     }
 
@@ -561,8 +543,7 @@ mod tests {
     fn background_ranks_begin_again_when_their_messages_have_arrived() {
         let text = "operations 1\njobs 2\nranks 1\n0\nstreams 1\noperations 1\n0 0 0 90 0\ndependencies 0\n\
                     background 2\n1\n2\nstreams 0\noperations 2\n1 0 0 9 1\n2 1 0 0 0\ndependencies 0\n";
-        let file = OperationFile::read(Lines::of_text(text), 3).expect("a file");
-        let mut run: Operations = Operations::new(file, false);
+        let mut run = of_jobs(text);
         for round in 0..3 {
             assert_eq!(run.posted.drain(..).map(|posted| posted.send).collect::<Vec<_>>(), [1]);
             run.end_active(1, 10 * round);
@@ -588,7 +569,7 @@ mod tests {
         let text = "operations 1\njobs 2\nranks 1\n0\nstreams 1\noperations 1\n0 0 0 90 0\ndependencies 0\n\
                     background 3\n0\n1\n2\nstreams 0\noperations 4\n3 0 0 9 2\n3 1 0 9 3\n2 2 0 0 0\n2 2 0 0 1\n\
                     dependencies 0\n";
-        let mut run: Operations = Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), false);
+        let mut run = of_jobs(text);
         for _ in 0..3 {
             run.arrive(1, 10);
         }
@@ -604,7 +585,7 @@ mod tests {
         let text = "operations 1\njobs 2\nbackground 3\n2\n2\n2\nstreams 1\noperations 7\n3 0 0 9 2\n2 0 0 0 3\n\
                     2 1 0 0 0\n3 1 0 9 1\n3 1 0 9 5\n2 2 0 0 4\n0 2 0 10 0\ndependencies 2\n2 4 0\n5 6 0\n\
                     ranks 1\n0\nstreams 0\noperations 0\ndependencies 0\n";
-        let mut run: Operations = Operations::new(OperationFile::read(Lines::of_text(text), 3).expect("a file"), false);
+        let mut run = of_jobs(text);
         for round in 1..4 {
             assert_eq!(std::mem::take(&mut run.timers), [(10 * round, 6)]);
             run.end_active(6, 10 * round);

@@ -3,6 +3,13 @@
 use crate::graph::Graph;
 use crate::settings::{Kind, Via};
 
+/// A goal of the lightest paths.
+#[derive(Debug, Clone, Copy)]
+pub enum Towards {
+    Router(usize),
+    Group(usize),
+}
+
 #[derive(Debug)]
 pub struct Places {
     pub via: Via,
@@ -34,6 +41,42 @@ impl Places {
         match (self.via, &self.group) {
             (Via::Group, Some(group)) => group[router],
             _ => router,
+        }
+    }
+
+    /// Return a place as a goal.
+    pub fn towards(&self, place: usize) -> Towards {
+        match self.via {
+            Via::Router => Towards::Router(place),
+            Via::Group => Towards::Group(place),
+        }
+    }
+
+    /// Return the routers of a goal.
+    pub fn routers(&self, towards: Towards) -> Vec<usize> {
+        match towards {
+            Towards::Router(goal) => vec![goal],
+            Towards::Group(group) => self.group_routers[group].clone(),
+        }
+    }
+
+    /// Draw a place that leads away, with a number below the one given. Valiant draws once; under UGAL a packet draws `again`,
+    /// since one with nothing but the minimal path would wait for it, and hold up all behind it.
+    pub fn draw(
+        &self,
+        again: bool,
+        leads_away: impl Fn(usize) -> bool,
+        mut below: impl FnMut(usize) -> usize,
+    ) -> Option<usize> {
+        let again = again && self.drawn.iter().any(|&place| leads_away(place));
+        loop {
+            let drawn = self.drawn[below(self.drawn.len())];
+            if leads_away(drawn) {
+                return Some(drawn);
+            }
+            if !again {
+                return None;
+            }
         }
     }
 

@@ -1,24 +1,28 @@
 //! Files of settings: one word and its values a line, in a fixed order; and what the settings of routings mean.
 
-use std::fs;
-use std::str::FromStr;
-
 use crate::grid::Tie;
-use crate::input::BadFile;
+use crate::input::{BadFile, Lines};
 
+/// Which next hops a packet may take at a router.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// Paths of least weight, the sum of `class_weight` over their links.
     Minimal,
+    /// One dimension of a grid after the other; `Tie` is for packets that go half-way round a ring.
     DimensionOrder,
+    /// Up a tree by the digits of the destination, then down (see `tree.rs`).
     DModK,
+    /// In a grid every link that dimension order would take in some dimension, elsewhere the links of minimal.
     Adaptive,
+    /// Minimal to a router with nodes, or into a group with nodes, drawn uniformly, then minimal to the destination.
     Valiant,
+    /// Minimal or a detour as Valiant makes them, though never through the first or last router or group.
     Ugal,
-    /// Next hops of the machine's file, by their shares; by what waits for them; and its paths.
+    /// Next hops of the machine's file, by their shares; by what waits for them; and its paths, drawn at the first router.
     Table,
     AdaptiveTable,
     Paths,
-    /// Lightest paths, of which the hash of a flow selects one.
+    /// Of the links of minimal the one that the hash of a flow selects.
     Ecmp,
 }
 
@@ -55,7 +59,7 @@ pub struct Routing {
 
 impl Routing {
     /// Read `seed N` and `routing KIND TIE VIA`.
-    pub fn read(lines: &mut Words) -> Result<Routing, BadFile> {
+    pub fn read(lines: &mut Lines) -> Result<Routing, BadFile> {
         let [seed] = lines.values("seed")?;
         let [kind, tie, via]: [String; 3] = lines.values("routing")?;
         let (kind, tie, via) = (lines.choice(&kind, &KINDS)?, lines.choice(&tie, &TIES)?, lines.choice(&via, &VIAS)?);
@@ -76,7 +80,7 @@ pub struct Links {
 
 impl Links {
     /// Read `class_weight W...`, `bandwidth_Bps B...`, `latency_ns L...`, `router_latency_ns L` and `packet_bytes N`.
-    pub fn read(lines: &mut Words) -> Result<Links, BadFile> {
+    pub fn read(lines: &mut Lines) -> Result<Links, BadFile> {
         let class_weight: Vec<u32> = lines.list("class_weight")?;
         let bandwidth: Vec<f64> = lines.list("bandwidth_Bps")?;
         let latency_ns: Vec<f64> = lines.list("latency_ns")?;
@@ -96,61 +100,5 @@ impl Links {
     /// Return the class of links to nodes.
     pub fn host(&self) -> usize {
         self.class_weight.len()
-    }
-}
-
-/// The lines of a file of settings.
-pub struct Words {
-    name: String,
-    lines: std::vec::IntoIter<String>,
-    number: usize,
-}
-
-impl Words {
-    /// Read a file whose first line is `format` and the only version known, 1.
-    pub fn open(name: &str, format: &str) -> Result<Words, BadFile> {
-        let text = fs::read_to_string(name).map_err(|error| BadFile(format!("{name}: cannot be read: {error}")))?;
-        Words::of_text(name, &text, format)
-    }
-
-    pub fn of_text(name: &str, text: &str, format: &str) -> Result<Words, BadFile> {
-        let lines: Vec<String> = text.lines().map(String::from).collect();
-        let mut words = Words { name: name.to_string(), lines: lines.into_iter(), number: 0 };
-        let [version]: [u64; 1] = words.values(format)?;
-        match version {
-            1 => Ok(words),
-            _ => Err(words.bad("has a version other than 1")),
-        }
-    }
-
-    /// Return an error at the line read last.
-    pub fn bad(&self, problem: &str) -> BadFile {
-        BadFile(format!("{}:{}: {}", self.name, self.number, problem))
-    }
-
-    /// Return whether all lines have been read.
-    pub fn is_at_end(&self) -> bool {
-        self.lines.as_slice().is_empty()
-    }
-
-    /// Read a line of `word` and any number of values.
-    pub fn list<T: FromStr>(&mut self, word: &str) -> Result<Vec<T>, BadFile> {
-        self.number += 1;
-        let line = self.lines.next().unwrap_or_default();
-        let mut words = line.split_ascii_whitespace();
-        let values = if words.next() == Some(word) { words.map(|value| value.parse().ok()).collect() } else { None };
-        values.ok_or_else(|| self.bad(&format!("should be '{word}' and its values")))
-    }
-
-    /// Read a line of `word` and `N` values.
-    pub fn values<T: FromStr, const N: usize>(&mut self, word: &str) -> Result<[T; N], BadFile> {
-        let values = self.list(word)?;
-        values.try_into().map_err(|_| self.bad(&format!("'{word}' has {N} values")))
-    }
-
-    /// Return the meaning of a word of the line read last.
-    pub fn choice<T: Copy>(&self, word: &str, meanings: &[(&str, T)]) -> Result<T, BadFile> {
-        let found = meanings.iter().find(|(known, _)| *known == word);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| self.bad(&format!("knows no {word}")))
     }
 }

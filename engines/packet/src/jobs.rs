@@ -31,8 +31,8 @@ pub struct Jobs {
     traffic_classes: Vec<usize>,
     /// Of each message.
     departures: Vec<Departure>,
-    /// When the message of each operation arrived last, if that is asked for.
-    arrived_at: Option<Vec<u64>>,
+    /// Whether the times of messages are in the result.
+    message_times: bool,
     sent_bytes: Vec<u64>,
     arrived_bytes: Vec<u64>,
     message_sum_ps: Vec<u64>,
@@ -55,7 +55,7 @@ impl Jobs {
         network.arrivals = vec![Arrival::default(); operations.len()];
         Jobs {
             departures: vec![Departure::default(); operations.len()],
-            arrived_at: settings.message_times.then(|| vec![0; operations.len()]),
+            message_times: settings.message_times,
             network,
             background: Background::new(&gaps_ps, &operations, settings.routing.seed),
             operations,
@@ -202,9 +202,6 @@ impl Jobs {
     fn arrive(&mut self, send: u32) {
         let now = self.network.now;
         self.count_arrival(send, self.operations.posted_at(send));
-        if let Some(arrived_at) = &mut self.arrived_at {
-            arrived_at[send as usize] = now;
-        }
         self.operations.arrive(send, now);
     }
 
@@ -245,13 +242,9 @@ impl Jobs {
             fields.list("job_link_packets", packets);
         }
         if let Some(times) = &operations.times {
-            fields.list("operation_ps", times.iter().flat_map(|&(start, end)| [start, end]));
-            // A message within a node arrives at once.
-            let messages = |arrived_at: &Vec<u64>| {
-                times.iter().zip(arrived_at).flat_map(|(&(start, _), &at)| [start, at.max(start)]).collect::<Vec<_>>()
-            };
-            if let Some(messages) = self.arrived_at.as_ref().map(messages) {
-                fields.list("message_ps", messages);
+            fields.list("operation_ps", times.iter().flat_map(|&[start, end, _]| [start, end]));
+            if self.message_times {
+                fields.list("message_ps", times.iter().flat_map(|&[start, _, arrival]| [start, arrival]));
             }
         }
         fields.end()

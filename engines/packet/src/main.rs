@@ -40,7 +40,7 @@ fn version() -> String {
 
 /// Read all files and simulate; return the result as JSON, or why the jobs do not finish.
 fn simulate([settings, machine, traffic]: [&str; 3]) -> Result<Result<String, String>, BadFile> {
-    let (version, settings) = (version(), Settings::read(settings)?);
+    let (version, settings) = (version(), Settings::read(Lines::open(settings)?)?);
     let graph = Graph::read(Lines::open(machine)?, settings.links.class_weight.len())?;
     let ports = graph.node_router.len();
     let network = Network::new(&settings, Routes::new(&settings, graph)?);

@@ -1,35 +1,16 @@
-//! Offered traffic on the network, in open loop: messages are due at times that do not depend on the network, and wait in an
-//! unbounded queue of their node. The latency, from the due time to the arrival of the last byte, includes this queue.
-//!
-//! After the warm-up follow batches of equal length. Messages due in a batch are measured; load goes on until all of them
-//! have arrived, for as many measured windows as `drain` at most; not at all if the backlog has grown in the second half of
-//! the window, by more than chance.
+//! Offered traffic on the network; for what is measured of it see the library's `window.rs`.
 
 use std::collections::VecDeque;
 
-use library::histogram::Histogram;
 use library::offered::{Source, Target};
 use library::result::Fields;
+use library::window::Measured;
 
 use crate::network::{Arrival, Happening, Network, Piece};
 use crate::settings::{Offered, Settings};
 
-/// What is measured in one batch.
-#[derive(Debug, Clone, Default)]
-struct Batch {
-    /// Messages due in it, their bytes, and bytes of those that arrived in it, whenever they were due.
-    created: u64,
-    created_bytes: u64,
-    arrived_bytes: u64,
-    /// Integral over its time of the messages that were due and had not arrived.
-    backlog_ps: u128,
-    /// Of the messages due in it: how many have arrived, and the sums of their times with and without the source queue.
-    measured: u64,
-    latency_ps: u64,
-    in_network_ps: u64,
-    longest_ps: u64,
-    latencies: Histogram,
-}
+/// Standard deviations that the growth of the backlog exceeds if it is more than chance.
+const GROWTH_DEVIATIONS: f64 = 5.0;
 
 /// A message that is due and has not arrived.
 #[derive(Debug, Clone, Copy)]
@@ -50,16 +31,10 @@ pub struct OfferedTraffic {
     queues: Vec<VecDeque<u32>>,
     messages: Vec<Message>,
     free: Vec<u32>,
-    batches: Vec<Batch>,
-    /// Messages due and not arrived: now, and at the beginning, in the middle and at the end of the window.
-    backlog: u64,
-    backlog_at: [u64; 3],
-    /// Measured messages that have not arrived.
-    awaited: u64,
-    counted_until: u64,
     created: u32,
-    node_created_bytes: Vec<u64>,
-    node_arrived_bytes: Vec<u64>,
+    measured: Measured,
+    /// Of the messages due in each batch that have arrived, the sum of their times without the source queue.
+    in_network_ps: Vec<u64>,
     link_bytes: Vec<u64>,
 }
 
@@ -76,28 +51,13 @@ impl OfferedTraffic {
             queues: vec![VecDeque::new(); nodes],
             messages: Vec::new(),
             free: Vec::new(),
-            batches: vec![Batch::default(); offered.batches as usize],
-            backlog: 0,
-            backlog_at: [0; 3],
-            awaited: 0,
-            counted_until: 0,
             created: 0,
-            node_created_bytes: vec![0; nodes],
-            node_arrived_bytes: vec![0; nodes],
+            measured: Measured::new(offered.window, nodes),
+            in_network_ps: vec![0; offered.window.batches as usize],
             link_bytes: Vec::new(),
             network,
             offered,
         }
-    }
-
-    fn end(&self) -> u64 {
-        self.offered.warmup_ps + self.offered.batch_ps * self.offered.batches
-    }
-
-    /// Return the batch of a time; none before and behind the window.
-    fn batch_of(&self, time: u64) -> Option<usize> {
-        let in_window = (self.offered.warmup_ps..self.end()).contains(&time);
-        in_window.then(|| ((time - self.offered.warmup_ps) / self.offered.batch_ps) as usize)
     }
 
     /// Simulate the window, and then until all that was due in it has arrived.
@@ -109,13 +69,13 @@ impl OfferedTraffic {
                 self.network.set_timer(source.due(), node as u32);
             }
         }
-        let (warmup, end) = (self.offered.warmup_ps, self.end());
-        let limit = end + self.offered.drain * self.offered.batch_ps * self.offered.batches;
+        let window = self.offered.window;
+        let (warmup, end) = (window.warmup, window.end());
         self.network.set_timer(warmup, clock);
         let mut before = Vec::new();
         while let Some(happening) = self.network.next() {
             let now = self.network.now;
-            self.count_until(now);
+            self.measured.count_until(now);
             match happening {
                 Happening::Timer(timer) if timer == clock => {
                     if now == warmup {
@@ -127,42 +87,15 @@ impl OfferedTraffic {
                         let after = self.network.link_counts().0;
                         self.link_bytes = after.iter().zip(&before).map(|(after, before)| after - before).collect();
                     }
-                    // A growing backlog means that the load is not sustained: then latencies grow with the length of the run.
-                    if self.is_growing() || self.awaited == 0 || now >= limit {
+                    if !self.measured.goes_on(now, GROWTH_DEVIATIONS) {
                         return;
                     }
-                    self.network.set_timer((now + self.offered.batch_ps).min(limit), clock);
+                    self.network.set_timer((now + window.batch).min(window.limit()), clock);
                 }
                 Happening::Timer(node) => self.create(node),
                 Happening::Ready(node) | Happening::Acknowledged(node) => self.send(node),
                 Happening::Arrived(message) => self.arrive(message),
             }
-        }
-    }
-
-    /// Add up the backlog until a time.
-    fn count_until(&mut self, time: u64) {
-        let moments = [
-            self.offered.warmup_ps,
-            self.offered.warmup_ps + self.offered.batch_ps * (self.offered.batches / 2),
-            self.end(),
-        ];
-        for (at, moment) in moments.into_iter().enumerate() {
-            if self.counted_until < moment && moment <= time {
-                self.backlog_at[at] = self.backlog;
-            }
-        }
-        while self.counted_until < time {
-            let (until, batch) = match self.batch_of(self.counted_until) {
-                Some(batch) => (self.offered.warmup_ps + self.offered.batch_ps * (batch as u64 + 1), Some(batch)),
-                None if self.counted_until < self.offered.warmup_ps => (self.offered.warmup_ps, None),
-                None => (time, None),
-            };
-            let until = until.min(time);
-            if let Some(batch) = batch {
-                self.batches[batch].backlog_ps += u128::from(self.backlog) * u128::from(until - self.counted_until);
-            }
-            self.counted_until = until;
         }
     }
 
@@ -187,13 +120,7 @@ impl OfferedTraffic {
         self.network.arrivals[number as usize] = Arrival::of(bytes, self.created);
         self.created = self.created.wrapping_add(1);
         self.queues[node as usize].push_back(number);
-        self.backlog += 1;
-        if let Some(batch) = self.batch_of(due) {
-            self.batches[batch].created += 1;
-            self.batches[batch].created_bytes += u64::from(bytes);
-            self.awaited += 1;
-            self.node_created_bytes[node as usize] += u64::from(bytes);
-        }
+        self.measured.create(node as usize, due, bytes);
         let free_at = self.network.interface_free_at(node).max(due);
         self.network.wake_interface(node, free_at);
     }
@@ -230,52 +157,20 @@ impl OfferedTraffic {
         let now = self.network.now;
         let Message { node, due, entered, bytes, .. } = self.messages[number as usize];
         self.free.push(number);
-        self.backlog -= 1;
-        if let Some(batch) = self.batch_of(now) {
-            self.batches[batch].arrived_bytes += u64::from(bytes);
-            self.node_arrived_bytes[node as usize] += u64::from(bytes);
+        if let Some(batch) = self.measured.arrive(node as usize, due, now, bytes) {
+            self.in_network_ps[batch] += now - entered;
         }
-        if let Some(batch) = self.batch_of(due) {
-            self.awaited -= 1;
-            let (batch, latency) = (&mut self.batches[batch], now - due);
-            batch.measured += 1;
-            batch.latency_ps += latency;
-            batch.in_network_ps += now - entered;
-            batch.longest_ps = batch.longest_ps.max(latency);
-            batch.latencies.add(latency);
-        }
-    }
-
-    /// Whether the backlog has grown by more than 1 % of what was created in the second half of the window, and than five
-    /// standard deviations of the difference of two counts.
-    fn is_growing(&self) -> bool {
-        let created: u64 = self.batches[self.batches.len() / 2..].iter().map(|batch| batch.created).sum();
-        let noise = 5.0 * ((self.backlog_at[1] + self.backlog_at[2]) as f64).sqrt();
-        let growth = self.backlog_at[2].saturating_sub(self.backlog_at[1]) as f64;
-        growth > (0.01 * created as f64).max(noise)
     }
 
     /// Return the result as JSON.
     pub fn to_json(&self, version: &str) -> String {
         let mut fields = Fields::new("version", version);
-        let batches = &self.batches;
         fields.number("end_ps", self.network.now);
-        fields.number("awaited", self.awaited);
-        fields.list("backlog", self.backlog_at);
+        self.measured.add_to(&mut fields, "ps", "_bytes");
+        fields.list("in_network_ps", &self.in_network_ps);
         fields.list("link_bytes", &self.link_bytes);
-        fields.list("node_created_bytes", &self.node_created_bytes);
-        fields.list("node_arrived_bytes", &self.node_arrived_bytes);
-        fields.list("created", batches.iter().map(|batch| batch.created));
-        fields.list("created_bytes", batches.iter().map(|batch| batch.created_bytes));
-        fields.list("arrived_bytes", batches.iter().map(|batch| batch.arrived_bytes));
-        fields.list("backlog_ps", batches.iter().map(|batch| batch.backlog_ps));
-        fields.list("measured", batches.iter().map(|batch| batch.measured));
-        fields.list("latency_ps", batches.iter().map(|batch| batch.latency_ps));
-        fields.list("in_network_ps", batches.iter().map(|batch| batch.in_network_ps));
-        fields.list("longest_ps", batches.iter().map(|batch| batch.longest_ps));
         fields.list("packets_by_hops", &self.network.counts.packets_by_hops);
         fields.list("minimal_packets", self.network.counts.minimal);
-        fields.lists("twice_latency_counts", batches.iter().map(|batch| batch.latencies.listed()));
         fields.end()
     }
 }

@@ -6,12 +6,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Something that happens at a time, which is the upper 62 bits of `key`; the lower two are its kind. Events of one time
-/// are sorted by kind and then by `a` and `b`, so that results do not depend on the order in which they were planned.
+/// are sorted by kind and then by `b` and `a`, so that results do not depend on the order in which they were planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
     pub key: u64,
-    pub a: u32,
     pub b: u32,
+    pub a: u32,
 }
 
 impl Event {
@@ -81,10 +81,8 @@ impl Queue {
 
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        while self.current.is_empty() {
-            if !self.advance() {
-                return None;
-            }
+        if self.current.is_empty() && !self.advance() {
+            return None;
         }
         self.current.pop()
     }
@@ -167,7 +165,7 @@ mod tests {
             for round in 0..20_000u32 {
                 if round % 3 < 2 {
                     let later = [3, 100, 5_000, 1_000_000][random.below(4)];
-                    let event = Event { key: now + random.below(later) as u64, a: random.below(9) as u32, b: round };
+                    let event = Event { key: now + random.below(later) as u64, b: random.below(9) as u32, a: round };
                     queue.push(event);
                     heap.push(Reverse(event));
                 } else {

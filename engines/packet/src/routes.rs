@@ -1,13 +1,5 @@
-//! Next hops: the ports, and the channel classes on them, by which a packet may leave a router.
-//!
-//! * minimal: paths of least weight, the sum of `class_weight` over their links;
-//! * dimension order: one dimension of a grid after the other; `tie` is for packets that go half-way round a ring;
-//! * D-mod-K: up a tree by the digits of the destination, then down (`tree.rs`);
-//! * adaptive: in a grid every link that dimension order would take in some dimension, elsewhere the links of minimal;
-//! * Valiant: minimal to a router with nodes, or into a group with nodes, drawn uniformly, then minimal to the destination;
-//! * UGAL: minimal or a detour as Valiant makes them, though never through the first or last router or group; see `ugal.rs`;
-//! * table and paths: what the machine's file lists;
-//! * ECMP: of the ports of minimal the one that the hash of the packet's flow selects.
+//! Next hops: the ports, and the channel classes on them, by which a packet may leave a router; for the kinds of routing see
+//! the library's `settings.rs`.
 
 use std::collections::HashMap;
 
@@ -15,7 +7,7 @@ use library::flow_hash::FlowHash;
 use library::graph::Graph;
 use library::grid::{Grid, Tie};
 use library::input::BadFile;
-use library::places::Places;
+use library::places::{Places, Towards};
 use library::settings::{Kind, Via};
 use library::tree::Tree;
 
@@ -29,13 +21,6 @@ const ONE: u32 = 1 << 31;
 
 /// In the place of a listed hop that was drawn: any of them.
 pub const ANY_HOP: u32 = u32::MAX;
-
-/// A goal of the lightest paths.
-#[derive(Debug, Clone, Copy)]
-pub enum Towards {
-    Router(usize),
-    Group(usize),
-}
 
 /// A port of a router, counted over all routers, and the channel classes that a packet may use on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,9 +64,8 @@ pub struct Routes {
     class_weight: Vec<u32>,
     pub graph: Graph,
     tree: Option<Tree>,
-    /// The first port of each router, and of each of its exits; the end of all.
+    /// The first port of each router, and the end of all.
     pub first_port: Vec<u32>,
-    exit_port: Vec<Vec<u32>>,
     /// First port and number of ports of each link.
     link_ports: Vec<(u32, u32)>,
     pub places: Places,
@@ -110,19 +94,16 @@ impl Routes {
         }
         let needs_grid = matches!(settings.scheme, Scheme::Dateline | Scheme::Escape);
         graph.check_has(settings.routing.kind, settings.routing.via, needs_grid)?;
-        let (mut first_port, mut exit_port) = (vec![0], Vec::new());
+        let mut first_port = vec![0];
         let mut link_ports = vec![(0, 0); graph.links];
         let mut nodes_of = vec![0; routers];
         graph.node_router.iter().for_each(|&router| nodes_of[router] += 1);
         for (router, exits) in graph.exits.iter().enumerate() {
             let mut port = first_port[router];
-            let mut of_router = Vec::with_capacity(exits.len());
             for exit in exits {
-                of_router.push(port);
                 link_ports[exit.link as usize] = (port, exit.cables);
                 port += exit.cables;
             }
-            exit_port.push(of_router);
             first_port.push(port + nodes_of[router]);
         }
         Ok(Routes {
@@ -134,7 +115,6 @@ impl Routes {
             class_weight: settings.links.class_weight.clone(),
             tree,
             first_port,
-            exit_port,
             link_ports,
             to_router: vec![None; routers],
             to_group: vec![None; places.group_routers.len()],
@@ -152,27 +132,18 @@ impl Routes {
         self.graph.grid.as_ref().expect("new has seen a grid")
     }
 
-    pub fn towards(&self, place: usize) -> Towards {
-        match self.places.via {
-            Via::Router => Towards::Router(place),
-            Via::Group => Towards::Group(place),
-        }
-    }
-
     /// The first port and the number of ports of a link.
     pub fn ports_of_link(&self, link: usize) -> (u32, u32) {
         self.link_ports[link]
     }
 
     fn add_ports_to(&self, here: usize, neighbour: usize, way: Way, ways: &mut Vec<Way>) {
-        let exits = &self.graph.exits[here];
-        let first = exits.partition_point(|exit| (exit.router as usize) < neighbour);
-        for (index, exit) in
-            exits.iter().enumerate().skip(first).take_while(|(_, exit)| exit.router as usize == neighbour)
-        {
-            let port = self.exit_port[here][index];
-            ways.extend((port..port + exit.cables).map(|port| Way { port, ..way }));
-        }
+        self.graph.to(here, neighbour).iter().for_each(|exit| self.add_ports_of(exit.link as usize, way, ways));
+    }
+
+    fn add_ports_of(&self, link: usize, way: Way, ways: &mut Vec<Way>) {
+        let (first, ports) = self.link_ports[link];
+        ways.extend((first..first + ports).map(|port| Way { port, ..way }));
     }
 
     /// Return the class of a hop of a leg.
@@ -227,9 +198,7 @@ impl Routes {
                     if self.kind == Kind::Table && standing.via != ANY_HOP { via..via + 1 } else { 0..hops.len() };
                 for hop in &hops[drawn] {
                     let class = if self.scheme == Scheme::Listed { hop.class as u8 } else { class };
-                    let (first, ports) = self.link_ports[hop.link];
-                    let way = Way { first_class: class, last_class: class, ..way };
-                    ways.extend((first..first + ports).map(|port| Way { port, ..way }));
+                    self.add_ports_of(hop.link, Way { first_class: class, last_class: class, ..way }, ways);
                 }
             }
             Kind::Paths => {
@@ -238,7 +207,7 @@ impl Routes {
                 self.add_ports_to(here, next, way, ways);
             }
             _ => {
-                let towards = if standing.on_detour { self.towards(via) } else { Towards::Router(goal) };
+                let towards = if standing.on_detour { self.places.towards(via) } else { Towards::Router(goal) };
                 self.find_lightest(here, towards, way, ways);
                 if self.kind == Kind::Ecmp {
                     let chosen = FlowHash::way(standing.via, here, ways.len() as u64);
@@ -298,10 +267,9 @@ impl Routes {
 
     fn find_in_large_grid(&self, here: usize, goal: usize, way: Way, ways: &mut Vec<Way>) {
         let (grid, left) = (self.grid(), self.grid().distance(here, goal));
-        for (index, exit) in self.graph.exits[here].iter().enumerate() {
+        for exit in &self.graph.exits[here] {
             if grid.distance(exit.router as usize, goal) + 1 == left {
-                let port = self.exit_port[here][index];
-                ways.extend((port..port + exit.cables).map(|port| Way { port, ..way }));
+                self.add_ports_of(exit.link as usize, way, ways);
             }
         }
     }
@@ -309,20 +277,14 @@ impl Routes {
     /// Find the next hops of all routers towards a place.
     #[inline(never)]
     fn store(&mut self, towards: Towards) {
-        let goals = match towards {
-            Towards::Router(goal) => vec![goal],
-            Towards::Group(group) => self.places.group_routers[group].clone(),
-        };
-        let weights = self.graph.weights_to(&goals, &self.class_weight);
+        let weights = self.graph.weights_to(&self.places.routers(towards), &self.class_weight);
         let mut row = vec![0; self.graph.routers()];
         let mut ports: Vec<u32> = Vec::new();
         for here in (0..row.len()).filter(|&here| weights[here] > 0) {
             ports.clear();
-            for (index, exit) in self.graph.exits[here].iter().enumerate() {
-                if weights[exit.router as usize] + self.class_weight[exit.class as usize] == weights[here] {
-                    let port = self.exit_port[here][index] - self.first_port[here];
-                    ports.extend(port..port + exit.cables);
-                }
+            for exit in self.graph.lightest(here, &self.class_weight, |router| weights[router]) {
+                let port = self.link_ports[exit.link as usize].0 - self.first_port[here];
+                ports.extend(port..port + exit.cables);
             }
             row[here] = match ports[..] {
                 [one] => ONE | one,

@@ -8,9 +8,10 @@
 //! `offered ARRIVALS BURST LOAD MESSAGE_BYTES WARMUP_PS BATCH_PS BATCHES DRAIN`, with the mean size of the messages, and
 //! `sizes`, with three numbers for each row of their distribution, or none for one size.
 
-use library::input::BadFile;
+use library::input::{BadFile, Lines};
 use library::offered::{Arrivals, Sizes};
-use library::settings::{Links, Routing, Words};
+use library::settings::{Links, Routing};
+use library::window::Window;
 
 /// How the channel class of a packet's next hop follows from its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +46,8 @@ pub struct Offered {
     pub arrivals: Arrivals,
     pub load: f64,
     pub sizes: Sizes,
-    pub warmup_ps: u64,
-    pub batch_ps: u64,
-    pub batches: u64,
-    pub drain: u64,
+    /// In ps.
+    pub window: Window,
 }
 
 #[derive(Debug, Clone)]
@@ -77,11 +76,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn read(name: &str) -> Result<Settings, BadFile> {
-        Settings::of_words(Words::open(name, "packet")?)
-    }
-
-    pub fn of_words(mut lines: Words) -> Result<Settings, BadFile> {
+    pub fn read(mut lines: Lines) -> Result<Settings, BadFile> {
+        lines.format("packet")?;
         let routing = Routing::read(&mut lines)?;
         let [detours, bias, threshold_bytes, progressive]: [f64; 4] = lines.values("ugal")?;
         let links = Links::read(&mut lines)?;
@@ -116,7 +112,7 @@ impl Settings {
             return Err(lines.bad("overheads of messages are not simulated"));
         }
         let [times]: [u8; 1] = lines.values("times")?;
-        let offered = if lines.is_at_end() { None } else { Some(offered(&mut lines)?) };
+        let offered = if lines.are_at_end() { None } else { Some(offered(&mut lines)?) };
         let settings = Settings {
             routing,
             detours: detours as usize,
@@ -152,7 +148,7 @@ impl Settings {
     }
 }
 
-fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
+fn offered(lines: &mut Lines) -> Result<Offered, BadFile> {
     let [arrivals, burst, load, message, warmup, batch, batches, drain]: [String; 8] = lines.values("offered")?;
     let rows: Vec<f64> = lines.list("sizes")?;
     let whole = |word: &str| word.parse::<u64>().ok();
@@ -166,10 +162,10 @@ fn offered(lines: &mut Words) -> Result<Offered, BadFile> {
     let sizes =
         message.parse().ok().filter(|&mean| mean < f64::from(1_u32 << 31)).and_then(|mean| Sizes::new(mean, &rows));
     match (arrivals, load, sizes, whole(&warmup), whole(&batch), whole(&batches), whole(&drain)) {
-        (Some(arrivals), Some(load), Some(sizes), Some(warmup_ps), Some(batch_ps), Some(batches), Some(drain))
-            if load > 0.0 && batch_ps > 0 && batches > 0 =>
+        (Some(arrivals), Some(load), Some(sizes), Some(warmup), Some(batch), Some(batches), Some(drain))
+            if load > 0.0 && batch > 0 && batches > 0 =>
         {
-            Ok(Offered { arrivals, load, sizes, warmup_ps, batch_ps, batches, drain })
+            Ok(Offered { arrivals, load, sizes, window: Window { warmup, batch, batches, drain } })
         }
         _ => Err(lines.bad("should follow 'offered ARRIVALS BURST LOAD MESSAGE WARMUP BATCH BATCHES DRAIN'")),
     }

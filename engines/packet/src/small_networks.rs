@@ -7,16 +7,11 @@ use library::graph::Graph;
 use library::input::Lines;
 use library::operation_file::OperationFile;
 use library::random::Random;
-use library::settings::Words;
 
 use crate::jobs::Jobs;
 use crate::network::Network;
 use crate::routes::Routes;
 use crate::settings::Settings;
-
-fn lines(text: String) -> Lines {
-    Lines::of_text(Box::leak(text.into_boxed_str()))
-}
 
 /// A connected graph of routers with parallel cables of two classes, as text; all routers have nodes.
 fn any_graph(random: &mut Random, routers: usize, nodes: usize) -> String {
@@ -49,36 +44,32 @@ fn line(routers: usize, wraps: bool) -> String {
 
 /// Messages between random nodes, in rounds that wait for each other.
 fn messages(random: &mut Random, nodes: usize, count: usize) -> (String, u64) {
-    let mut sends: Vec<Vec<(usize, usize, bool)>> = vec![Vec::new(); nodes];
-    for _ in 0..count {
+    let message = |_| {
         let source = random.below(nodes);
         let destination = (source + 1 + random.below(nodes - 1)) % nodes;
-        sends[source].push((destination, 1 + random.below(900), random.below(2) == 0));
-    }
-    // The operations of a rank: its sends, then its receives in the order of the sends of others.
-    let first = |rank: usize, sends: &Vec<Vec<(usize, usize, bool)>>| {
-        let received = |rank: usize| sends.iter().flatten().filter(|send| send.0 == rank).count();
-        (0..rank).map(|other| sends[other].len() + received(other)).sum::<usize>()
+        ([source, destination], 1 + random.below(900), random.below(2) == 0)
     };
-    let mut received = vec![0; nodes];
-    let mut rows: Vec<Vec<String>> = vec![Vec::new(); nodes];
-    let mut bytes = 0;
-    let mut receives: Vec<Vec<String>> = vec![Vec::new(); nodes];
-    for source in 0..nodes {
-        for (index, &(destination, size, eager)) in sends[source].iter().enumerate() {
-            let number = first(source, &sends) + index;
-            let partner = first(destination, &sends) + sends[destination].len() + received[destination];
-            received[destination] += 1;
-            rows[source].push(format!("{} {source} 0 {size} {partner}", if eager { 1 } else { 3 }));
-            receives[destination].push(format!("2 {destination} 0 0 {number}"));
-            bytes += size as u64;
+    let messages: Vec<([usize; 2], usize, bool)> = (0..count).map(message).collect();
+    // The operations of a rank: its sends, then its receives.
+    let of_message =
+        |(number, (ends, ..)): (usize, &([usize; 2], usize, bool))| [0, 1].map(|end| (ends[end], end, number));
+    let mut operations: Vec<(usize, usize, usize)> = messages.iter().enumerate().flat_map(of_message).collect();
+    operations.sort_unstable();
+    let row = |&(rank, end, number): &(usize, usize, usize)| {
+        let (_, bytes, eager) = messages[number];
+        let partner =
+            operations.iter().position(|&(_, other, of)| (other, of) == (1 - end, number)).expect("a partner");
+        match (end, eager) {
+            (0, true) => format!("1 {rank} 0 {bytes} {partner}"),
+            (0, false) => format!("3 {rank} 0 {bytes} {partner}"),
+            _ => format!("2 {rank} 0 0 {partner}"),
         }
-    }
-    let all: Vec<String> =
-        rows.into_iter().zip(receives).flat_map(|(sends, receives)| sends.into_iter().chain(receives)).collect();
+    };
+    let all: Vec<String> = operations.iter().map(row).collect();
     let mut text = format!("operations 1\njobs 1\nranks {nodes}\n");
     (0..nodes).for_each(|node| writeln!(text, "{node}").expect("text"));
     writeln!(text, "streams 0\noperations {}", all.len()).expect("text");
+    let bytes = messages.iter().map(|&(_, bytes, _)| bytes as u64).sum();
     (text + &all.join("\n") + "\ndependencies 0\n", bytes)
 }
 
@@ -112,16 +103,16 @@ fn settings(case: &Case, seed: u64, random: &mut Random) -> Settings {
         1 + random.below(4),
         case.management,
     );
-    Settings::of_words(Words::of_text("text", &text, "packet").expect("settings")).expect("settings")
+    Settings::read(Lines::of_text(text)).expect("settings")
 }
 
 fn simulate(graph: String, case: &Case, seed: u64, random: &mut Random) {
     let settings = settings(case, seed, random);
-    let graph = Graph::read(lines(graph), 2).expect("a graph");
+    let graph = Graph::read(Lines::of_text(graph), 2).expect("a graph");
     let nodes = graph.node_router.len();
     let (text, bytes) = messages(random, nodes, 5 + 6 * nodes);
     let network = Network::new(&settings, Routes::new(&settings, graph).expect("routes"));
-    let file = OperationFile::read(lines(text), nodes).expect("operations");
+    let file = OperationFile::read(Lines::of_text(text), nodes).expect("operations");
     let mut jobs = Jobs::new(network, file, &settings);
     jobs.run_with(|network| network.check()).expect("the job finishes");
     let counts = jobs.counts();

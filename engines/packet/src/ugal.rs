@@ -7,10 +7,12 @@
 //! ISCA 2009). Where an input has lanes, what waits there is not seen; so the first packet of a lane decides again whenever
 //! one of its ways opens, until it gets one of the kind that it prefers.
 
+use library::listed_routes::drawn;
+use library::places::Towards;
 use library::settings::Kind;
 
 use crate::network::{below, mix, Network, Packet, Stage};
-use crate::routes::{Leg, Routes, Towards, Way, ANY_HOP};
+use crate::routes::{Leg, Routes, Way, ANY_HOP};
 
 impl Network {
     /// Draw what a packet needs at its first router, which is not its last one.
@@ -43,52 +45,31 @@ impl Network {
             }
             Kind::Paths => {
                 let paths = self.routes.graph.paths.as_ref().expect("the routes have seen paths");
-                let between = paths.between(here, goal);
-                let drawn = below_u64(mix(u64::from(packet.key)), paths.total(&between) as u64);
-                packet.via = paths.selected(between, drawn as usize) as u32;
+                let bits = mix(u64::from(packet.key));
+                packet.via = paths.draw(here, goal, |total| below_usize(bits, total)) as u32;
             }
             _ => {}
         }
     }
 
-    /// Draw a place that leads away from both ends. Valiant draws once; under UGAL a packet draws again, since one with
-    /// nothing but the minimal path would wait for it, and hold up all behind it.
+    /// Draw a place that leads away from both ends.
     fn draw_place(&self, key: u32, index: usize, here: usize, goal: usize) -> Option<u32> {
-        let places = &self.routes.places.drawn;
-        let again = self.routes.kind == Kind::Ugal;
-        let leads_away = |place| self.routes.places.leads_away(self.routes.kind, [here, goal], place);
-        let tries = if again { 64 } else { 1 };
-        let mut bits = mix(u64::from(key) << 8 | index as u64);
-        for _ in 0..tries {
-            let drawn = places[below(bits, places.len() as u32) as usize];
-            if leads_away(drawn) {
-                return Some(drawn as u32);
-            }
+        let (places, kind) = (&self.routes.places, self.routes.kind);
+        let mut bits = u64::from(key) << 8 | index as u64;
+        let below_end = |end: usize| {
             bits = mix(bits);
-        }
-        let rest: Vec<usize> = match again {
-            true => places.iter().copied().filter(|&place| leads_away(place)).collect(),
-            false => Vec::new(),
+            below(bits, end as u32) as usize
         };
-        (!rest.is_empty()).then(|| rest[below(bits, rest.len() as u32) as usize] as u32)
+        let leads_away = |place| places.leads_away(kind, [here, goal], place);
+        places.draw(kind == Kind::Ugal, leads_away, below_end).map(|place| place as u32)
     }
 
     /// Draw one of the listed hops by weight; where all weights are 0, a packet may take any.
     fn draw_hop(&self, packet: &Packet, here: usize) -> u32 {
         let listed = self.routes.graph.hops.as_ref().expect("the routes have seen next hops");
         let hops = listed.hops(here, if listed.by_node { packet.node as usize } else { packet.goal as usize });
-        let total: usize = hops.iter().map(|hop| hop.weight).sum();
-        if total == 0 {
-            return ANY_HOP;
-        }
-        let mut drawn = below_u64(mix(u64::from(packet.key) << 8 | u64::from(packet.hop)), total as u64) as usize;
-        for (index, hop) in hops.iter().enumerate() {
-            if drawn < hop.weight {
-                return index as u32;
-            }
-            drawn -= hop.weight;
-        }
-        0
+        let bits = mix(u64::from(packet.key) << 8 | u64::from(packet.hop));
+        drawn(hops, |total| below_usize(bits, total)).map_or(ANY_HOP, |index| index as u32)
     }
 
     /// Note that a packet comes to another router.
@@ -126,14 +107,7 @@ impl Network {
     /// Return whether an undecided packet may decide at a router: its first one, or another one of its first group.
     fn may_choose(&self, interface: u32, here: u32, goal: u32) -> bool {
         let first = self.router_of_interface(interface);
-        match &self.routes.graph.group {
-            _ if first == here => true,
-            Some(group) => {
-                let [first, here, goal] = [first, here, goal].map(|router| group[router as usize]);
-                first == here && here != goal
-            }
-            None => false,
-        }
+        first == here || self.routes.graph.is_in_first_group(first as usize, here as usize, goal as usize)
     }
 
     /// End the choice of an undecided packet.
@@ -233,7 +207,7 @@ impl Network {
                 continue;
             }
             let mut ways = Vec::new();
-            let towards = self.routes.towards(place as usize);
+            let towards = self.routes.places.towards(place as usize);
             let of_detour = way(hop, Leg::Detour(place as usize), &self.routes);
             self.routes.find_lightest(at, towards, of_detour, &mut ways);
             detours.push(Detour { place, hops, ways });
@@ -244,13 +218,9 @@ impl Network {
 
     /// Return whether a packet that takes a port decides again behind it.
     fn chooses_again(&self, here: u32, port: u32, packet: u32) -> bool {
-        match (&self.routes.graph.group, self.router_behind(port)) {
-            (Some(group), Some(next)) if self.progressive => {
-                let goal = self.packets[packet as usize].goal as usize;
-                group[next as usize] == group[here as usize] && group[here as usize] != group[goal]
-            }
-            _ => false,
-        }
+        let goal = self.packets[packet as usize].goal as usize;
+        let is_in_first = |next: u32| self.routes.graph.is_in_first_group(here as usize, next as usize, goal);
+        self.progressive && self.router_behind(port).map_or(false, is_in_first)
     }
 }
 
@@ -261,6 +231,6 @@ struct Detour {
 }
 
 /// Return a number below `end` from random bits.
-fn below_u64(bits: u64, end: u64) -> u64 {
-    ((u128::from(bits) * u128::from(end)) >> 64) as u64
+fn below_usize(bits: u64, end: usize) -> usize {
+    ((u128::from(bits) * end as u128) >> 64) as usize
 }

@@ -86,9 +86,8 @@ impl Routes {
     }
 
     /// The links with which the paths begin that have the least weight, given that of all routers.
-    fn begins(&self, here: usize, left: impl Fn(usize) -> u32) -> Vec<Exit> {
-        let leads_on = |exit: &&Exit| self.class_weight[exit.class as usize] + left(exit.router as usize) == left(here);
-        self.graph().exits[here].iter().filter(leads_on).copied().collect()
+    fn begins(&self, here: usize, weight: impl Fn(usize) -> u32) -> Vec<Exit> {
+        self.graph().lightest(here, &self.class_weight, weight).copied().collect()
     }
 
     /// The links with which the lightest paths to a router begin.
@@ -129,22 +128,10 @@ impl Routes {
         Some(drawn)
     }
 
-    /// What a packet draws; none if that is where it comes from or goes to. Under UGAL it draws again then: a packet
-    /// whose draw left it nothing but the minimal path would wait for that one, and hold up all behind it. So it does,
-    /// between two groups, where it draws a router of either: most such detours cross the link of the minimal path.
+    /// What a packet draws; none if that is where it comes from or goes to.
     fn draw(&self, here: usize, goal: usize, rng: &mut StdRng) -> Option<usize> {
-        let among = &self.places().drawn;
         let leads_away = |drawn| self.places().leads_away(self.kind, [here, goal], drawn);
-        let again = self.kind == Kind::Ugal && among.iter().any(|&drawn| leads_away(drawn));
-        loop {
-            let drawn = among[rng.gen_range(0..among.len())];
-            if leads_away(drawn) {
-                return Some(drawn);
-            }
-            if !again {
-                return None;
-            }
-        }
+        self.places().draw(self.kind == Kind::Ugal, leads_away, |end| rng.gen_range(0..end))
     }
 
     /// `chosen` has the place that a packet goes through, the class in which a minimal one began, or what it may choose
@@ -188,8 +175,7 @@ impl Routes {
 
     /// Whether a packet that is minimal so far chooses again at the next router: still in its first group.
     fn chooses_again(&self, here: usize, next: usize, goal: usize) -> bool {
-        let group = self.graph().group.as_ref().filter(|_| self.progressive);
-        group.map_or(false, |group| group[next] == group[here] && group[here] != group[goal])
+        self.progressive && self.graph().is_in_first_group(here, next, goal)
     }
 
     /// Note what a packet that has not chosen asks for.

@@ -38,91 +38,62 @@ pub trait KeyboardInteractivePrompt {
     fn prompt<'a>(&mut self, username: &str, instructions: &str, prompts: &[Prompt<'a>]) -> Vec<String>;
 }
 
-/// An ssh session; there is none.
-pub struct Session(Absent);
+/// Define types of which there is no value, and their methods, which nothing can call.
+macro_rules! absent {
+    ($($type:ident: $description:literal { $(fn $method:ident($($argument:ident: $of:ty),*) -> $result:ty;)* })*) => {$(
+        #[doc = concat!($description, "; there is none.")]
+        pub struct $type(Absent);
 
-/// A file transfer session; there is none.
-pub struct Sftp(Absent);
+        impl $type {
+            $(pub fn $method(&self, $($argument: $of),*) -> $result {
+                match self.0 {}
+            })*
+        }
+    )*};
+}
 
-/// A remote file; there is none.
-pub struct File(Absent);
-
-/// What is known of a remote file; there is none.
-pub struct FileStat(Absent);
-
-/// What is known of a file being copied; there is none.
-pub struct ScpFileStat(Absent);
-
-/// A remote command; there is none.
-pub struct Channel(Absent);
-
-/// A stream of a remote command; there is none.
-pub struct Stream(Absent);
+absent! {
+    Session: "An ssh session" {
+        fn handshake() -> Result<(), Error>;
+        fn auth_methods(_username: &str) -> Result<&str, Error>;
+        fn authenticated() -> bool;
+        fn userauth_pubkey_file(
+            _username: &str, _public: Option<&Path>, _private: &Path, _passphrase: Option<&str>
+        ) -> Result<(), Error>;
+        fn userauth_password(_username: &str, _password: &str) -> Result<(), Error>;
+        fn sftp() -> Result<Sftp, Error>;
+        fn scp_recv(_path: &Path) -> Result<(Channel, ScpFileStat), Error>;
+        fn channel_session() -> Result<Channel, Error>;
+    }
+    Sftp: "A file transfer session" {
+        fn open(_path: &Path) -> Result<File, Error>;
+        fn create(_path: &Path) -> Result<File, Error>;
+        fn stat(_path: &Path) -> Result<FileStat, Error>;
+        fn mkdir(_path: &Path, _mode: i32) -> Result<(), Error>;
+    }
+    File: "A remote file" {}
+    FileStat: "What is known of a remote file" {
+        fn is_dir() -> bool;
+    }
+    ScpFileStat: "What is known of a file being copied" {}
+    Channel: "A remote command" {
+        fn exec(_command: &str) -> Result<(), Error>;
+        fn stderr() -> Stream;
+        fn wait_close() -> Result<(), Error>;
+        fn exit_status() -> Result<i32, Error>;
+    }
+    Stream: "A stream of a remote command" {}
+}
 
 impl Session {
     /// Always an error.
     pub fn new() -> Result<Session, Error> {
         Err(Error(()))
     }
-    pub fn set_tcp_stream(&mut self, _stream: TcpStream) {
+    pub fn set_tcp_stream(&self, _stream: TcpStream) {
         match self.0 {}
     }
-    pub fn handshake(&mut self) -> Result<(), Error> {
-        match self.0 {}
-    }
-    pub fn auth_methods(&self, _username: &str) -> Result<&str, Error> {
-        match self.0 {}
-    }
-    pub fn authenticated(&self) -> bool {
-        match self.0 {}
-    }
-    pub fn userauth_pubkey_file(
-        &self,
-        _username: &str,
-        _public: Option<&Path>,
-        _private: &Path,
-        _passphrase: Option<&str>,
-    ) -> Result<(), Error> {
-        match self.0 {}
-    }
-    pub fn userauth_keyboard_interactive<P: KeyboardInteractivePrompt>(
-        &self,
-        _username: &str,
-        _prompter: &mut P,
-    ) -> Result<(), Error> {
-        match self.0 {}
-    }
-    pub fn userauth_password(&self, _username: &str, _password: &str) -> Result<(), Error> {
-        match self.0 {}
-    }
-    pub fn sftp(&self) -> Result<Sftp, Error> {
-        match self.0 {}
-    }
-    pub fn scp_recv(&self, _path: &Path) -> Result<(Channel, ScpFileStat), Error> {
-        match self.0 {}
-    }
-    pub fn channel_session(&self) -> Result<Channel, Error> {
-        match self.0 {}
-    }
-}
-
-impl Sftp {
-    pub fn open(&self, _path: &Path) -> Result<File, Error> {
-        match self.0 {}
-    }
-    pub fn create(&self, _path: &Path) -> Result<File, Error> {
-        match self.0 {}
-    }
-    pub fn stat(&self, _path: &Path) -> Result<FileStat, Error> {
-        match self.0 {}
-    }
-    pub fn mkdir(&self, _path: &Path, _mode: i32) -> Result<(), Error> {
-        match self.0 {}
-    }
-}
-
-impl FileStat {
-    pub fn is_dir(&self) -> bool {
+    pub fn userauth_keyboard_interactive<P: KeyboardInteractivePrompt>(&self, _: &str, _: &mut P) -> Result<(), Error> {
         match self.0 {}
     }
 }
@@ -133,44 +104,23 @@ impl fmt::Debug for FileStat {
     }
 }
 
-impl Channel {
-    pub fn exec(&mut self, _command: &str) -> Result<(), Error> {
-        match self.0 {}
-    }
-    pub fn stderr(&self) -> Stream {
-        match self.0 {}
-    }
-    pub fn wait_close(&mut self) -> Result<(), Error> {
-        match self.0 {}
-    }
-    pub fn exit_status(&self) -> Result<i32, Error> {
-        match self.0 {}
-    }
+macro_rules! read {
+    ($($type:ident)*) => {$(
+        impl Read for $type {
+            fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+                match self.0 {}
+            }
+        }
+    )*};
 }
 
-impl Read for File {
-    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-        match self.0 {}
-    }
-}
+read!(File Channel Stream);
 
 impl Write for File {
     fn write(&mut self, _buffer: &[u8]) -> io::Result<usize> {
         match self.0 {}
     }
     fn flush(&mut self) -> io::Result<()> {
-        match self.0 {}
-    }
-}
-
-impl Read for Channel {
-    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-        match self.0 {}
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
         match self.0 {}
     }
 }

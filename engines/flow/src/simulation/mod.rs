@@ -106,8 +106,8 @@ pub struct Outcome {
     pub arrived_bytes: Vec<f64>,
     /// For each job the times from posting a message to its arrival at another node.
     pub message_ns: Vec<Vec<f64>>,
-    /// Arrival of the message of each operation, and later its start, too, if they are asked for.
-    pub times_ns: Option<Vec<(f64, f64)>>,
+    /// Start and end of each operation and the arrival of its message, if they are asked for.
+    pub times_ns: Option<Vec<[f64; 3]>>,
     pub solved: u64,
 }
 
@@ -146,16 +146,14 @@ impl Simulation {
         let jobs = file.jobs.len();
         let links = routes.capacity.len();
         let nodes = routes.graph.node_router.len();
-        let records = settings.record;
-        let times_ns = records.then(|| vec![(0.0, 0.0); file.operations.len()]);
         let mut ranks = vec![0; nodes];
         file.ranks.iter().for_each(|&(_, node)| ranks[node] += 1);
         Simulation {
-            settings,
             fair: MaxMin::new(routes.capacity.clone()),
             nodes: ranks.iter().map(|&ranks| Node { waiting: Waiting::new(ranks), ..Node::default() }).collect(),
             job_of_rank: file.ranks.iter().map(|&(job, _)| job).collect(),
-            operations: Operations::new(file, records),
+            operations: Operations::new(file, settings.record),
+            settings,
             changed: Vec::new(),
             flows: Vec::new(),
             free_flows: Vec::new(),
@@ -176,7 +174,7 @@ impl Simulation {
                 finish_ns: vec![0.0; jobs],
                 waiting_ns: vec![0.0; jobs],
                 message_ns: vec![Vec::new(); jobs],
-                times_ns,
+                times_ns: None,
                 link_bytes: vec![0.0; routes.graph.links],
                 sent_bytes: vec![0.0; jobs],
                 arrived_bytes: vec![0.0; jobs],
@@ -214,12 +212,7 @@ impl Simulation {
         for (waited_ns, ranks) in self.outcome.waiting_ns.iter_mut().zip(ranks) {
             *waited_ns /= ranks.max(1) as f64;
         }
-        if let (Some(times_ns), Some(operations)) = (&mut self.outcome.times_ns, &self.operations.times) {
-            for (message, &(start_ns, _)) in times_ns.iter_mut().zip(operations) {
-                // A message within a node arrives at once.
-                *message = (start_ns, message.1.max(start_ns));
-            }
-        }
+        self.outcome.times_ns = self.operations.times;
         Ok(self.outcome)
     }
 
@@ -236,9 +229,6 @@ impl Simulation {
                     let (job, _) = self.operations.place_of(send);
                     self.outcome.arrived_bytes[job] += self.operations.bytes_of(send) as f64;
                     self.outcome.message_ns[job].push(at_ns.0 - self.operations.posted_at(send));
-                    if let Some(times_ns) = &mut self.outcome.times_ns {
-                        times_ns[send as usize].1 = at_ns.0;
-                    }
                     self.operations.arrive(send, at_ns.0);
                 }
             }

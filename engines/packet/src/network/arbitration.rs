@@ -110,7 +110,7 @@ impl Network {
     /// Let ports that have looked take waiting packets, in random order.
     pub(super) fn allocate_opened(&mut self) {
         let mut opened = std::mem::take(&mut self.opened);
-        self.shuffle(&mut opened, |network, port| network.draw(port, 1 << 41));
+        opened.sort_unstable_by_key(|&port| (self.draw(port, 1 << 41), port));
         for &port in &opened {
             self.allocate(port);
             self.plan(port);

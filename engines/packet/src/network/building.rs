@@ -84,8 +84,6 @@ impl Network {
             free_places: Vec::new(),
             ways: Vec::new(),
             opened: Vec::new(),
-            asking: Vec::new(),
-            ranked: Vec::new(),
             arrivals: Vec::new(),
             sent_packets: vec![0; nodes],
             counts: Counts::default(),
@@ -141,26 +139,13 @@ impl Port {
     fn new(bandwidth: f64, latency_ns: f64, end: End, link: u32) -> Port {
         let ps_per_byte = 1e12 / bandwidth;
         Port {
-            free_at: 0,
             wake_at: u64::MAX,
             latency: rounded(latency_ns * 1e3),
             ps_per_byte,
-            remainder: 0.0,
-            filled: 0,
-            crossing: 0,
             end,
             link,
-            leaving_unit: 0,
-            leaving_bytes: 0,
-            awaiting: 0,
-            queued: 0,
-            outstanding: 0,
             under_way: (2e3 * latency_ns / ps_per_byte) as u32,
-            bytes: 0,
-            packets: 0,
-            granted: 0,
-            turn: 0,
-            waits_for_credit: false,
+            ..Port::default()
         }
     }
 }

@@ -3,43 +3,24 @@
 use super::*;
 
 impl Network {
-    /// Let all packets ask whose heads are there now, in random order.
-    pub(super) fn ask_all(&mut self, first: u32) {
-        let mut asking = std::mem::take(&mut self.asking);
-        asking.push(first);
-        while let Some(event) = self.queue.pop_below(self.now << 2 | TASK) {
-            asking.push(event.a);
+    /// Let a packet, or the first one of an input lane, ask: its head is there now.
+    pub(super) fn ask(&mut self, number: u32) {
+        if self.has_lanes {
+            self.advance(number);
+        } else {
+            self.enter_queue(number);
         }
-        self.shuffle(&mut asking, |network, number| match network.has_lanes {
-            true => network.draw_once(u64::from(network.inputs[number as usize].ticket), u64::from(number)),
-            false => {
-                let Packet { key, input, .. } = network.packets[number as usize];
-                network.draw_once(0, u64::from(key) << 32 | u64::from(input))
-            }
-        });
-        for &number in &asking {
-            if self.has_lanes {
-                self.advance(number);
-            } else {
-                self.enter_queue(number);
-            }
-        }
-        asking.clear();
-        self.asking = asking;
     }
 
-    /// Put numbers into a random order that does not depend on their present one.
-    pub(super) fn shuffle(&mut self, numbers: &mut [u32], draw: impl Fn(&Network, u32) -> u64) {
-        if numbers.len() < 2 {
-            return;
-        }
-        let mut ranked = std::mem::take(&mut self.ranked);
-        ranked.extend(numbers.iter().map(|&number| (draw(self, number), number)));
-        ranked.sort_unstable();
-        for (place, (_, number)) in numbers.iter_mut().zip(ranked.drain(..)) {
-            *place = number;
-        }
-        self.ranked = ranked;
+    /// Plan that a packet, or the first one of an input lane, asks at a time, in random order with others.
+    pub(super) fn push_ask(&mut self, time: u64, number: u32) {
+        let random = if self.has_lanes {
+            self.draw_once(u64::from(self.inputs[number as usize].ticket), u64::from(number))
+        } else {
+            let Packet { key, input, .. } = self.packets[number as usize];
+            self.draw_once(0, u64::from(key) << 32 | u64::from(input))
+        };
+        self.queue.push(Event { key: time << 2 | ASK, b: (random >> 32) as u32, a: number });
     }
 
     /// Put a packet into the queue of its outputs, and let it ask if it is the first one.
@@ -193,7 +174,7 @@ impl Network {
         queue.ticket = queue.ticket.wrapping_add(1);
         if next != NONE && self.has_lanes {
             let time = self.packets[next as usize].head.max(end);
-            self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
+            self.push_ask(time, input);
         }
     }
 

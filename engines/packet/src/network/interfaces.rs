@@ -62,25 +62,17 @@ impl Network {
         let now_ns = self.now / 1000;
         let priority = self.fair.as_mut().map_or(0, |fair| fair.priority(piece.job, here as usize, now_ns));
         let mut packet = Packet {
-            head: 0,
-            tail: 0,
             next: NONE,
             key,
             message: piece.message,
             node: piece.node,
             goal,
-            via: 0,
             size: piece.size,
             priority,
-            hop: 0,
-            skipped: 0,
-            stage: Stage::Direct,
             traffic_class: traffic_class as u8,
-            is_marked: false,
-            unit: 0,
             input: NONE,
             interface,
-            latency: 0,
+            ..Packet::default()
         };
         if goal != here {
             self.begin_route(&mut packet, here);

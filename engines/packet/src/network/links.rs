@@ -154,7 +154,7 @@ impl Network {
                 arrival.last = arrival.last.max(end + latency);
                 if arrival.to_come == 0 {
                     let last = std::mem::take(&mut arrival.last);
-                    self.queue.push(Event { key: last << 2 | TASK, a: message, b: ARRIVAL });
+                    self.queue.push(Event { key: last << 2 | TASK, b: message, a: ARRIVAL });
                 }
             }
             End::Router(to) => {
@@ -176,7 +176,7 @@ impl Network {
         let acknowledgement = Acknowledgement { interface, destination: node, bytes: size, is_marked };
         if let Some(management) = &mut self.management {
             let number = management.keep(acknowledgement);
-            self.queue.push(Event { key: (time + u64::from(latency)) << 2 | TASK, a: number, b: ACKNOWLEDGEMENT });
+            self.queue.push(Event { key: (time + u64::from(latency)) << 2 | TASK, b: number, a: ACKNOWLEDGEMENT });
         }
     }
 
@@ -200,7 +200,7 @@ impl Network {
         self.in_pools.take(port, unit, size);
         self.ports[port as usize].outstanding += size;
         if !self.has_lanes {
-            self.queue.push(Event { key: head << 2 | ASK, a: packet, b: 0 });
+            self.push_ask(head, packet);
             return;
         }
         let input = input_port * self.lanes + lane;
@@ -209,7 +209,7 @@ impl Network {
         if queue.head == NONE {
             queue.head = packet;
             let time = head.max(queue.busy_until);
-            self.queue.push(Event { key: time << 2 | ASK, a: input, b: 0 });
+            self.push_ask(time, input);
         } else {
             self.packets[last as usize].next = packet;
         }

@@ -23,8 +23,9 @@
 //! 5. A node takes all that comes.
 //!
 //! What happens at one time: first links that become free send, and room is given back; then ports that opened, in random
-//! order, take waiting packets; then new packets ask, in random order. Random choices are hashes of the seed, what chooses, and
-//! how many packets have crossed to the port, so that they depend neither on the order of events in the queue nor on the unit of time.
+//! order, take waiting packets; then new packets ask, in random order: that of the hashes in their events. Random choices are
+//! hashes of the seed, what chooses, and how many packets have crossed to the port, so that they depend neither on the order
+//! in which events were planned nor on the unit of time.
 
 mod arbitration;
 mod building;
@@ -50,20 +51,21 @@ const WAKE: u64 = 0;
 const ASK: u64 = 1;
 const TASK: u64 = 2;
 
-/// What `b` says of a task.
+/// What `a` says of a task; `b` is its number.
 const TIMER: u32 = 0;
 const ARRIVAL: u32 = 1;
 const ACKNOWLEDGEMENT: u32 = 2;
 
 /// Where a packet stands with its detour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stage {
+    #[default]
     Direct,
     Detour,
     Undecided,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
 pub struct Packet {
     /// When its head and its tail are, or will be, where it is queued.
@@ -117,14 +119,15 @@ struct OutLane {
 }
 
 /// Where the link of a port leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
     /// An input port.
     Router(u32),
+    #[default]
     Node,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Port {
     pub free_at: u64,
@@ -273,8 +276,6 @@ pub struct Network {
     pub(crate) free_places: Vec<u32>,
     pub(crate) ways: Vec<Way>,
     opened: Vec<u32>,
-    asking: Vec<u32>,
-    ranked: Vec<(u64, u32)>,
     /// Of each message.
     pub arrivals: Vec<Arrival>,
     /// Packets that each node has sent.
@@ -304,7 +305,7 @@ impl Network {
     }
 
     pub fn set_timer(&mut self, time: u64, timer: u32) {
-        self.queue.push(Event { key: time << 2 | TASK, a: timer, b: TIMER });
+        self.queue.push(Event { key: time << 2 | TASK, b: timer, a: TIMER });
     }
 
     /// Go on until something happens that is not of the network; none if nothing ever will.
@@ -333,12 +334,12 @@ impl Network {
                         self.look(event.a);
                     }
                 }
-                ASK => self.ask_all(event.a),
-                _ if event.b == TIMER => return Some(Happening::Timer(event.a)),
-                _ if event.b == ARRIVAL => return Some(Happening::Arrived(event.a)),
+                ASK => self.ask(event.a),
+                _ if event.a == TIMER => return Some(Happening::Timer(event.b)),
+                _ if event.a == ARRIVAL => return Some(Happening::Arrived(event.b)),
                 _ => {
                     let management = self.management.as_mut().expect("packets are acknowledged");
-                    return Some(Happening::Acknowledged(management.acknowledge(event.a)));
+                    return Some(Happening::Acknowledged(management.acknowledge(event.b)));
                 }
             }
         }
@@ -360,7 +361,7 @@ impl Network {
         let state = &mut self.ports[port as usize];
         if time < state.wake_at {
             state.wake_at = time;
-            self.queue.push(Event { key: time << 2 | WAKE, a: port, b: 0 });
+            self.queue.push(Event { key: time << 2 | WAKE, b: 0, a: port });
         }
     }
 
