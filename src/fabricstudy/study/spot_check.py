@@ -21,7 +21,7 @@ MIN_SAMPLE, SAMPLE_SHARE = 10, 0.03
 """Sample of each engine: this part of its points, and at least so many of them."""
 
 CHEAP = 4
-"""The sample is drawn from so many times as many points, the cheapest ones."""
+"""Size of the pool of cheapest points, as a multiple of the sample size."""
 
 
 def plan_spot_check(
