@@ -1,4 +1,4 @@
-"""The rooms: imports go forward only, and packages say what goes in and out."""
+"""Layering: a package imports only lower layers, and states what goes in and out."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ EPILOG_WIDTH, HELP_WIDTH = 78, 61
 
 
 class _Parser(argparse.ArgumentParser):
-    """Tells what is wrong with a call as every other mistake is told, to programs, too."""
+    """Reports usage errors as every other error, also as JSON for programs."""
 
     def error(self, message: str) -> NoReturn:
         raise FabricstudyError(f"{message}; see {self.prog} --help", "usage")
@@ -88,7 +88,7 @@ def _run(arguments: list[str]) -> int:
     if args.verbose:
         enable_logging()
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Labels of a study may hold letters that this terminal has not.
+        # Labels of a study may hold characters that this terminal cannot encode.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         result = args.command(args)
@@ -136,7 +136,7 @@ def _complete(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of a command, and what it does."""
     work, show, example = _COMMANDS[name]
     module = import_module(f"fabricstudy.commands.{name.split()[-1]}")
-    # Its default is that of the whole parser.
+    # Inherit the default of the main parser.
     parser.add_argument(*_VERBOSE, action="store_true", default=argparse.SUPPRESS, help=_WHAT_IS_DONE)
     parser.set_defaults(command=getattr(module, work), json=False, exit_code=lambda result: 0)
     parser.set_defaults(show=lambda result: None)

@@ -138,7 +138,7 @@ def test_the_change_of_a_bisection_is_an_interval_with_the_change_of_any_value_i
     for _ in range(100):
         before, after = (sorted(map(float, rng.integers(1, 1000, 2))) for _ in range(2))
         change = _intervals(before, after)[2].replace(" %", "").split(" to ")
-        inside = [100 * (b / a - 1) for a in np.linspace(*before, 5) for b in np.linspace(*after, 5)]
+        inside = [100 * (b / a - 1) for a in before for b in after]
         assert float(change[0]) == pytest.approx(min(inside), abs=0.06)
         assert float(change[-1]) == pytest.approx(max(inside), abs=0.06)
 

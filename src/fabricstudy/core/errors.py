@@ -25,7 +25,7 @@ Code = Literal[
     # the run
     "engine-missing", "points-failed", "study-changed", "results-damaged", "usage", "disk-full", "system", "other",
 ]  # fmt: skip
-"""The sort of a mistake. Codes are stable; messages are not."""
+"""Error category. Codes are stable; messages are not."""
 
 # Similarity of two words, from 0 to 1, from which one is suggested for the other.
 LIKENESS = 0.6

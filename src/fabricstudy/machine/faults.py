@@ -130,7 +130,7 @@ def survivors(machine: Machine, faults: Faults) -> Survivors:
     Raises
     ------
     ConfigError
-        If the machine has not the parts that fail, or is in pieces; the path is below the faults.
+        If the machine lacks the parts that fail, or is disconnected; the path is below the faults.
     """
     router, node = _parts(machine, faults, "routers"), _parts(machine, faults, "nodes")
     slow, failed = _marked(machine, faults, router)

@@ -50,7 +50,7 @@ def _paths(
         goal = destination if routes.by_destination_node else goal
         apart = np.flatnonzero(routers[source] != routers[destination])
         pairs, pair = np.unique(np.stack([start[apart], goal[apart]]), axis=1, return_inverse=True)
-        ways = routes.ways(Flows(*pairs, np.ones(pairs.shape[1]))) if len(apart) else None
+        ways = routes.ways(Flows(pairs[0], pairs[1], np.ones(pairs.shape[1]))) if len(apart) else None
         if ways is not None:
             class_ns = np.array([link.latency_ns for link in machine.classes])
             class_Bps = np.array([link.bandwidth_Bps for link in machine.classes])

@@ -24,7 +24,7 @@ SMALL = 100
 """Points of an engine, below which nothing is checked by default: the checks would cost more than the study."""
 
 CHEAP = 4
-"""The sample is drawn from so many times as many points, the cheapest ones."""
+"""Size of the pool of cheapest points, as a multiple of the sample size."""
 
 
 def plan_spot_check(

@@ -127,7 +127,6 @@ def test_algorithms_are_compared_by_time_whatever_they_send(make: Make) -> None:
 def test_axes_that_set_algorithms_alone() -> None:
     ring = {"kind": "all-reduce", "message": "1 kB"}
     axes = {
-        "both": {"set": {"a": {"jobs.0.pattern.algorithm": "ring", "jobs.0.pattern.message": "2 kB"}}},
         "algorithm": {"of": "jobs.0.pattern.algorithm", "values": ["ring", "recursive-doubling"]},
         "routing": STUDY["sweep"]["routing"],
     }

@@ -64,7 +64,7 @@ _LAYOUT_OF |= {167: ("Comm_set_name", "hs"), 171: ("Init_thread", "Abb"), 173: (
 _FIXED = re.compile("[ihbq]+|.")
 _ROOT = {"Gather": 3, "Gatherv": 4, "Scatter": 3, "Scatterv": 5}
 _CHANGED = {"Type_struct": (0, 6, 9), "Cart_get": (0, 6, 8)}
-"""Calls whose records were other ones before a version."""
+"""Calls whose records had another layout before a version."""
 
 _SIZES = (0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20)
 """Bytes of the datatypes of MPI, where the trace has no table."""
