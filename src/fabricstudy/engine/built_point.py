@@ -94,7 +94,7 @@ class BuiltPoint:
     @cached_property
     def message_ns(self) -> float:
         """Transmission time of an offered message on the link of a node."""
-        return float(self.offered.message_bytes / self.machine.host.bandwidth_Bps * 1e9)
+        return float(self.offered.mean_bytes / self.machine.host.bandwidth_Bps * 1e9)
 
     @cached_property
     def destinations(self) -> Destinations:

@@ -133,7 +133,7 @@ class Engine(Protocol):
 
     def on_cores(self, command: list[str], point: Point) -> list[str]:
         """Return a command of `prepare` on the cores of the point; raise `EngineFailure` if a launcher is missing."""
-        raise NotImplementedError
+        raise EngineFailure(f"{self.name} runs on one core")
 
     @property
     def runs_offered(self) -> bool:
@@ -153,8 +153,8 @@ class Engine(Protocol):
         self, folder: Path, point: Point, machine: Machine, destinations: Destinations, load: float
     ) -> list[str]:
         """Write the input files of a run of offered traffic, and return the command."""
-        raise NotImplementedError
+        raise EngineFailure(f"{self.name} does not run offered traffic")
 
     def read_offered(self, folder: Path, exit_code: int, point: Point, machine: Machine) -> SteadyRun:
         """Read the output of a run of offered traffic; raise `EngineFailure` if it is no result."""
-        raise NotImplementedError
+        raise EngineFailure(f"{self.name} does not run offered traffic")

@@ -56,7 +56,7 @@ class Fragmented(Allocation, kind="fragmented"):
     def predicted_cpu_s(self) -> float:
         # Of a model without a span, few jobs arrive before.
         part = min(1.0, self.after_s / float(getattr(self.trace, "span_s", np.inf)))
-        return WARM_UP_CPU_S + self.job_cpu_s * part * self.trace.expected_jobs
+        return float(WARM_UP_CPU_S + self.job_cpu_s * part * self.trace.expected_jobs)
 
     def remark(self, nodes: int, machine_nodes: int) -> str:
         load = getattr(self.trace, "load", None)

@@ -75,7 +75,7 @@ impl Network {
             progressive: settings.progressive,
             packet_bytes: settings.links.packet_bytes,
             ps_per_byte_crossbar: 1e12 / fastest,
-            least_queue: matches!(settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable),
+            least_queue: matches!(settings.routing.kind, Kind::Adaptive | Kind::AdaptiveTable | Kind::Ugal),
             fair: (settings.routing.kind == Kind::DimensionOrder).then(FairArbitration::default),
             management: settings
                 .congestion_management

@@ -100,7 +100,7 @@ def _run_times(point: Point) -> tuple[float, ...]:
 def message_ns(point: Point, machine: Machine) -> float:
     """Return the transmission time of a message on the link of a node."""
     assert point.offered is not None
-    return float(point.offered.message_bytes / machine.host.bandwidth_Bps * 1e9)
+    return float(point.offered.mean_bytes / machine.host.bandwidth_Bps * 1e9)
 
 
 def write_replay(
@@ -128,7 +128,7 @@ def write_replay(
     source, destination = (node * RANKS_PER_NODE + batch for node in (sent.source, sent.destination))
     order = np.lexsort((time_ns, source))
     for rank, own in enumerate(np.split(order, np.searchsorted(source[order], np.arange(1, ranks)))):
-        (folder / TRACES / f"{rank:04}.bin").write_bytes(sends(time_ns[own], destination[own], offered.message_bytes))
+        (folder / TRACES / f"{rank:04}.bin").write_bytes(sends(time_ns[own], destination[own], round(offered.mean_bytes)))
     (folder / JOBS).write_text(f"{ranks} {TRACES}/ 0 0\n{PHANTOM}\n")
     # Places are numbered by repetition, then by rank on the node, then by node.
     places = np.arange(ranks).reshape(-1, RANKS_PER_NODE, network.terminals).swapaxes(1, 2).ravel()
@@ -155,7 +155,7 @@ def read_replay(folder: Path, point: Point, machine: Machine) -> SteadyRun:
     """
     assert point.offered is not None
     batch, source, destination = np.load(folder / SENT_MESSAGES).astype(np.int64)
-    times, size_bytes = _run_times(point), point.offered.message_bytes
+    times, size_bytes = _run_times(point), point.offered.mean_bytes
     shape = (machine.nodes, RANKS_PER_NODE, 3)
     of_runs = np.stack([_of_ranks(folder / _outputs(run) / RANKS, shape) for run in range(len(times))])
     messages = np.rint(of_runs[..., :2] / size_bytes).astype(np.int64)

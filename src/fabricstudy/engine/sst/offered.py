@@ -108,14 +108,14 @@ def offered_window(point: Point, machine: Machine, load: float) -> OfferedWindow
 def message_ns(point: Point, machine: Machine) -> float:
     """Return the transmission time of a message on the link of a node."""
     assert point.offered is not None
-    return float(point.offered.message_bytes / machine.host.bandwidth_Bps * 1e9)
+    return float(point.offered.mean_bytes / machine.host.bandwidth_Bps * 1e9)
 
 
 def tail_ns(point: Point, machine: Machine) -> float:
     """Return the time from the arrival of the first flit of a message, where Merlin's latency ends, to the last."""
     assert point.offered is not None
     flit = flit_bytes(point)
-    return float((ceil(point.offered.message_bytes / flit) - 1) * flit / machine.host.bandwidth_Bps * 1e9)
+    return float((ceil(point.offered.mean_bytes / flit) - 1) * flit / machine.host.bandwidth_Bps * 1e9)
 
 
 def offered_work(point: Point) -> WorkCounts:
