@@ -128,7 +128,9 @@ def write_replay(
     source, destination = (node * RANKS_PER_NODE + batch for node in (sent.source, sent.destination))
     order = np.lexsort((time_ns, source))
     for rank, own in enumerate(np.split(order, np.searchsorted(source[order], np.arange(1, ranks)))):
-        (folder / TRACES / f"{rank:04}.bin").write_bytes(sends(time_ns[own], destination[own], round(offered.mean_bytes)))
+        (folder / TRACES / f"{rank:04}.bin").write_bytes(
+            sends(time_ns[own], destination[own], round(offered.mean_bytes))
+        )
     (folder / JOBS).write_text(f"{ranks} {TRACES}/ 0 0\n{PHANTOM}\n")
     # Places are numbered by repetition, then by rank on the node, then by node.
     places = np.arange(ranks).reshape(-1, RANKS_PER_NODE, network.terminals).swapaxes(1, 2).ravel()
