@@ -14,7 +14,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
-min_version("9.0")
+min_version("9.27")
 
 try:
     from fabricstudy.core.errors import ConfigError, FabricstudyError

@@ -288,7 +288,9 @@ def check_points(studies: Mapping[str, StudyJobs]) -> None:
         records = list(_records(study, jobs))
         if records and all(record["status"] in ("skipped", "unsupported") for record in records):
             problem = f"{study}: no point was simulated: {records[0]['engine']}: {records[0]['reason']}"
-            raise FabricstudyError(f"{problem}; see: fabricstudy list engines", "engine-missing")
+            if any(record["status"] == "skipped" for record in records):
+                problem += "; see: fabricstudy list engines"
+            raise FabricstudyError(problem, "engine-missing")
         failed = [record for record in records if record["status"] in NOT_FINAL]
         if failed and not jobs.allow_failed_points:
             counts = Counter(record["status"] for record in failed)
