@@ -71,12 +71,6 @@ def words_of(page: Path) -> int:
     return len(re.sub(r"--+|\|", " ", page.read_text()).split())
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
-def test_no_page_is_too_long(page: Path) -> None:
-    if page.name not in ("reference.md", "claims.md") or page.parent.name == "concepts":
-        assert words_of(page) <= (1_200 if page.parent.name == "engines" else 1_500), "move measurements to docs/notes"
-
-
 def explained(section: str) -> list[str]:
     """First cells of the tables of a section of the page on troubles."""
     (text,) = (part for part in TROUBLES.split("\n## ") if part.startswith(section))

@@ -354,7 +354,7 @@ class Simulation:
 
     def choose(self, ways: list[Way], packet: Packet) -> tuple[Port, int] | None:
         """Return port and lane for a packet: a random one of those that are as good."""
-        least_queue = self.point.kind == "adaptive"
+        least_queue = self.point.kind in ("adaptive", "ugal")
         open_ways = [way for way in ways if self.open_lanes(way)]
         ranks = [(way.hop.escape, least_queue * (self.awaiting(way.port) + way.port.queue())) for way in open_ways]
         best = [way for way, rank in zip(open_ways, ranks, strict=True) if rank == min(ranks)]

@@ -20,7 +20,6 @@ from .allocation.base import NO_JOB, Allocation, Grant, Request
 from .job import HasJobs, Job, computing
 from .mapping.base import MappingResult
 from .mapping.tasks import Slots, Tasks
-from .matching import matched, relisted
 from .messages import Messages, PlacedJob, WorkloadError
 from .operations import Operations
 from .pattern.base import JobPlacement
@@ -202,6 +201,9 @@ def _checked_sends(pattern: Pattern, method: str, value: object, ranks: int) -> 
 
 def _operations(pattern: Pattern, messages: Messages, ranks: int) -> Operations:
     """Return the operations of a pattern; those of an extension are checked as those of a trace, and for its sends."""
+    # Numba compiles what it imports.
+    from .matching import matched, relisted
+
     returned = Returned(pattern, "operations")
     given = returned.instance(pattern.operations(), Operations)
     if not extension_package(type(pattern).__module__):
