@@ -34,13 +34,12 @@ def measured_cpu_s(study: str, folder: Path = Path()) -> dict[str, float]:
 def main() -> None:
     """Print a line for each stage of each study."""
     print(f"{'study':24} {'stage':10} {'jobs':>5} {'forecast s':>11} {'measured s':>11} {'ratio':>6}")
-    for name in sys.argv[1:] if sys.argv[0].endswith("stages.py") else []:
+    for name in sys.argv[1:]:
         (pipeline,) = load_pipelines(name).values()
         jobs, measured = job_counts(pipeline), measured_cpu_s(pipeline.name)
         for rule, forecast_s in stage_cpu_s(pipeline).items():
             ratio = f"{forecast_s / measured[rule]:6.2f}" if measured[rule] else "     -"
-            row = f"{pipeline.name:24} {rule:10} {jobs[rule]:5} {forecast_s:11.1f} {measured[rule]:11.1f} {ratio}"
-            print(row)
+            print(f"{pipeline.name:24} {rule:10} {jobs[rule]:5} {forecast_s:11.1f} {measured[rule]:11.1f} {ratio}")
 
 
 if __name__ == "__main__":

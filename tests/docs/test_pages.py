@@ -66,11 +66,6 @@ def test_every_study_in_the_pages_is_right(tmp_path: Path) -> None:
     assert found >= 3
 
 
-def words_of(page: Path) -> int:
-    """Return the number of words of a page, without the lines of its tables."""
-    return len(re.sub(r"--+|\|", " ", page.read_text()).split())
-
-
 def explained(section: str) -> list[str]:
     """First cells of the tables of a section of the page on troubles."""
     (text,) = (part for part in TROUBLES.split("\n## ") if part.startswith(section))

@@ -130,7 +130,7 @@ def check_engine(settings: Simulator) -> Iterator[Check]:
         jobs: dict[str, Any] = {"jobs": [_send("2 kB", 2, 0)]}
         record = trial.record(command, **({"offered": _STEADY} if type(settings).read is Simulator.read else jobs))
         state = "refused" if record["status"] == "unsupported" else record["status"]
-        verdict = "holds" if state == wanted else state if state == "refused" else "does not hold"
+        verdict = {wanted: "holds", "refused": "refused"}.get(state, "does not hold")
         yield Check(name, f"status {wanted}", f"{record['status']}: {record.get('reason')}", verdict)
 
 
@@ -146,9 +146,9 @@ def _over_bound(trial: _Trial) -> float:
 
 
 _TIMES: tuple[_Property, ...] = (
-    ("one packet", "1 packet time and 3 latencies, to 3 packet times and 5 latencies",
+    ("one packet", "1 packet time and 3 latencies, to 3 packet times and 6 latencies",
      lambda trial: trial.runtime_ns(_send("2 kB", 2, 0)), PACKET_NS + 3 * LATENCY_NS, 3 * PACKET_NS + 6 * LATENCY_NS),
-    ("two cables more", "2 latencies, to 2 packet times and 4 latencies",
+    ("two cables more", "2 latencies, to 2 packet times and 5 latencies",
      lambda trial: trial.runtime_ns(_send("2 kB", 6, 0)) - trial.runtime_ns(_send("2 kB", 2, 0)),
      2 * LATENCY_NS, 2 * PACKET_NS + 5 * LATENCY_NS),
     ("a stream of 1 MB", "1 ms, and up to 10 % more",

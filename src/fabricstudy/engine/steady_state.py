@@ -231,11 +231,9 @@ def _t_quantile(freedom: float, confidence: float) -> float:
 def counting_error(counts: Numbers) -> float:
     """Return half the width of the 95 % interval of the mean of counts in batches, over the mean; 0 without any."""
     mean = float(counts.mean())
-    return (
-        half_width(joined_batches(counts.astype(np.float64), np.ones(len(counts), dtype=np.int64))) / mean
-        if mean > 0
-        else 0.0
-    )
+    if mean == 0:
+        return 0.0
+    return half_width(joined_batches(counts.astype(np.float64), np.ones(len(counts), dtype=np.int64))) / mean
 
 
 def percentile(histogram: tuple[Floats, Ints], share: float) -> float | None:

@@ -201,7 +201,7 @@ def _checked_sends(pattern: Pattern, method: str, value: object, ranks: int) -> 
 
 def _operations(pattern: Pattern, messages: Messages, ranks: int) -> Operations:
     """Return the operations of a pattern; those of an extension are checked as those of a trace, and for its sends."""
-    # Numba compiles what it imports.
+    # Imports numba, which planning does not need.
     from .matching import matched, relisted
 
     returned = Returned(pattern, "operations")

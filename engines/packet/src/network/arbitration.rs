@@ -42,7 +42,7 @@ impl Network {
         open
     }
 
-    /// Return an open output lane for a packet: any, or under adaptive routing one of a port with the least queue.
+    /// Return an open output lane for a packet: any, or under adaptive routing and UGAL one of a port with the least queue.
     pub(crate) fn choose(&mut self, ways: &[Way], packet: u32) -> Option<u32> {
         let Packet { traffic_class, key, .. } = self.packets[packet as usize];
         if let [way] = ways {

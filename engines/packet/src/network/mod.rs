@@ -10,7 +10,7 @@
 //!    ended. The first packet of a queue asks for an output lane when its head is there; in a lane also not before its
 //!    predecessor has crossed.
 //! 2. An output lane is open to a packet if no other one crosses to it, and the output queue has room for a packet of full size. Of
-//!    several open lanes a packet gets one at random, under adaptive routing one of a port with the least queue. Without any,
+//!    several open lanes a packet gets one at random, under adaptive routing and UGAL one of a port with the least queue. Without any,
 //!    it waits for all of them; when one opens, the first packet of a random waiting queue gets it. So an output never idles beside a packet
 //!    that may go there (a maximal matching, to which parallel iterative matching converges: Anderson, Owicki, Saxe and
 //!    Thacker, ACM Trans. Computer Systems 11(4), 1993).
