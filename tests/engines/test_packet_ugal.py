@@ -41,7 +41,7 @@ def test_it_comes_near_the_better_of_minimal_and_valiant(
 
 
 def test_packets_take_the_emptiest_of_their_minimal_ways(tmp_path: Path) -> None:
-    """On a random graph, a random one of them made an all-to-all 6 % slower than minimal routing; this one is faster."""
+    """On a random graph a random one of them made an all-to-all 6 % slower than minimal; these are faster."""
     config = {"kind": "jellyfish", "routers": 24, "degree": 6, "nodes_per_router": 3, "graph_seed": 1}
     times_ns = {}
     for kind in ("minimal", "ugal"):
