@@ -35,7 +35,7 @@ GZIP = b"\x1f\x8b"
 """First bytes of a file that is compressed by gzip."""
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,30}")
-_NUMBER = re.compile(r"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)([eE][-+]?[0-9]{1,4})?")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 
 T = TypeVar("T")
 

@@ -17,6 +17,9 @@ HOST = "host"
 
 MAX_PARALLEL_CABLES = 10_000
 
+COMMENTS = r"(?:[ \t]*(?:[#%][^\n]*|\r)?\n)*"
+"""Pattern of empty lines and comments at the beginning of a file."""
+
 LIST_ONCE = "list each cable once, as networkx.Graph(graph) does, which also joins parallel cables"
 """Remedy for directed graphs; `to_undirected` of a multigraph would keep both directions as two cables."""
 

@@ -13,7 +13,8 @@ from .base import EdgeRecord, Fabric, fabric_of, once_each
 from .dot_tokens import WRITE, Token, tokens_of
 
 SIGNATURE = re.compile(
-    r'\A(?:\s++|//[^\n]*+|#[^\n]*+|/\*(?:(?!\*/)[\s\S])*+\*/)*+(?:strict\s++)?(?:di)?graph\b\s*+(?:[\w.-]++|"(?:[^"\\]|\\.)*+")?+\s*+\{',
+    r"\A(?:\s|//[^\n]*\n|#[^\n]*\n|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*(?:strict\s+)?(?:di)?graph\b\s*"
+    r'(?:(?:[\w.-]+|"(?:[^"\\]|\\.)*")\s*)?\{',
     re.I,
 )
 

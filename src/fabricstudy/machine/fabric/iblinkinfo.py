@@ -21,12 +21,12 @@ _RATES_GBPS = {"SDR": 2.5, "DDR": 5.0, "QDR": 10.0, "FDR": 14.0625, "EDR": 25.78
                "XDR": 212.5}  # fmt: skip
 _BLOCK = re.compile(r"(?P<kind>Switch|CA|Router): (?:(?P<guid>0x[0-9a-f]+) )?(?P<description>.*):")
 _PORT = re.compile(
-    r'\s*+(?:(?P<guid>0x[0-9a-f]+) )?\s*+(?:"(?P<description>[^"]*+)" )?\s*+(?P<lid>\d{1,9})\s++'
-    r"(?P<port>\d{1,9})\[[ \d]*\] ==\((?P<link>[^()]*+(?:\(FDR10\)[^()]*+)?)\)(?: \(HOQ[^)]*+\))?==>\s*+(?P<peer>.*)"
+    r'\s*(?:(?P<guid>0x[0-9a-f]+)\s+)?(?:"(?P<description>[^"]*)"\s+)?(?P<lid>\d{1,9})\s+'
+    r"(?P<port>\d{1,9})\[[ \d]*\] ==\((?P<link>[^()]*(?:\(FDR10\)[^()]*)?)\)(?: \(HOQ[^)]*\))?==>\s*(?P<peer>.*)"
 )
-_LINK = re.compile(r"(?P<width>\d{1,2}X)\s++(?P<rate>\d+\.?\d*) Gbps(?P<fdr10> \(FDR10\))?\s++[^\s/]++/\s*+\S++")
+_LINK = re.compile(r"(?P<width>\d{1,2}X)\s+(?P<rate>\d+(?:\.\d*)?) Gbps(?P<fdr10> \(FDR10\))?\s+[^\s/]+/\s*\S+")
 _PEER = re.compile(
-    r'(?:(?P<guid>0x[0-9a-f]+)\s++)?(?P<lid>\d{1,9})\s++(?P<port>\d{1,9})\[[ \d]*\] "(?P<description>[^"]*+)" \(.*\)'
+    r'(?:(?P<guid>0x[0-9a-f]+)\s+)?(?P<lid>\d{1,9})\s+(?P<port>\d{1,9})\[[ \d]*\] "(?P<description>[^"]*)" \(.*\)'
 )
 _USE = "use the complete output of iblinkinfo"
 

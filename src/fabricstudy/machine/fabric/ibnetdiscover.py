@@ -19,19 +19,17 @@ from .infiniband import host_and_device, link_of, switch_names, warn_of_unnamed_
 
 SIGNATURE = re.compile(r'^(?:Switch|Hca|Ca)[ \t]+\d+[ \t]+"|^\[\d+\](?:\[ext \d+\])?(?:\(\w*\))?\s+"[SHR]-', re.M)
 
-_BLOCK = re.compile(
-    r'(Switch|Ca|Hca|Rt)\s++\d+\s++"([^"]++)"\s*+(?:#\s*+(?:"([^"]*+)"(?:.*?\blid (\d+))?.*)?|\(scp\))?'
-)
+_BLOCK = re.compile(r'(Switch|Ca|Hca|Rt)\s+\d+\s+"([^"]+)"\s*(?:#\s*(?:"([^"]*)"(?:.*?\blid (\d+))?.*)?|\(scp\))?')
 _PORT = re.compile(
     r"\[(?P<port>\d{1,9})\](?:\[ext \d+\])?(?:\((?P<guid>[^)]*)\))?\s*"
     r'"(?P<peer>[^"]+)"\s*(?:\[(?P<peer_port>\d{1,9})\])?(?:\[ext \d+\])?\s*(?:\((?P<peer_guid>[^)]*)\))?\s*(?P<end>.*)'
 )
 _END = re.compile(
-    r'#\s*+(?:lid \d+ lmc \d+ )?"(?P<description>[^"]*+)" lid (?P<lid>\d+)'
+    r'#\s*(?:lid \d+ lmc \d+ )?"(?P<description>[^"]*)" lid (?P<lid>\d+)'
     r"(?: (?P<width>\d+x|\?\?x?) ?(?P<speed>[A-Z][A-Z0-9]*|\?\?\?))?(?: \w+=\w+)*(?: slot \d+| \(scp\))*"
 )
 """Description and lid of the peer, width and speed, then those of -f and -g."""
-_SIMULATED_END = re.compile(r"(?:[a-z]++=\w++\s*+)*+(?:#.*)?")
+_SIMULATED_END = re.compile(r"(?:[a-z]+=\w+\b\s*)*(?:#.*)?")
 _GUID = re.compile(r"[SHR]-[0-9a-f]{16}")
 _SETTING = re.compile(
     r"(?:vendid|devid|sysimgguid|switchguids?|caguids?|hcaguids?|rtguids?|width|speed|extspeed)\s*[=+]"

@@ -17,9 +17,9 @@ from fabricstudy.core.log import warn_once
 from .base import HOST, EdgeRecord, Fabric, fabric_of
 from .simgrid_clusters import edges_of
 
-SIGNATURE = re.compile(r"\A\s*+(?:<!--(?:(?!-->)[\s\S])*+-->\s*+|<[?!](?!--)[^>]*+>\s*+)*+<platform\b")
+SIGNATURE = re.compile(r"\A\s*(?:<!--[^-]*(?:-(?!->)[^-]*)*-->\s*|<[?!](?!--)[^>]*>\s*)*<platform\b")
 
-_VALUE = re.compile(r"((?:\d++\.?\d*+|\.\d++)(?:[eE][-+]?\d+)?)\s*(?:([kKMGT]?)(i?)([Bb]ps)|(ps|ns|us|ms|s))?")
+_VALUE = re.compile(r"((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?:([kKMGT]?)(i?)([Bb]ps)|(ps|ns|us|ms|s))?")
 _PREFIX = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _NANOSECONDS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 _OTHER = frozenset((
