@@ -54,7 +54,7 @@ class _Platform:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self._roles: dict[str, str] = {}
-        self._links: dict[str, tuple[float, float]] = {}
+        self._links: dict[str, tuple[float, float, str]] = {}
         self._of_clusters: set[str] = set()
         self._routes: list[_Route] = []
         self._route: _Route | None = None
@@ -82,7 +82,10 @@ class _Platform:
             if tag == "router" and self._zones:
                 self._zones[-1].append(name)
         elif tag == "link":
-            self._add_link(self._value(says, "id"), self._value(says, "bandwidth"), says.get("latency", "0"))
+            self._add_link(
+                self._value(says, "id"), self._value(says, "bandwidth"), says.get("latency", "0"),
+                says.get("sharing_policy", "SHARED"),
+            )  # fmt: skip
         elif tag in ("route", "zoneRoute", "ASroute"):
             names = ("src", "dst") if tag == "route" else ("gw_src", "gw_dst")
             self._route = _Route((self._value(says, names[0]), self._value(says, names[1])), [], self._where)
@@ -113,7 +116,8 @@ class _Platform:
         name, prefix, suffix = (self._value(says, key) for key in ("id", "prefix", "suffix"))
         hosts = [f"{prefix}{number}{suffix}" for number in expanded(f"[{self._value(says, 'radical')}]", self._where)]
         self._of_clusters.add(f"{name}_link")
-        self._add_link(f"{name}_link", self._value(says, "bw"), self._value(says, "lat"))
+        policy = says.get("sharing_policy", "SPLITDUPLEX")
+        self._add_link(f"{name}_link", self._value(says, "bw"), self._value(says, "lat"), policy)
         self._unused["backbones of clusters"] += "bb_bw" in says
         self._unused["limits of routers"] += "limiter_link" in says
         if kind == "FLAT":
@@ -129,12 +133,15 @@ class _Platform:
             self._roles |= {end: "router" for end in (tail, head) if end not in self._roles}
             self._routes.append(_Route((tail, head), [f"{name}_link"], self._where, count))
 
-    def _add_link(self, name: str, bandwidth: str, latency: str) -> None:
-        rate, delay = _VALUE.fullmatch(bandwidth.split(",")[0]), _VALUE.fullmatch(latency)
+    def _add_link(self, name: str, bandwidth: str, latency: str, policy: str) -> None:
+        if policy.upper() == "WIFI":
+            raise InputFileError("a link of WiFi", "use a platform of cables", self._where, name)
+        rate, delay = _VALUE.fullmatch(bandwidth), _VALUE.fullmatch(latency)
         if rate is None or rate[5] or delay is None or delay[4]:
             raise InputFileError("unknown bandwidth or latency", "write 125MBps and 50us", self._where, bandwidth)
         scale = (1024 if rate[3] else 1000) ** _PREFIX[rate[2] or ""] / (8 if rate[4] == "bps" else 1)
-        self._links[name] = float(rate[1]) * scale, float(delay[1]) * _NANOSECONDS[delay[5] or "s"]
+        latency_ns = float(delay[1]) * _NANOSECONDS[delay[5] or "s"]
+        self._links[name] = float(rate[1]) * scale, latency_ns, policy.upper()
 
     def _value(self, says: dict[str, str], key: str) -> str:
         if key not in says:
@@ -146,13 +153,14 @@ class _Platform:
         edges: dict[tuple[frozenset[str], str], EdgeRecord] = {}
         for route in self._routes:
             links = [name if name in self._links else re.sub("_(?:UP|DOWN)$", "", name) for name in route.links]
-            unknown = [*{*route.ends} - self._roles.keys(), *{*links} - self._links.keys()]
+            unknown = [name for name in route.ends if name not in self._roles]
+            unknown += [name for name in links if name not in self._links]
             if unknown:
                 raise InputFileError("unknown host, router or link", "declare it", route.where, unknown[0])
             if len(route.links) != 1 or route.ends[0] == route.ends[1]:
                 self._unused["routes of several links"] += len(route.links) > 1
                 continue
-            bandwidth_Bps, latency_ns = self._links[links[0]]
+            bandwidth_Bps, latency_ns, _ = self._links[links[0]]
             name = f"{bandwidth_Bps / 1e9:g}GB/s {latency_ns:g}ns"
             if "node" in map(self._roles.get, route.ends):
                 name = HOST
@@ -161,6 +169,9 @@ class _Platform:
         between = ((ends, link) for ends, link in edges if link not in self._of_clusters)
         uses = Counter(link for ends, link in between if "node" not in map(self._roles.get, ends))
         self._unused["links that several cables share"] = sum(count > 1 for count in uses.values())
+        policies = Counter(self._links[link][2] for _, link in edges)
+        self._unused["links whose two directions share their bandwidth (SHARED)"] = policies["SHARED"]
+        self._unused["links that limit each message alone (FATPIPE)"] = policies["FATPIPE"]
         if unused := ", ".join(f"{count} {words}" for words, count in self._unused.items() if count):
             warn_once(f"warning: not used of the platform: {unused}")
         vertices = {name: ({"role": role}, "") for name, role in self._roles.items()}
