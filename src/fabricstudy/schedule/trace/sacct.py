@@ -11,7 +11,8 @@ import numpy as np
 from fabricstudy.core.input_files import split_lines
 from fabricstudy.core.model import ConfigError
 
-from .swf import FIELDS, Log, Swf, SwfField, refusal
+from .swf import Swf
+from .swf_log import FIELDS, Log, SwfField, refusal
 
 COMMAND = "sacct --allusers --allocations --parsable2 --format=JobID,Submit,Start,End,NNodes,NCPUS,Timelimit,State"
 
