@@ -200,13 +200,6 @@ def _text(where: Where) -> str:
     return where if isinstance(where, str) else position_text(*where)
 
 
-def reader_for_suffix(readers: dict[str, Callable[[bytes], T]], path: Path) -> Callable[[bytes], T]:
-    """Return the reader for the suffix of a file. Raises InputFileError if there is none."""
-    if path.suffix not in readers:
-        raise InputFileError(f"unknown format '{path.suffix}'", f"use a file with the suffix {' or '.join(readers)}")
-    return readers[path.suffix]
-
-
 @lru_cache(maxsize=16)
 def _read_once(path: Path, changed: int, reader: Callable[[Path, bytes], T], code: Code) -> tuple[T, str]:
     try:
