@@ -129,14 +129,13 @@ _COMPLETIONS: dict[str, Callable[..., _Completed]] = {
 _TYPES: dict[str, Callable[..., int]] = {
     "Type_contiguous": lambda sizes, count, old: count * sizes.get(old, 0),
     "Type_dup": lambda sizes, old: sizes.get(old, 0),
-    "Type_hindexed": lambda sizes, _, lengths, at, old: sum(lengths) * sizes.get(old, 0),
-    "Type_hvector": lambda sizes, count, length, stride, old: count * length * sizes.get(old, 0),
     "Type_indexed": lambda sizes, _, lengths, at, old: sum(lengths) * sizes.get(old, 0),
     "Type_struct": lambda sizes, _, lengths, at, old: sum(
         n * sizes.get(of, 0) for n, of in zip(lengths, old, strict=True)
     ),
     "Type_vector": lambda sizes, count, length, stride, old: count * length * sizes.get(old, 0),
 }
+_TYPES |= {"Type_hindexed": _TYPES["Type_indexed"], "Type_hvector": _TYPES["Type_vector"]}
 """Bytes of datatypes that a program makes; those of others are in the table if they were used."""
 
 
