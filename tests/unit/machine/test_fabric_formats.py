@@ -335,6 +335,16 @@ def test_parts_of_a_dump_that_are_no_machine_are_counted(tmp_path: Path, caplog:
     assert "1 ports of adapters joined without a switch" in told
 
 
+@pytest.mark.parametrize("setting", ["width=12", "speed = 4", "extspeed=2"])
+def test_settings_of_a_netfile_of_ibsim_are_named(
+    tmp_path: Path, setting: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_once.cache_clear()
+    (tmp_path / "net").write_text(f"switchguid=0x10\n{setting}\n{ibsim(fabric(False))}")
+    assert machine_of(tmp_path, "net").routers == 6
+    assert any("1 settings of width and speed" in message for message in caplog.messages)
+
+
 # Who a port belongs to.
 def rails(*adapters: tuple[str, int]) -> str:
     """A dump of two switches, joined, with adapters of these descriptions at switch 1 or 2."""

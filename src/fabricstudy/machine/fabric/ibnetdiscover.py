@@ -31,7 +31,7 @@ _END = re.compile(
 _SIMULATED_END = re.compile(r"(?:[a-z]+=\w+\b\s*)*(?:#.*)?")
 _GUID = re.compile(r"[SHR]-[0-9a-f]{16}")
 _SETTING = re.compile(
-    r"(?:vendid|devid|sysimgguid|switchguids?|caguids?|hcaguids?|rtguids?|width|speed|extspeed)\s*[=+]"
+    r"(?:vendid|devid|sysimgguid|switchguids?|caguids?|hcaguids?|rtguids?|(width|speed|extspeed))\s*[=+]"
 )
 _OTHER = re.compile(r"#|(?:Non-)?Chassis |Hostname: |DR path |ibwarn: |src/|$")
 """Lines of -g, of messages of the program, and empty ones."""
@@ -59,7 +59,9 @@ def read(data: bytes) -> Fabric:
             dump.add_port(number, text)
         elif re.match(r"(?:Switch|Ca|Hca|Rt)\s", text):
             dump.add_device(number, text)
-        elif not (_SETTING.match(text) or _OTHER.match(text)):
+        elif setting := _SETTING.match(text):
+            dump.left_out["settings of width and speed in a netfile of ibsim"] += setting[1] is not None
+        elif not _OTHER.match(text):
             problem = "an unknown line (include, module and alias lines of ibsim are not supported)"
             raise InputFileError(problem, "remove it, or use one complete dump", position_text(number), line)
     return dump.fabric()
@@ -75,7 +77,7 @@ class _Dump:
         self._switches: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._lines: dict[End, Line] = {}
-        self._left_out: Counter[str] = Counter()
+        self.left_out: Counter[str] = Counter()
 
     def add_device(self, number: int, line: str) -> None:
         """Begin a block."""
@@ -103,7 +105,7 @@ class _Dump:
             raise InputFileError("duplicate port", "use a single dump", position_text(number), end.port)
         note = _END.fullmatch(match["end"])
         if note is None and _GUID.fullmatch(match["peer"]) is None and _SIMULATED_END.fullmatch(match["end"]):
-            self._left_out["options of ports in a netfile of ibsim"] += "=" in match["end"].partition("#")[0]
+            self.left_out["options of ports in a netfile of ibsim"] += "=" in match["end"].partition("#")[0]
         elif note is None and match["end"]:
             problem = 'the line does not end like # "name" lid 3 4xEDR: its speed is unknown'
             raise InputFileError(problem, _COMPLETE, position_text(number), match["end"])
@@ -130,7 +132,7 @@ class _Dump:
                 ports.append(self._port(end, line))
             else:
                 self._leave_out(end, line, kind, peer_kind)
-        if left_out := ", ".join(f"{count} {words}" for words, count in self._left_out.items() if count):
+        if left_out := ", ".join(f"{count} {words}" for words, count in self.left_out.items() if count):
             warn_once(f"warning: not part of the machine: {left_out}")
         warn_of_unnamed_hosts(ports)
         aliases = {f"guid {guid_of(switch.removeprefix('S-'))}": name for switch, name in self._names.items()}
@@ -145,11 +147,11 @@ class _Dump:
 
     def _leave_out(self, end: End, line: Line, kind: str, peer_kind: str) -> None:
         if kind == peer_kind == "Ca":
-            self._left_out["ports of adapters joined without a switch"] += 1
+            self.left_out["ports of adapters joined without a switch"] += 1
         elif kind == peer_kind and end < line.peer:
-            self._left_out["cables from a switch to itself"] += 1
+            self.left_out["cables from a switch to itself"] += 1
         elif kind == "Switch" and peer_kind != kind:
-            self._left_out["ports to aggregation nodes" if peer_kind == "Ca" else "ports to routers of subnets"] += 1
+            self.left_out["ports to aggregation nodes" if peer_kind == "Ca" else "ports to routers of subnets"] += 1
 
     def _port(self, end: End, line: Line) -> Port:
         adapter = line.peer.device

@@ -86,7 +86,7 @@ def created(ranks: int, known: dict[int, str], creations: Sequence[Sequence[Crea
             call = call._replace(color=members[0] if inside else -1, key=members.index(rank) if inside else 0)
         old = current[rank].get(call.old)
         if old is None or len(old.members) == 1:
-            results = {rank: old}
+            results = {rank: old if call.color >= 0 else None}
         else:
             waiting.setdefault(old.number, {})[rank] = call
             if len(waiting[old.number]) < len(old.members):
