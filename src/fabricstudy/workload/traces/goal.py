@@ -18,7 +18,6 @@ Hoefler, Siebert and Lumsdaine: Group Operation Assembly Language. ICPP 2009, do
 """
 
 import re
-from array import array
 from typing import IO
 
 import numpy as np
@@ -29,6 +28,7 @@ from fabricstudy.core.input_files import InputFileError, numbered_lines, positio
 
 from ..matching import Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
+from .mpi import Program
 
 _COMMENT = re.compile(rb"//[^\r\n]*|/\*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|-?[0-9]+(?:[.][0-9]*)?|\S")
@@ -63,17 +63,15 @@ def _without_comments(data: bytes) -> bytes:
 
 
 class _Reader:
-    """Takes the lines one by one; arrays of machine numbers need a fifth of the memory of lists."""
+    """Takes the lines one by one."""
 
     def __init__(self) -> None:
+        self.program = Program(0, lambda rank, line: position_text(line))
         self.ranks: int | None = None
         self.rank: int | None = None
         self.seen: set[int] = set()
         self.line = 0
         self.labels: dict[str, int] = {}
-        # Rank, stream, kind, time, bytes, peer, tag, line.
-        self.rows = tuple(array("q") for _ in range(8))
-        self.waits = tuple(array("q") for _ in range(3))
 
     def error(self, problem: str, remedy: str, value: object = None) -> InputFileError:
         return InputFileError(problem, remedy, position_text(self.line), value)
@@ -88,21 +86,20 @@ class _Reader:
             return words[1:]
         if len(words) == 3 and words[1] in _WAITS:
             dependent, needs = self.labelled(words[0]), self.labelled(words[2])
-            for column, value in zip(self.waits, (dependent, needs, _WAITS[words[1]]), strict=True):
-                column.append(value)
+            self.program.wait(dependent, [(needs, _WAITS[words[1]])])
         else:
             if len(words) > 1 and words[1] == ":":
                 label = words[0]
                 if label in self.labels or _LABEL.fullmatch(label) is None:
                     raise self.error("not a new label", "use a letter, then letters, digits and _", label)
-                self.labels[label] = len(self.rows[0])
+                self.labels[label] = len(self.program)
                 words = words[2:]
             self.take_operation(words)
         return []
 
     def take_outside(self, words: list[str]) -> list[str]:
         if words[0] == "num_ranks" and len(words) > 1 and self.ranks is None:
-            self.ranks = self.number(words[1])
+            self.ranks = self.program.ranks = self.number(words[1])
             return words[2:]
         if words[0] != "rank" or words[2:3] != ["{"] or self.ranks is None:
             expected = "'num_ranks 4'" if self.ranks is None else "'rank 0 {'"
@@ -131,9 +128,7 @@ class _Reader:
                 raise self.error("unknown or second word", "use tag, cpu and nic, each with a number", name)
             stream = value if name == "cpu" else stream
             tag = value if name == "tag" else tag
-        row = (self.rank or 0, stream, kind, time, size, peer, tag, self.line)
-        for column, number in zip(self.rows, row, strict=True):
-            column.append(number)
+        self.program.add(self.rank or 0, self.line, kind, time, size, peer, tag, stream)
 
     def number(self, word: str) -> int:
         # `int` also takes signs, underscores and other digits.
@@ -150,12 +145,7 @@ class _Reader:
     def listing(self) -> Listing:
         if self.rank is not None or self.ranks is None:
             raise self.error("the file ends too early", "close each rank with }" if self.ranks else "add ranks")
-        rank, stream, kind, time, size, peer, tag, line = (np.frombuffer(rows, dtype=np.int64) for rows in self.rows)
-        dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self.waits)
-        return Listing(
-            self.ranks, rank.astype(np.int32), stream, kind.astype(np.int8), time.astype(np.float64), size, peer, tag,
-            dependent, needs, when.astype(np.int8), lambda operation: position_text(int(line[operation])),
-        )  # fmt: skip
+        return self.program.listing(receives_at_most=False)
 
 
 def write(operations: Operations, file: IO[str]) -> None:

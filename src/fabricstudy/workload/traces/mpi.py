@@ -129,7 +129,10 @@ def _parts(
 
 
 class Program:
-    """Collects the operations of all ranks; `where` of an operation is that of its call."""
+    """Collects the operations of all ranks; `where` of an operation is that of its call.
+
+    Arrays of machine numbers need a fifth of the memory of lists.
+    """
 
     def __init__(self, ranks: int, where: Callable[[int, int], str], algorithms: Algorithms = ()) -> None:
         self.ranks, self.algorithms, self._where = ranks, algorithms, where
@@ -170,13 +173,15 @@ class Program:
         """Return the number of a group of ranks; equal groups have the same."""
         return self._communicators.setdefault(members, len(self._communicators))
 
-    def listing(self) -> Listing:
+    def listing(self, receives_at_most: bool = True) -> Listing:
+        """Return the operations; receives take messages of at most their bytes, or of as many."""
         rank, kind, size, peer, tag, line, stream = (np.frombuffer(rows, dtype=np.int64) for rows in self._rows)
         dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self._waits)
         return Listing(
             self.ranks, rank.astype(np.int32), stream, kind.astype(np.int8),
             np.frombuffer(self._times, dtype=np.float64), size, peer, tag, dependent, needs, when.astype(np.int8),
-            lambda operation: self._where(int(rank[operation]), int(line[operation])), receives_at_most=True,
+            lambda operation: self._where(int(rank[operation]), int(line[operation])),
+            receives_at_most=receives_at_most,
         )  # fmt: skip
 
 
