@@ -73,32 +73,31 @@ class Swf(Trace, kind="swf"):
             remedy = "use the intended file, or correct `sha256`"
             raise ConfigError("the file does not have this `sha256`", remedy, code="invalid-trace", file=self.file)
         cores_per_node = self._cores(log, machine_nodes)
-        repairs: dict[str, int] = {}
+        found: dict[str, Bools] = {}
         is_part, number = np.isin(log.column(SwfField.STATUS), (2, 3, 4)), log.column(SwfField.JOB)
         # Parts of preempted jobs that are summed up in another line.
         summed_up = is_part & np.isin(number, number[np.isin(log.column(SwfField.STATUS), (0, 1))])
-        _count(repairs, "partial_records", summed_up)
+        found["partial_records"] = summed_up
         log = log.only(~summed_up)
         _check_numbers(log)
-        _check_times(log, repairs)
+        found["out_of_order"] = _check_times(log)
         submit_s = log.column(SwfField.SUBMIT)
         log = log.only((submit_s >= self.from_s) & (submit_s < (math.inf if self.to_s is None else self.to_s)))
         # Jobs without run time or processors were cancelled before they started.
         idle = log.column(SwfField.RUN) <= 0
         nowhere = ~idle & (np.maximum(log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)) <= 0)
-        _count(repairs, "no_runtime", idle)
-        _count(repairs, "no_processors", nowhere)
+        found["no_runtime"], found["no_processors"] = idle, nowhere
         log = log.only(~(idle | nowhere))
         if not len(log.line):
             raise ConfigError("no job is left", "use another part of the trace", code="invalid-trace", file=self.file)
-        nodes = self._nodes(log, cores_per_node, machine_nodes, repairs)
+        nodes = self._nodes(log, cores_per_node, machine_nodes, found)
         submit_s, runtime_s = log.column(SwfField.SUBMIT), log.column(SwfField.RUN)
         if self.load is not None:
             submit_s = stretched(submit_s, float((nodes * runtime_s).sum()), machine_nodes, self.load)
         asked_s = log.column(SwfField.REQUEST)
-        _count(repairs, "no_request", asked_s <= 0)
-        _count(repairs, "overran", (asked_s > 0) & (runtime_s > asked_s))
+        found["no_request"], found["overran"] = asked_s <= 0, (asked_s > 0) & (runtime_s > asked_s)
         request_s = np.where(asked_s > 0, asked_s, runtime_s)
+        repairs = {name: int(rows.sum()) for name, rows in found.items() if rows.any()}
         number, executable, queue = map(log.column, (SwfField.JOB, SwfField.EXECUTABLE, SwfField.QUEUE))
         return Jobs.of(submit_s, runtime_s, request_s, nodes, number, executable, queue, repairs)
 
@@ -128,18 +127,20 @@ class Swf(Trace, kind="swf"):
             raise refusal(self.file, processors[1], None, problem, processors[0], TOO_LARGE, "invalid-trace")
         return cores
 
-    def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, repairs: dict[str, int]) -> Ints:
+    def _nodes(self, log: Log, cores_per_node: int, machine_nodes: int, found: dict[str, Bools]) -> Ints:
         """Return the nodes of each job: the requested ones, or the allocated ones if the request is unknown."""
         requested, allocated = log.column(SwfField.PROCESSORS), log.column(SwfField.ALLOCATED)
-        _count(repairs, "allocated_otherwise", (requested > 0) & (allocated > 0) & (requested != allocated))
-        _count(repairs, "no_requested_processors", requested <= 0)
+        found["allocated_otherwise"] = (requested > 0) & (allocated > 0) & (requested != allocated)
+        found["no_requested_processors"] = requested <= 0
         nodes = np.ceil(np.where(requested > 0, requested, allocated) / cores_per_node).astype(np.int64)
-        large = np.flatnonzero(nodes > machine_nodes)
-        if len(large) and self.too_large == "refuse":
-            problem = f"the job needs {nodes[large[0]]} nodes, and the machine has {machine_nodes}"
-            field = SwfField.PROCESSORS if requested[large[0]] > 0 else SwfField.ALLOCATED
-            raise log.refusal(large[0], field, problem, TOO_LARGE, "invalid-trace")
-        _count(repairs, "too_large", nodes > machine_nodes)
+        large = found["too_large"] = nodes > machine_nodes
+
+        def problem(job: int) -> str:
+            return f"the job needs {nodes[job]} nodes, and the machine has {machine_nodes}"
+
+        if self.too_large == "refuse":
+            log.check(large & (requested > 0), SwfField.PROCESSORS, problem, TOO_LARGE)
+            log.check(large, SwfField.ALLOCATED, problem, TOO_LARGE)
         return nodes
 
 
@@ -168,38 +169,31 @@ def _check_ranges(log: Log) -> None:
         wrong = ~((values >= least) & (values <= most))
         if field in _WHOLE:
             wrong |= values != np.rint(values)
-        if wrong.any():
-            kind = "whole number" if field in _WHOLE else "number"
-            problem, remedy = f"not a possible {kind}", f"write one from {least:.0f} to {most:.0f}"
-            raise log.refusal(int(np.argmax(wrong)), field, problem, remedy, "invalid-trace")
-
-
-def _count(repairs: dict[str, int], name: str, rows: Bools) -> None:
-    """Record the number of occurrences, if there are any."""
-    if rows.any():
-        repairs[name] = int(rows.sum())
+        problem = f"not a possible {'whole number' if field in _WHOLE else 'number'}"
+        log.check(wrong, field, problem, f"write one from {least:.0f} to {most:.0f}")
 
 
 def _check_numbers(log: Log) -> None:
     """Refuse duplicate job numbers."""
     number = log.column(SwfField.JOB)
     _, first, distinct = np.unique(number, return_index=True, return_inverse=True)
-    duplicates = np.flatnonzero(first[distinct] != np.arange(len(number)))
-    if len(duplicates):
-        problem = f"duplicate job number, already used in line {log.line[first[distinct[duplicates[0]]]]}"
-        raise log.refusal(duplicates[0], SwfField.JOB, problem, "use distinct numbers", "duplicate")
+    first_of = first[distinct]
+
+    def problem(job: int) -> str:
+        return f"duplicate job number, already used in line {log.line[first_of[job]]}"
+
+    log.check(first_of != np.arange(len(number)), SwfField.JOB, problem, "use distinct numbers", "duplicate")
 
 
-def _check_times(log: Log, repairs: dict[str, int]) -> None:
-    """Refuse times of submission that are negative, or earlier than a previous one by more than a second."""
+def _check_times(log: Log) -> Bools:
+    """Return the jobs that are submitted before a previous one; refuse more than a second, and negative times."""
     submit_s = log.column(SwfField.SUBMIT)
-    negative = np.flatnonzero(submit_s < 0)
-    if len(negative):
-        problem, remedy = "a negative time of submission", "count seconds from the start of the log"
-        raise log.refusal(negative[0], SwfField.SUBMIT, problem, remedy, "invalid-trace")
+    remedy = "count seconds from the start of the log"
+    log.check(submit_s < 0, SwfField.SUBMIT, "a negative time of submission", remedy)
     back_s = np.maximum.accumulate(submit_s) - submit_s if len(submit_s) else submit_s
-    far = np.flatnonzero(back_s > 1)
-    if len(far):
-        problem = f"submitted {back_s[far[0]]:g} s before a job in an earlier line"
-        raise log.refusal(far[0], SwfField.SUBMIT, problem, "sort the lines by their submit time", "invalid-trace")
-    _count(repairs, "out_of_order", back_s > 0)
+
+    def problem(job: int) -> str:
+        return f"submitted {back_s[job]:g} s before a job in an earlier line"
+
+    log.check(back_s > 1, SwfField.SUBMIT, problem, "sort the lines by their submit time")
+    return back_s > 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -67,11 +68,16 @@ class Log:
         """Return the chosen jobs."""
         return replace(self, line=self.line[chosen], fields=self.fields[chosen])
 
-    def refusal(self, job: int, field: SwfField, problem: str, remedy: str, code: Code) -> ConfigError:
-        """Return the error about a field of a job."""
-        value = self.fields[job, field - 1]
-        found = refusal(self.file, int(self.line[job]), field, problem, value, remedy, code)
-        return found if self.numbered else found.changed(keys=(f"line {self.line[job]} ({FIELDS[field - 1]})",))
+    def check(
+        self, wrong: Bools, field: SwfField, problem: str | Callable[[int], str], remedy: str,
+        code: Code = "invalid-trace",
+    ) -> None:  # fmt: skip
+        """Raise ConfigError about a field of the first job that is wrong."""
+        if wrong.any():
+            job = int(np.argmax(wrong))
+            words = problem if isinstance(problem, str) else problem(job)
+            error = refusal(self.file, int(self.line[job]), field, words, self.fields[job, field - 1], remedy, code)
+            raise error if self.numbered else error.changed(keys=(f"line {self.line[job]} ({FIELDS[field - 1]})",))
 
 
 def refusal(
