@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "mapping with the smallest --by. Bounds include the links between routers and the host links."
     )
     parser.add_argument("--machine", required=True, help="published machine, like mira; YAML file; or study")
-    words = "task graph: .graph (METIS), .mtx or .csv; or matrix of bytes, as in a study: .csv, .dat, .txt or .npz"
+    words = "task graph: METIS, Matrix Market or CSV, or a matrix of bytes, as in a study"
     parser.add_argument("--graph", required=True, type=Path, help=words)
     parser.add_argument(
         "--with", dest="mappings", default="exchange", metavar="KIND[,KIND]",

@@ -33,7 +33,7 @@ from ..mapping.tasks import TaskGraph
 from ..messages import Messages
 from .base import MessagePattern, Sends, TrafficEstimate, TrafficFile, one_phase, pair_sums
 from .matrix import FORMATS as MATRICES
-from .matrix import MatrixFormat, check_entries, format_of_matrix, read_entries, read_matrix, read_matrix_market
+from .matrix import check_entries, format_of_matrix, read_entries, read_matrix, read_matrix_market
 
 GraphFormat = Literal["metis", "edges", "matrix-market", "numpy", "matrix", "entries"]
 
@@ -79,7 +79,8 @@ def parse_graph(path: Path, data: bytes, name: GraphFormat | None = None) -> Gra
     words, suffixes = _WORDS[found]
     if name is None and path.suffix not in suffixes:
         warn_once(f"{path.name} is read as {words}; write format: {found} to confirm it")
-    source, destination, units, work = _READERS[found](data)
+    reader = _READERS.get(found) or partial(_of_matrix, path, found)
+    source, destination, units, work = reader(data)
     if work is None:
         work = np.ones(int(max(source.max(initial=-1), destination.max(initial=-1))) + 1, dtype=np.int64)
     if len(work) < 2:
@@ -198,18 +199,18 @@ def _read_edges(data: bytes) -> _Read:
     return _Read(*read_entries(rows, head), None)
 
 
-def _of_matrix(name: MatrixFormat, data: bytes) -> _Read:
-    matrix = read_matrix(Path("matrix"), data, name)
+def _of_matrix(path: Path, name: Any, data: bytes) -> _Read:
+    matrix = read_matrix(path, data, name)
     work = np.ones(matrix.ranks, dtype=np.int64)
     return _Read(matrix.source, matrix.destination, matrix.size_bytes.astype(np.float64), work)
 
 
 _READERS: dict[GraphFormat, Callable[[bytes], _Read]] = {
-    **{name: partial(_of_matrix, name) for name in MATRICES},
     "metis": _read_metis,
     "edges": _read_edges,
     "matrix-market": _read_matrix_market,
 }
+"""Readers of formats that the pattern `matrix` does not have, or reads in another way."""
 _WORDS: dict[GraphFormat, tuple[str, tuple[str, ...]]] = {
     **{name: (form.words, form.suffixes) for name, form in MATRICES.items()},
     "metis": ("a graph of METIS", (".graph", ".metis")),
@@ -288,7 +289,7 @@ class TaskGraphPattern(TrafficFile, MessagePattern, kind="task-graph"):
     edges: SkipJsonSchema[Whole] = 0
 
     READER = staticmethod(parse_graph)
-    READERS: ClassVar[Mapping[str, Any]] = {name: partial(parse_graph, name=name) for name in _READERS}
+    READERS: ClassVar[Mapping[str, Any]] = {name: partial(parse_graph, name=name) for name in _WORDS}
 
     @classmethod
     def _facts(cls, content: Any, value: dict[str, Any], context: dict[str, Any]) -> dict[str, Any]:
