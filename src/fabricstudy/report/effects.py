@@ -303,6 +303,7 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     paired, by_rate = rows[rows.groupby(equal)[axis].transform("nunique") > 1], False
     if paired.empty:
         return Unranked(axis, "no two of its points differ only in this axis")
+    paired = _distinct_comparisons(paired, axis, equal)
     work = paired.groupby([*equal, axis])[_WORK].transform("median").groupby([paired[key] for key in equal])
     same = paired[work.transform("max") == work.transform("min")]
     planned, unit = paired.groupby(equal).ngroups, column_unit(metric.column)
@@ -326,6 +327,14 @@ def _effect(rows: pd.DataFrame, axis: str, keys: list[str], metric: Metric) -> E
     times, alone = ({str(label): int(count[label]) for label in labelled} for count in counts)
     middle, largest = float(ratio.median()), float(ratio.max())
     return Effect(axis, middle, largest, where, len(values), times, alone, by_rate, planned - len(values))
+
+
+def _distinct_comparisons(paired: pd.DataFrame, axis: str, equal: list[str]) -> pd.DataFrame:
+    """Return the rows without comparisons of the same points under other labels, or in another experiment."""
+    points = paired[axis] + " " + paired["point_id" if "point_id" in paired else "run_id"]
+    rows = points + " " + paired[VALUE].map(repr)
+    comparison = rows.groupby([paired[key] for key in equal]).transform(lambda texts: "; ".join(sorted(texts)))
+    return paired[~(comparison + rows).duplicated()]
 
 
 def _ties(values: pd.DataFrame, least: pd.DataFrame, most: pd.DataFrame) -> pd.DataFrame:

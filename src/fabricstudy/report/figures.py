@@ -1,12 +1,10 @@
 """Drawing of the figures of a study."""
 
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
 
-from fabricstudy.core.arrays import Int32s
 from fabricstudy.machine.graph import Machine
 from fabricstudy.study.figures import (
     AnyFigure,
@@ -68,15 +66,13 @@ def draw(figure: AnyFigure, tables: Tables, plan: Plan | None = None, inputs: In
     return RenderedFigure(figure, svg.getvalue(), pdf.getvalue(), f"{description}.", basis, panels)
 
 
-def draw_small_machine(machine: Machine, jobs: Sequence[str] = (), holder: Int32s | None = None) -> tuple[bytes, str]:
+def draw_small_machine(machine: Machine) -> tuple[bytes, str]:
     """Draw a machine for the top of a page, as SVG or, if that is large, as PNG; return its size in words, too.
-
-    `holder` is the job of each node, int32 [nodes], if they are to be shown.
 
     Raises ConfigError if the machine is too large to be drawn.
     """
     with mpl.rc_context(STYLE):
-        canvas, description = machine_picture.small_picture(machine, jobs, holder)
+        canvas, description = machine_picture.small_picture(machine)
         image = io.BytesIO()
         canvas.savefig(image, format="svg", metadata={"Date": None, "Title": description})
         if image.tell() > MAX_SMALL_BYTES:

@@ -130,9 +130,9 @@ def draw_machines(scenes: Sequence[Scene], load: Load | None = None, basis: str 
     return canvas, "; ".join(descriptions), footnote
 
 
-def small_picture(machine: Machine, jobs: Sequence[str] = (), holder: Int32s | None = None) -> tuple[Canvas, str]:
-    """Draw a machine, with its jobs if given, on a small canvas; return it and the machine's size in words."""
-    scene = Scene(machine, tuple(jobs), holder) if holder is not None else Scene(machine)
+def small_picture(machine: Machine) -> tuple[Canvas, str]:
+    """Draw a machine alone on a small canvas; return it and the machine's size in words."""
+    scene = Scene(machine)
     inks = _inks([scene], by_class=True)
     handles = _handles([scene], inks)
     height = 3.2 * min(max(scene.shape, 0.3), 1.1) + 0.22 * len(handles)

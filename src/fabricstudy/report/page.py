@@ -12,22 +12,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jinja2
-import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
 import fabricstudy
 from fabricstudy.analysis.base import Analysis
-from fabricstudy.core.arrays import Int32s
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import DONE, MIN_DIFFERENCE, SIZES_OF_MACHINE, STATUSES
 from fabricstudy.core.extensions import LOADED
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import ConfigError
 from fabricstudy.core.phrasing import count_noun
-from fabricstudy.engine.point import Point
 from fabricstudy.machine.definitions import read_machine
-from fabricstudy.machine.graph import Machine
 from fabricstudy.structure.cost import ALL
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan
@@ -35,8 +31,6 @@ from fabricstudy.table.claims import COMPUTED, TOO_FEW_SEEDS
 from fabricstudy.table.files import Tables
 from fabricstudy.table.schemas import axes_of
 from fabricstudy.table.select import label_text
-from fabricstudy.workload.messages import WorkloadError
-from fabricstudy.workload.placing import job_of_node
 
 from . import study_setup, summaries
 from .effects import effects, metric_of, size_axes
@@ -60,7 +54,7 @@ _LIBRARIES = (
 MAX_ROUTERS_DRAWN = 5_000
 """A larger machine has no picture at the top of the page."""
 
-_MOST_REASONS, _MOST_PLACING_CPU_S = 50, 1.0
+_MOST_REASONS = 50
 _EXAMPLE = "(example)"
 _MOST_ANALYSIS_ROWS = 120
 
@@ -250,40 +244,20 @@ def _embedded(content: bytes, kind: str) -> str:
 
 
 def _machine_picture(plan: Plan, points: pd.DataFrame, inputs: InputFiles) -> dict[str, str] | None:
-    """Return a small picture of the first machine of the study; None if it is too large to be drawn.
-
-    It shows the jobs of the first point if their placement is a question: several jobs, or one on some of the nodes.
-    """
+    """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
     machine_id, config = next(iter(plan.machines.items()), ("", None))
     if config is None or config.routers > MAX_ROUTERS_DRAWN:
         return None
-    rows = (row for row in plan.rows if plan.points[row.point_id].machine_id == machine_id)
-    row = next(rows, None)
     try:
         machine = read_machine(inputs.machines, machine_id) if inputs.machines else config.build()
-        holder = _holder(plan.points[row.point_id].point, machine) if row else None
-        content, words = draw_small_machine(machine, row.job_names if row else (), holder)
+        content, words = draw_small_machine(machine)
     except ConfigError:
         return None
     label = " / ".join(study_setup.machine_labels(points).get(machine_id, ())) or config.kind
     caption = f"{label}: {words}"
     caption += f"; the first of {len(plan.machines)} machines." if len(plan.machines) > 1 else "."
-    if row and holder is not None:
-        labels = ", ".join(f"{axis} {label_text(value)}" for axis, value in row.labels.items() if value is not None)
-        caption += f" Jobs on the nodes of each router, first point{f' ({labels})' * bool(labels)}, seed {row.seed}."
     kind = "png" if content.startswith(b"\x89PNG") else "svg+xml"
     return {"src": _embedded(content, kind), "alt": f"Picture of the machine. {caption}", "caption": caption}
-
-
-def _holder(point: Point, machine: Machine) -> Int32s | None:
-    """Return the job of each node; None if one job has all nodes, or placing takes long."""
-    if sum(job.allocation.predicted_cpu_s for job in point.jobs) > _MOST_PLACING_CPU_S:
-        return None
-    try:
-        holder = job_of_node(point, machine)
-    except WorkloadError:
-        return None
-    return holder if len(np.unique(holder)) > 1 else None
 
 
 def _statuses(points: pd.DataFrame) -> TextTable:

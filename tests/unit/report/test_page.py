@@ -109,16 +109,6 @@ def test_machines_workloads_and_source_stand_at_the_top(make: Make, tmp_path: Pa
     assert found.index(f"S {HOSTILE}") < found.index("routing changes the runtime")
 
 
-@pytest.mark.parametrize(("share", "shown"), [(1.0, False), (0.5, True)])
-def test_the_picture_of_the_machine_shows_jobs_where_their_placement_matters(
-    make: Make, tmp_path: Path, share: float, shown: bool
-) -> None:
-    jobs = [{**STUDY["jobs"][0], "share": share}]
-    _, page = written(make(figures=[], claims=[], jobs=jobs), tmp_path / "out")
-    (picture,) = [attributes["alt"] for tag, attributes in page.tags if tag == "img"]
-    assert ("Jobs on the nodes of each router" in str(picture)) == shown
-
-
 def test_every_parameter_stands_with_its_origin(make: Make) -> None:
     """All keys of the models, the aliases as in the file."""
     network = {"buffer": "32 kB", "packet": "2 kB"}
