@@ -113,8 +113,8 @@ def test_a_study_without_figures_draws_its_placements() -> None:
     """An allocation that is varied is drawn, with a panel for each of its labels."""
     job = {"share": 0.5, "pattern": {"kind": "ring", "message": "1 kB"}}
     study = {
-        "study": "s", "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"}, "routing": "dimension-order",
-        "jobs": [job], "engine": "packet",
+        "study": "s", "machine": {"kind": "torus", "shape": [4, 4], "bandwidth": "1 GB/s"},
+        "routing": "dimension-order", "jobs": [job], "engine": "packet",
         "sweep": {"where": {"of": "jobs.0.allocation", "values": ["cluster", "random"]}},
     }  # fmt: skip
     figures = validate_study(study).report_figures
