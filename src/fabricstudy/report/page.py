@@ -104,7 +104,7 @@ def render(
             *summaries.spot_check_summary(tables),
             *summaries.buffer_limits(tables),
         ],
-        machine=_machine_picture(plan, inputs),
+        machine=_machine_picture(plan, tables.points, inputs),
         lead=None if lead is None else pictures[0],
         figures=pictures if lead is None else pictures[1:],
         explorer=explorer(tables),
@@ -243,7 +243,7 @@ def _embedded(content: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
+def _machine_picture(plan: Plan, points: pd.DataFrame, inputs: InputFiles) -> dict[str, str] | None:
     """Return a small picture of the first machine of the study; None if it is too large to be drawn."""
     machine_id, config = next(iter(plan.machines.items()), ("", None))
     if config is None or config.routers > MAX_ROUTERS_DRAWN:
@@ -253,7 +253,8 @@ def _machine_picture(plan: Plan, inputs: InputFiles) -> dict[str, str] | None:
         content, words = draw_small_machine(machine)
     except ConfigError:
         return None
-    caption = f"{str(config.kind).capitalize()}: {words}"
+    label = " / ".join(study_setup.machine_labels(points).get(machine_id, ())) or config.kind
+    caption = f"{label}: {words}"
     caption += f"; the first of {len(plan.machines)} machines." if len(plan.machines) > 1 else "."
     kind = "png" if content.startswith(b"\x89PNG") else "svg+xml"
     return {"src": _embedded(content, kind), "alt": f"Picture of the machine. {caption}", "caption": caption}
