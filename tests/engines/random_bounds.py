@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from fabricstudy.analysis.candidates import PairBytes, bound_ns
+from fabricstudy.analysis.pair_bytes import PairBytes
 from fabricstudy.core.store import Record
 from fabricstudy.engine.definitions import built
 from fabricstudy.engine.point import PlannedPoint, Point, machine_id, point_id
 from fabricstudy.engine.settings import Limits
 from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.hops import hop_distances
 from fabricstudy.routing.base import Routing
 from fabricstudy.structure.bisection import bisection_bounds
 from fabricstudy.workload.messages import PlacedJob
@@ -42,7 +41,7 @@ PATTERNS: tuple[dict[str, Any], ...] = (
 TRAFFICS = ("uniform", "permutation", "shift")
 JOB_BOUNDS = ("bound_ns", "phase_bound_ns", "critical_path_ns", "bound_any_mapping_ns")
 ROUNDING = 1e-9
-DRAWN = 0.03
+DRAWN = 0.1
 """Most by which the load of the bottleneck link of random traffic may be below its mean, as a ratio."""
 
 
@@ -119,7 +118,7 @@ def any_routing_ns(job: PlacedJob, point: Point) -> float:
     machine = replace(machine, host=replace(machine.host, bandwidth_Bps=host_Bps))
     source, destination = (job.node_of_rank[end].astype(np.int64) for end in (messages.source, messages.destination))
     traffic = PairBytes(source, destination, messages.size_bytes.astype(np.float64), machine.nodes)
-    return bound_ns(machine, traffic, bisection_bounds(machine, quickly=True), hop_distances(machine).matrix())
+    return traffic.bound_ns(machine, bisection_bounds(machine, quickly=True).cut_side)
 
 
 def above_saturation(row: Record) -> list[str]:
