@@ -51,9 +51,8 @@ def test_five_percent_more_nodes_are_candidates_unless_the_study_says_how_many()
 
 
 def test_the_intervals_hold_what_the_full_search_finds() -> None:
-    for _, _, config in asked(families=["dragonfly", "megafly", "jellyfish", "slim-fly"], max_nodes=62).written():
-        if config.routers > 20:
-            continue
+    found = asked(families=["dragonfly", "megafly", "jellyfish", "slim-fly"], max_nodes=62).written()
+    for config in [config for _, _, config in found if config.routers <= 20][::4]:
         machine = config.build()
         quick, full = bisection_bounds(machine, quickly=True), bisection_bounds(machine)
         assert quick.lower_Bps <= full.upper_Bps * (1 + 1e-9) and full.lower_Bps <= quick.upper_Bps * (1 + 1e-9)
@@ -271,7 +270,7 @@ def test_the_front_is_by_proven_tapers(taper: float | None) -> None:
 
 
 def test_the_front_by_another_price_list_is_that_of_a_search_with_it() -> None:
-    more: dict[str, Any] = {"families": ["dragonfly", "jellyfish", "xgft", "torus"], "nodes": 216, "radix": 18}
+    more: dict[str, Any] = {"families": ["dragonfly", "jellyfish", "xgft", "torus"], "nodes": 100, "radix": 14}
     by_2014, by_2025 = asked(**more).rows(), asked(**more, prices="mixnet-2025").rows()
     labels = {row["machine"] for row in by_2025 if row["front"]}
     assert {row["machine"] for row in by_2014 if "mixnet-2025" in row["front_by"].split("; ")} == labels
