@@ -24,7 +24,7 @@ from fabricstudy.workload.messages import PlacedJob
 from ..machines import DRAGONFLY, all_pairs, job_of, place_jobs, point_on, ring
 from .run_caminos import ends, run, simulate
 
-EXTENSIONS = ["twisted_torus"]
+EXTENSIONS = ["furthest_pairing", "twisted_torus"]
 
 PROBE = Caminos().probe()
 pytestmark = pytest.mark.skipif(not PROBE.found, reason=str(PROBE.reason))

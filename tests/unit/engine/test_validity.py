@@ -52,11 +52,11 @@ def point(machine: dict[str, Any] = TORUS, routing: str = "minimal", engine: str
 POINTS: dict[str, dict[str, Any]] = {
     "stencil": {},
     "all-gather": {"pattern": {"kind": "all-gather", **MESSAGE}, "mapping": "random"},
-    "spread": {"pattern": {"kind": "spread", "degree": [1, 3], **MESSAGE}, "share": None, "nodes": 7},
-    "cuboid": {"share": None, "nodes": 6, "allocation": "cuboid", "routing": "dimension-order"},
+    "uniform": {"pattern": {"kind": "uniform-random", **MESSAGE}, "share": None, "nodes": 7},
+    "random": {"share": None, "nodes": 6, "allocation": "random", "routing": "dimension-order"},
     "bisection": {"machine": DRAGONFLY, "pattern": {"kind": "bisection", **MESSAGE}, "routing": "valiant"},
     "tree": {"machine": TREE, "routing": "d-mod-k", "allocation": "whole-groups", "mapping": "recursive-bisection"},
-    "adaptive": {"routing": "adaptive", "pattern": {"kind": "pencil-fft", **MESSAGE}, "allocation": "convex-block"},
+    "adaptive": {"routing": "adaptive", "pattern": {"kind": "pencil-fft", **MESSAGE}, "allocation": "spread"},
 }
 
 
@@ -145,8 +145,8 @@ def test_readers_are_covered(engine: str) -> None:
 # Formulas: of neighbours, degrees, cuboids, global ports: what the study's models computed, too (B1).
 FORMULAS = {
     "workload/pattern/all_gather.py": ("np.roll(rank, -1)", "np.roll(rank, -2)", "all-gather"),
-    "workload/pattern/spread.py": ("sum(self.degree) / 2", "sum(self.degree) / 3", "spread"),
-    "workload/allocation/cuboid.py": ("exact_boxes", "convex_boxes", "cuboid"),
+    "workload/pattern/uniform_random.py": ("integers(1, ranks", "integers(2, ranks", "uniform"),
+    "workload/allocation/random.py": ("rng.permutation", "rng.permuted", "random"),
     "machine/arrangement.py": ("port // 2 + 1", "port // 2 + 2", "bisection"),
     "machine/fat_tree.py": ("// 2", "// 3", "tree"),
     "routing/d_mod_k.py": ("// self._divisor[at]", "// 1 // self._divisor[at]", "tree"),
