@@ -75,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @with_extensions
-def list_candidates(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """List the machines of about so many nodes on the Pareto front of price, bound and taper."""
     if args.write and args.write.exists():
         raise FabricstudyError(f"{args.write}: the file exists; move it, or use another name")
@@ -268,7 +268,7 @@ def _study(
     }  # fmt: skip
 
 
-def show_candidates(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     given = result["given"]
     numbers = ["nodes", "routers", "diameter", "mean hops", "bisection (TB/s)", "taper", "price/node", "W/node",
                "bound (us)"]  # fmt: skip

@@ -39,7 +39,7 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text}: not a number of seconds above 0") from None
 
 
-def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, cached points and batches, and predict their CPU time."""
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
@@ -176,7 +176,7 @@ def _memory_bytes(planned: PlannedPoint) -> float:
     return engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0
 
 
-def show_plan(summary: dict[str, Any]) -> None:
+def show(summary: dict[str, Any]) -> None:
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
     for row in [rows[0].keys(), *(row.values() for row in rows)] if rows else []:

@@ -134,7 +134,7 @@ def test_the_command_writes_a_study_that_can_be_planned(tmp_path: Path, capsys: 
 
 
 def test_what_nothing_fits_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["candidates", "--nodes", "500", "--radix", "3", "--families", "xgft"]) == 1
+    assert main(["machine", "candidates", "--nodes", "500", "--radix", "3", "--families", "xgft"]) == 1
     assert "raise" in capsys.readouterr().err
 
 
@@ -148,7 +148,7 @@ def test_what_would_take_much_memory_is_refused_before(
     (tmp_path / "study.yaml").write_text(
         f"{{study: s, machine: {machine}, routing: minimal, jobs: [{ring}], engine: flow}}"
     )
-    assert main(["candidates", "--nodes", "100000", "--families", "torus", "--json", *more]) == 1
+    assert main(["machine", "candidates", "--nodes", "100000", "--families", "torus", "--json", *more]) == 1
     assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "out-of-range"
 
 
@@ -285,7 +285,7 @@ def test_abbreviations_are_unique() -> None:
 
 
 def test_given_machines_have_short_labels(capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["candidates", "--nodes", "60", "--radix", "12", "--families", "xgft", "hyperx", "--json"]
+    line = ["machine", "candidates", "--nodes", "60", "--radix", "12", "--families", "xgft", "hyperx", "--json"]
     text = json.dumps(OLD)
     assert main([*line, "--with", text, "--with", f"mine={text}"]) == 0
     found = json.loads(capsys.readouterr().out)
