@@ -70,7 +70,7 @@ SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 
 BUNDLED_EXTENSIONS = dict.fromkeys(["building-blocks", "swapped-cluster", "tree-partition"], "partitioning") | {
     "b-eff": "b_eff", "caps": "caps", "design": "design", "express-lines": "express_lines", "hop-pairs": "wicon",
-    "isoperimetry": "isoperimetry", "patches": "namd", "placed-patches": "namd", "refined-blocks": "refined_blocks",
-    "states-planes": "openatom", "strassen-bfs": "caps", "twisted-torus": "twisted_torus",
+    "htsim": "htsim", "isoperimetry": "isoperimetry", "patches": "namd", "placed-patches": "namd",
+    "refined-blocks": "refined_blocks", "states-planes": "openatom", "strassen-bfs": "caps", "twisted-torus": "twisted_torus",
 }  # fmt: skip
 """The file in ``configs/extensions`` of each kind that a study has to list as an extension."""
