@@ -71,6 +71,7 @@ SYNONYMS = {"machine": {"dragonfly+": "megafly"}}
 BUNDLED_EXTENSIONS = dict.fromkeys(["building-blocks", "swapped-cluster", "tree-partition"], "partitioning") | {
     "b-eff": "b_eff", "caps": "caps", "design": "design", "express-lines": "express_lines", "hop-pairs": "wicon",
     "htsim": "htsim", "isoperimetry": "isoperimetry", "patches": "namd", "placed-patches": "namd",
-    "refined-blocks": "refined_blocks", "states-planes": "openatom", "strassen-bfs": "caps", "twisted-torus": "twisted_torus",
+    "refined-blocks": "refined_blocks", "states-planes": "openatom", "strassen-bfs": "caps",
+    "twisted-torus": "twisted_torus",
 }  # fmt: skip
 """The file in ``configs/extensions`` of each kind that a study has to list as an extension."""

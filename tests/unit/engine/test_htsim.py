@@ -67,7 +67,9 @@ def point(
 def written(of: Point, folder: Path) -> list[str]:
     """Write the input of a point, and return the command without the program."""
     machine = of.machine.build()
-    return engine_of(of.engine).prepare(folder, of, machine, place_jobs(of, machine))[1:]
+    command = engine_of(of.engine).prepare(folder, of, machine, place_jobs(of, machine))
+    assert command is not None
+    return command[1:]
 
 
 TRANSPORTS: dict[str, dict[str, Any]] = {
