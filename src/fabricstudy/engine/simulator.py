@@ -61,6 +61,8 @@ class Simulator(EngineSettings):
     FABRICSTUDY_<KIND> names another one. Empty if `write` returns a command that needs none."""
     stores_packets: ClassVar[bool] = True
     """Whether a router receives a whole packet before it forwards it."""
+    hashes_flows: ClassVar[bool] = False
+    """Whether it has paths by flow hash, `routing: ecmp`."""
     exit_codes: ClassVar[tuple[int, ...]] = (0,)
     """Exit codes of a finished run."""
     caveats: ClassVar[tuple[Caveat, ...]] = ()
@@ -135,7 +137,7 @@ class ExternalEngine(ProgramEngine):
     def __init__(self, kind: type[Simulator]) -> None:
         self._kind = kind
         self.name = self.title = kind_of(kind)
-        self.caveats, self.exit_codes = kind.caveats, kind.exit_codes
+        self.caveats, self.exit_codes, self.hashes_flows = kind.caveats, kind.exit_codes, kind.hashes_flows
 
     @property
     def described_in(self) -> str:
