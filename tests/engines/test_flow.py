@@ -137,6 +137,22 @@ def test_detours_carry_what_the_analysis_expects(tmp_path: Path, via: str) -> No
 
 
 @needs_flow
+def test_ugal_detours_leave_both_groups(tmp_path: Path) -> None:
+    """As on packet no detour leads through another router of the first or the last group."""
+    machine = {"kind": "dragonfly", "groups": 5, "routers_per_group": 4, "nodes_per_router": 1, "bandwidth": "1 GB/s"}
+    point = point_on(machine, "ugal", engine="flow")
+    built = point.machine.build()
+    jobs = [job_of(list(range(20)), [(0, node, 7, 10 * SIZE) for node in range(3)])]
+    link_bytes = simulate(tmp_path, point, jobs, built).link_bytes
+    assert link_bytes is not None
+    used = np.flatnonzero(link_bytes)
+    group, tail, head = built.group, built.link_tail[used], built.link_head[used]
+    assert group is not None and set(group[head]) == set(range(5)), "the senders make detours"
+    assert set(tail[(group[tail] == 0) & (group[head] == 0)]) <= {0, 1, 2}
+    assert set(head[(group[tail] == 1) & (group[head] == 1)]) == {7}
+
+
+@needs_flow
 @pytest.mark.parametrize("routing", ["valiant", "ugal", "adaptive"])
 def test_the_same_seed_gives_the_same_result(tmp_path: Path, routing: str) -> None:
     def outcome(name: str, seed: int) -> bytes:
