@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.bundled import MACHINE, OPERATIONS, RESULT
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.flow.adapter import Flow
 from fabricstudy.engine.flow.files import SETTINGS, window_bytes
 from fabricstudy.engine.outcome import EngineResult
@@ -35,8 +36,8 @@ STAGE_NS, ENDS_NS = 140.0, 2 * 10.0 + 100.0
 def simulate(folder: Path, point: Point, jobs: list[PlacedJob], machine: Machine | None = None) -> EngineResult:
     machine = machine or point.machine.build()
     folder.mkdir(exist_ok=True)
-    exit_code = run(Flow().prepare(folder, point, machine, jobs), folder)
-    return Flow().read(folder, exit_code, point, machine, jobs)
+    exit_code = run(Flow().write(BuiltPoint(point, machine, jobs), folder), folder)
+    return Flow().result(BuiltPoint(point, machine, jobs), folder, exit_code)
 
 
 def time_ns(folder: Path, shape: list[int], messages: list[tuple[int, int, int, int]], kind: str = "mesh") -> float:
@@ -171,17 +172,17 @@ def test_a_run_that_is_no_result_is_a_failure(tmp_path: Path) -> None:
     simulate(tmp_path, point, jobs, machine)
     for others in ([job_of([0, 1], [(0, 0, 1, SIZE + 1)])], [*jobs, *jobs]):
         with pytest.raises(EngineFailure):
-            Flow().read(tmp_path, 0, point, machine, others)
+            Flow().result(BuiltPoint(point, machine, others), tmp_path, 0)
     (tmp_path / RESULT).write_text("{}")
     with pytest.raises(EngineFailure):
-        Flow().read(tmp_path, 0, point, machine, jobs)
+        Flow().result(BuiltPoint(point, machine, jobs), tmp_path, 0)
 
 
 @needs_flow
 def test_a_bad_file_is_told_by_name(tmp_path: Path) -> None:
     point, jobs = point_on(DRAGONFLY, engine="flow"), [job_of([0, 1], [(0, 0, 1, SIZE)])]
     for file in (SETTINGS, MACHINE, OPERATIONS):
-        command = Flow().prepare(tmp_path, point, point.machine.build(), jobs)
+        command = Flow().write(BuiltPoint(point, point.machine.build(), jobs), tmp_path)
         (tmp_path / file).write_text("nonsense\n")
         assert run(command, tmp_path) == 2
         assert (tmp_path / "stderr").read_text().startswith(f"{file}:1: ")
