@@ -13,7 +13,7 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import Store, point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import Validity, validity

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fabricstudy.core.store import Record
-from fabricstudy.machine.graph import Machine
-from fabricstudy.workload.messages import PlacedJob
 
 from .attempt import attempt_point
+from .built_point import BuiltPoint
 from .definitions import built
 from .outcome import LINKS
 from .point import Point
@@ -64,8 +63,8 @@ class _Replaced(ExternalEngine):
         super().__init__(kind)
         self._command = command
 
-    def prepare(self, folder: Path, point: Point, machine: Machine, jobs: list[PlacedJob]) -> list[str]:
-        super().prepare(folder, point, machine, jobs)
+    def write(self, point: BuiltPoint, folder: Path) -> list[str]:
+        super().write(point, folder)
         return self._command
 
 
