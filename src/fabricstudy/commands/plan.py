@@ -16,7 +16,7 @@ from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
-from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
@@ -44,9 +44,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
-    states = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
-    new = [points[key] for key, state in states.items() if state is Validity.INVALID]
-    unchecked = sum(state is Validity.UNCHECKED for state in states.values())
+    records = {key: point_store(results).record(key) for key in points}
+    others = [key for key, planned in points.items() if not is_valid(records[key], planned.point)]
+    new = [points[key] for key in others if not is_valid_with_same_input(records[key], points[key].point)]
+    unchecked = len(others) - len(new)
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
     factors = _learned_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
-        "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
+        "cached": len(points) - len(others), "unchecked": unchecked,
         "machines": len(pipeline.plan.machines), "jobs": sum(job_counts(pipeline).values()),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),

@@ -56,7 +56,7 @@ class Engine(Protocol):
 
     @property
     def reading(self) -> str:
-        """The module that reads results; what it imports from the engine's package counts, too."""
+        """The module that reads results; validity depends on it and on what it imports from the engine's package."""
 
     def probe(self) -> Probe:
         """Look for the program; cheap, and never raises."""
