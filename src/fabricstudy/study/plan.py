@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from fabricstudy.core.kinds import extension_scope
@@ -48,6 +48,24 @@ class Plan:
     runs: dict[str, PlannedRun]
     """Runs by schedule and id, separated by a space."""
     run_axes: tuple[str, ...]
+
+    @cached_property
+    def second_stage(self) -> frozenset[str]:
+        """Ids of the points that only seeds beyond the first ones of their combination have."""
+        seeds = {name: part.seeds.first for name, part in self.study.all_experiments.items() if part.seeds.is_adaptive}
+        first = {
+            point_id
+            for row in self.rows
+            if row.seed <= seeds.get(row.experiment, row.seed)
+            for point_id in (row.point_id, *row.baseline_ids)
+        }
+        return frozenset(self.points.keys() - first) if seeds else frozenset()
+
+    def without(self, point_ids: Collection[str]) -> Plan:
+        """Return the plan without these points and their rows."""
+        rows = [row for row in self.rows if row.point_id not in point_ids]
+        points = {name: point for name, point in self.points.items() if name not in point_ids}
+        return replace(self, rows=rows, points=points)
 
     @property
     def link_load_points(self) -> set[str]:
@@ -213,16 +231,16 @@ class _Planner:
 
     def _add_rows(self, name: str, experiment: Experiment, labels: dict[str, Label | None], sections: Sections) -> None:
         jobs = sections.jobs
-        ids = self._add_points(sections, experiment.seeds)
+        ids = self._add_points(sections, experiment.seeds.all)
         baseline_ids: list[list[str] | None] = [None] * len(jobs)
         if experiment.slowdown:
             for number, job in enumerate(jobs):
                 if not job.model.pattern.silent and not job.model.background:
                     alone = (*map(self._sections.silent, jobs[:number]), self._sections.from_start(job))
                     baseline = sections._replace(jobs=alone)
-                    baseline_ids[number] = self._add_points(baseline, experiment.seeds)
+                    baseline_ids[number] = self._add_points(baseline, experiment.seeds.all)
         names = tuple(job.model.name for job in jobs)
-        for position, seed in enumerate(experiment.seeds):
+        for position, seed in enumerate(experiment.seeds.all):
             of_seed = tuple(None if job_ids is None else job_ids[position] for job_ids in baseline_ids)
             self.rows.append(PointRow(name, labels, seed, ids[position], of_seed, names))
 
