@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from fabricstudy.core.columns import DONE, NOT_NEEDED, FAILURE, PARQUET_ONLY, STATUSES, TABLES
+from fabricstudy.core.columns import DONE, FAILURE, NOT_NEEDED, PARQUET_ONLY, STATUSES, TABLES
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.model import ConfigError, Model, at_path
 from fabricstudy.core.phrasing import count_noun, join_words
