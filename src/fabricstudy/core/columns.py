@@ -27,6 +27,9 @@ VERDICTS = (REPRODUCED, IN_PART, UNDECIDED, DIFFERS, NOT_RUN)
 REPETITIONS = ("precise", "not precise", "first seeds", "all seeds", "no variation", "failed")
 """Outcomes of a combination whose number of seeds depends on results."""
 
+SCREENED = ("among the fastest", "possibly the fastest", "sampled", "not simulated")
+"""Outcomes of a combination that is screened."""
+
 FACTOR_SOURCES = ("none", "given", "bisection", "simulated", "expected load")
 """Sources of the factor by which a job runs longer on its partition."""
 
@@ -36,7 +39,10 @@ BASELINE_EXPERIMENT = "(baseline)"
 SPOT_CHECK = "(spot check)"
 """Experiment of points that are simulated on two engines to validate one of them."""
 
-ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK)
+SCREENING = "(screening)"
+"""Experiment of points on the engine that decides which combinations are simulated."""
+
+ADDED_EXPERIMENTS = (BASELINE_EXPERIMENT, SPOT_CHECK, SCREENING)
 """Experiments of points that are in no study."""
 
 FAILURE = "(failure)"
@@ -457,6 +463,16 @@ TABLES: dict[str, tuple[Column, ...]] = {
         ),
         Column("more_cpu_s", "processor time of those that are not simulated", "number", missing=True, compared=False),
     ),
+    "screening": (
+        _EXPERIMENT,
+        Column("seed", "none: a row stands for a combination", "count", missing=True),
+        _id("engine", "engine of the estimate"),
+        Column("estimate_ns", "runtime on this engine", "number"),
+        Column("ratio", "simulated runtime over the estimate", "number", missing=True),
+        Column("over_fastest", "estimate over that of the fastest combination for this workload", "number"),
+        Column("miss_probability", "probability that it is faster, by the error of the sample", "number", True),
+        _text("outcome", "whether and why it is simulated", one_of=SCREENED),
+    ),
     "orders": (
         _EXPERIMENT,
         Column("seed", "none: a row stands for all seeds of two combinations", "count", missing=True),
@@ -502,7 +518,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 """The tables in the order in which they are written, each with its columns in order."""
 
-CLAIM_TABLES = frozenset({"claims", "verdicts", "repetitions", "orders"})
+CLAIM_TABLES = frozenset({"claims", "verdicts", "repetitions", "orders", "screening"})
 """Tables of verdicts and decisions, which figures and claims cannot read."""
 
 SCHEDULE_TABLES = ("schedules", "size_classes", "partition_lists", "scheduled_jobs")
@@ -545,7 +561,7 @@ NAMES = {
 }
 """Columns that name what a key numbers, each with that key, which they replace where a study uses them."""
 
-_WITH_AXES = (set(_DRAWN) | {"repetitions", "orders"}) - set(SCHEDULE_TABLES)
+_WITH_AXES = (set(_DRAWN) | {"repetitions", "orders", "screening"}) - set(SCHEDULE_TABLES)
 RESERVED = frozenset({"study"} | {column.name for table in _WITH_AXES for column in TABLES[table]})
 """Names that no axis of an experiment may have, since a table has such a column."""
 

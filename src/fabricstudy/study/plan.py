@@ -21,6 +21,7 @@ from .expansion import Expansion
 from .figures import EcdfFigure, JobsFigure, Label, MachineFigure, fulfils
 from .model import DEFAULT_EXPERIMENT, Study
 from .schedules import RunPlanner, RunRow, Schedule, axes_of_schedules
+from .screening import sampled, screening_rows
 from .sections import SECTIONS, Section, SectionCache, Sections
 from .spot_check import plan_spot_check
 from .sweep import Experiment, PointRow
@@ -51,15 +52,25 @@ class Plan:
 
     @cached_property
     def second_stage(self) -> frozenset[str]:
-        """Ids of the points that only seeds beyond the first ones of their combination have."""
-        seeds = {name: part.seeds.first for name, part in self.study.all_experiments.items() if part.seeds.is_adaptive}
+        """Ids of the points of which results decide whether they are simulated.
+
+        Only seeds beyond the first ones of their combination have them, or combinations that are screened.
+        """
+        parts = self.study.all_experiments
+        seeds = {name: part.seeds.first for name, part in parts.items() if part.seeds.is_adaptive}
+        samples = {
+            name: sampled(part.screen, [row for row in self.rows if row.experiment == name])
+            for name, part in parts.items()
+            if part.screen
+        }
         first = {
             point_id
             for row in self.rows
             if row.seed <= seeds.get(row.experiment, row.seed)
+            and (row.experiment not in samples or tuple(row.labels.values()) in samples[row.experiment])
             for point_id in (row.point_id, *row.baseline_ids)
         }
-        return frozenset(self.points.keys() - first) if seeds else frozenset()
+        return frozenset(self.points.keys() - first) if seeds or samples else frozenset()
 
     def without(self, point_ids: Collection[str]) -> Plan:
         """Return the plan without these points and their rows."""
@@ -119,6 +130,7 @@ def _planned(study: Study) -> Plan:
     check_comparisons(study, planner.rows, planner.points)
     _check_link_loads(study, planner)
     _check_messages(planner)
+    planner.add_screening()
     planner.add_spot_check()
     runs = _plan_schedules(study, planner.rows)
     run_axes = axes_of_schedules(study.schedules)
@@ -219,6 +231,13 @@ class _Planner:
             self._add_rows(name, experiment, labels, self._sections.of(tree))
 
         Expansion(self.study.base, experiment, prefix).each(add)
+
+    def add_screening(self) -> None:
+        """Plan the estimates of combinations that are screened."""
+        screens = {name: part.screen for name, part in self.study.all_experiments.items() if part.screen}
+        for row, planned in [*screening_rows(screens, self.rows, self.points)]:
+            self.rows.append(row)
+            self.points.setdefault(planned.point_id, planned)
 
     def add_spot_check(self) -> None:
         """Plan the checks of samples on a second engine."""

@@ -15,15 +15,16 @@ MAX_SEEDS = 10_000
 DECIDED = "decided"
 
 
-def _precision(value: Any) -> Any:
-    """Return the relative half width of an interval, or `DECIDED`."""
+def read_percent(value: Any) -> Any:
+    """Return a share that is written in percent."""
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*%\s*", value) if isinstance(value, str) else None
-    if value == DECIDED or (isinstance(value, float) and value > 0):
-        return value
     if match is None or not 0.01 <= float(match[1]) <= 50:
-        remedy = f"write a half width of 0.01 to 50 %, such as 2 %, or {DECIDED}"
-        raise ConfigError("not a precision", remedy, value=value, code="invalid-value")
+        raise ConfigError("not a share", "write 0.01 to 50 %, such as 2 %", value=value, code="invalid-value")
     return float(match[1]) / 100
+
+
+def _precision(value: Any) -> Any:
+    return value if value == DECIDED else read_percent(value)
 
 
 def _cpu_time(value: Any) -> Any:

@@ -28,6 +28,7 @@ from fabricstudy.engine.point import Point
 from .dotted_paths import DottedPath, parse_path
 from .figures import Label
 from .mix import Mix
+from .screening import Screen
 from .seeds import Seeds
 
 _BASE_UNITS = ("byte", "byte/second", "nanosecond")
@@ -412,7 +413,19 @@ class Sweep(SweepBase):
     VARIES = Point
     TAKEN = RESERVED
 
+    screen: Screen | None = Field(
+        None, description="simulate only the combinations that may be the fastest, by all on a cheap engine"
+    )
     slowdown: Flag = Field(False, description="also simulate the baseline run of each job, which slowdown needs")
+
+    @model_check
+    def _screen_fits(self) -> None:
+        if self.screen and self.seeds.is_adaptive:
+            problem, remedy = "a screening with seeds that depend on results", "write a number of seeds"
+            raise ConfigError(problem, remedy, ("seeds",), code="unsupported")
+        if self.screen and (axes := self.axes_below("engine")):
+            problem, remedy = "a screening of several engines", "leave the axis out"
+            raise ConfigError(problem, remedy, ("screen",), sorted(axes)[0], "conflicting-keys")
 
 
 class Experiment(Sweep):

@@ -33,6 +33,7 @@ from .predictors import non_mapping_axes, predictors
 from .repetitions import repetition_rows
 from .schedules import schedule_tables
 from .schemas import labels, validated_table
+from .screening import screening_table
 
 BASELINE_ID = "(baseline)"
 """Column of the point that is the baseline run of a job."""
@@ -83,7 +84,7 @@ def collect(
         for table, computed in _COMPUTED.items()
     }
     of_points = PointRecords(records, plan.points, in_records)
-    unneeded = of_points.with_status(NOT_NEEDED)
+    whole, unneeded = plan, of_points.with_status(NOT_NEEDED)
     if unneeded:
         plan = plan.without(unneeded)
         keys = _keys(plan)
@@ -111,11 +112,11 @@ def collect(
     tables = {name: validated_table(name, frames.pop(name), axes_in.get(name, axes)) for name in list(frames)}
     scheduled = schedule_tables(plan, {}) if schedules is None else schedules
     unjudged = Tables(**tables, **scheduled, analyses=dict(analyses))
-    of_axes = {"repetitions": axes, "orders": axes}
-    repeated = dict(zip(of_axes, repetition_rows(plan.study, unjudged), strict=True))
+    repetitions, orders = repetition_rows(plan.study, unjudged)
+    decided = {"repetitions": repetitions, "orders": orders, "screening": screening_table(whole, unjudged)}
     return replace(
         unjudged,
-        **{name: validated_table(name, frame, of_axes[name]) for name, frame in repeated.items()},
+        **{name: validated_table(name, frame, axes) for name, frame in decided.items()},
         claims=validated_table("claims", judge(plan.study.claims, unjudged)),
         verdicts=validated_table("verdicts", verdicts(plan.study.claims, unjudged)),
     )

@@ -34,7 +34,7 @@ from fabricstudy.study.seeds import DECIDED, Seeds
 from .claims import judge
 from .files import Tables
 from .schemas import axes_of
-from .select import mask
+from .select import label_text, mask
 
 ERROR = 0.05
 """Probability that an interval does not contain the geometric mean, and that a decision is wrong."""
@@ -132,12 +132,18 @@ def _adaptive(study: Study) -> dict[str, Seeds]:
     return {name: part.seeds for name, part in study.all_experiments.items() if part.seeds.is_adaptive}
 
 
+def longest_ns(tables: Tables) -> pd.Series[float]:
+    """Return the runtime of each point, by its id: that of its slowest job."""
+    runtimes: pd.Series[float] = tables.jobs[~tables.jobs["background"]].groupby("point_id")["runtime_ns"].max()
+    return runtimes
+
+
 def _combinations(study: Study, tables: Tables) -> Iterator[Combination]:
     rules = _adaptive(study)
-    jobs = tables.jobs[~tables.jobs["background"]]
-    longest_ns = jobs.groupby("point_id")["runtime_ns"].max()
     points = tables.points[tables.points["experiment"].isin(list(rules)) & (tables.points["status"] == DONE)]
-    points = points.assign(time_ns=points["point_id"].map(longest_ns).astype(float)).sort_values("seed", kind="stable")
+    points = points.assign(time_ns=points["point_id"].map(longest_ns(tables)).astype(float)).sort_values(
+        "seed", kind="stable"
+    )
     axes = list(dict.fromkeys((*axes_of(points), "engine")))
     for _, rows in points.groupby(["experiment", *axes], sort=False, dropna=False):
         head = rows.iloc[0]
@@ -202,17 +208,18 @@ def needed_points(plan: Plan, tables: Tables) -> set[str]:
     undecided = {id(one) for order in _orders(chosen) if not order.is_decided for one in (order.left, order.right)}
     undecided |= {id(one) for one in _of_undecided_claims(plan.study, tables, chosen)}
     wanted = [(one, _seeds_wanted(one, id(one) in undecided)) for one in chosen]
-    seeds = {_key(one.experiment, one.labels): count for one, count in _affordable(wanted)}
+    seeds = {combination_key(one.experiment, one.labels): count for one, count in _affordable(wanted)}
     needed: set[str] = set()
     for row in plan.rows:
         engine = plan.points[row.point_id].point.engine.kind
-        if row.seed <= seeds.get(_key(row.experiment, {**row.labels, "engine": engine}), 0):
+        if row.seed <= seeds.get(combination_key(row.experiment, {**row.labels, "engine": engine}), 0):
             needed |= {row.point_id, *(baseline for baseline in row.baseline_ids if baseline)}
     return needed
 
 
-def _key(experiment: str, labels: Mapping[str, Any]) -> tuple[str, ...]:
-    return experiment, *(f"{name} {'' if pd.isna(label) else label}" for name, label in sorted(labels.items()))
+def combination_key(experiment: str, labels: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a key of a combination that is the same for labels of the plan and of tables."""
+    return experiment, *(f"{name} {label_text(label)}" for name, label in sorted(labels.items()))
 
 
 def _seeds_wanted(one: Combination, undecided: bool) -> int:

@@ -85,13 +85,14 @@ def find_needed_points(args: argparse.Namespace) -> None:
     from fabricstudy.structure.stage import read_structures
     from fabricstudy.table.collect import collect
     from fabricstudy.table.repetitions import needed_points
+    from fabricstudy.table.screening import screened_points
 
     plan = _plan(args)
     records = (record for path in args.points for _, record in read_checksummed(path) if record is not None)
     structures = (structure for path in args.structures for structure in read_structures(path))
     tables = collect(plan.without(plan.second_stage), records, structures)
     with atomic_text(args.out) as out:
-        json.dump(sorted(needed_points(plan, tables)), out)
+        json.dump(sorted(needed_points(plan, tables) | screened_points(plan, tables)), out)
 
 
 def simulate_batch(args: argparse.Namespace) -> None:
