@@ -552,7 +552,7 @@ TABLES = (
     ),
     Mutation("nodes of ranks", "workload/definitions.py", "dtype=np.int32), start)", "dtype=np.int32)[::-1], start)"),
     known("columns of the plan", "study/plan_file.py", "WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES", TABLE),
-    known("the command line", "cli.py", "_COMMANDS: dict[str, tuple[str, str | None, str]] = {"),
+    known("the command line", "cli.py", "COMMANDS: dict[str, tuple[str, str]] = {"),
     known("what the Snakefile calls", "workflow/snakefile.py", "RESULTS, REPORTS = "),
     known("rank correlation", "table/ranks.py", "MIN_ROWS = 6", TABLE),
     known("grammar of figures", "study/figures.py", "\nRankCorrelation = ", TABLE),

@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--csv", type=Path, metavar="FILE", help="write the jobs as Batsim does, for evalys")
 
 
-def schedule_study(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Execute one run of a study's schedule in the foreground."""
     from fabricstudy.schedule.stage import MissingRatio, ScheduleRun, run_metrics
 
@@ -158,7 +158,7 @@ def _resources(done: ScheduleRun, job: int) -> str:
     return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in ends)
 
 
-def show_schedule(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     from fabricstudy.table.select import label_text
 
     console = Console(highlight=False)
