@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.log import warn_once
 from fabricstudy.workload.matching import matched
 from fabricstudy.workload.operations import CALC, ENDED, RECEIVE, SEND, STARTED, Operations
 from fabricstudy.workload.traces import liballprof
@@ -97,3 +98,12 @@ def test_the_file_of_rank_0_is_named(tmp_path: Path) -> None:
     for rank in range(11):
         (tmp_path / f"run-{rank:02d}.txt").write_text("")
     assert len(liballprof.files(tmp_path / "run-00.txt")) == 11
+
+
+def test_times_that_go_back_are_refused_or_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(InputFileError) as refusal:
+        read(tmp_path, [SENDER[3].replace(":152", ":149")], RECEIVER)
+    assert refusal.value.value == 149
+    warn_once.cache_clear()
+    assert len(read(tmp_path, SENDER, [*RECEIVER[:1], RECEIVER[1].replace(":120:", ":80:"), *RECEIVER[2:]])) == 10
+    assert "1 calls begin before" in caplog.messages[-1]

@@ -59,6 +59,8 @@ def _take(calls: Calls, name: str, words: list[str], end_us: float) -> float:
     if name == "Finalize" or name in _IGNORED:
         return end_us
     start_us, end = _time_us(words[0]), _time_us(words[-1])
+    if end < start_us:
+        raise InputFileError("a call that ends before it begins", "trace the program again", "", end)
     if end_us >= 0:
         calls.compute((start_us - end_us) * 1000)
     arguments = words[1:-1]

@@ -15,6 +15,7 @@ import numpy as np
 from fabricstudy.core.arrays import Ints
 from fabricstudy.core.errors import ConfigError, suggestion
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError
+from fabricstudy.core.log import warn_once
 
 from ..matching import ANY_TAG_END, MAX_OPERATIONS, Listing
 from ..operations import CALC, ENDED, RECEIVE, SEND, STARTED
@@ -136,6 +137,7 @@ class Program:
 
     def __init__(self, ranks: int, where: Callable[[int, int], str], algorithms: Algorithms = ()) -> None:
         self.ranks, self.algorithms, self._where = ranks, algorithms, where
+        self.overlapping = 0
         # Rank, kind, bytes, peer, tag, line, stream.
         self._rows = tuple(array("q") for _ in range(7))
         self._times = array("d")
@@ -175,6 +177,9 @@ class Program:
 
     def listing(self, receives_at_most: bool = True) -> Listing:
         """Return the operations; receives take messages of at most their bytes, or of as many."""
+        if self.overlapping:
+            problem = f"{self.overlapping} calls begin before the last one of their rank has ended"
+            warn_once(f"warning: {problem}; no computation is between them")
         rank, kind, size, peer, tag, line, stream = (np.frombuffer(rows, dtype=np.int64) for rows in self._rows)
         dependent, needs, when = (np.frombuffer(rows, dtype=np.int64) for rows in self._waits)
         return Listing(
@@ -201,6 +206,7 @@ class Calls:
         return operation
 
     def compute(self, time_ns: float) -> None:
+        self.program.overlapping += time_ns < 0
         if time_ns > 0:
             self.last = [(self._add(CALC, time_ns), ENDED)]
 
