@@ -139,6 +139,18 @@ def test_a_gap_in_a_set_of_files_is_told(tmp_path: Path) -> None:
     assert refusal.value.value == "c.2.trace"
 
 
+def test_a_set_may_be_compressed_in_part(tmp_path: Path) -> None:
+    path = make(tmp_path)["liballprof"]
+    whole, _ = read_trace(path, (), "invalid-trace")
+    (second,) = files_beside(path)
+    packed = second.with_name(f"{second.name}.gz")
+    packed.write_bytes(gzip.compress(second.read_bytes()))
+    assert files_beside(path) == [second]
+    second.unlink()
+    assert files_beside(path) == [packed]
+    assert columns(read_trace(path, (), "invalid-trace")[0]) == columns(whole)
+
+
 def test_a_set_of_dumpi_has_as_many_files_as_ranks(tmp_path: Path) -> None:
     meta = copied(EXAMPLES / "dumpi/testtrace.meta", tmp_path / "t.meta")
     for ranks in (3, 10_000_000):

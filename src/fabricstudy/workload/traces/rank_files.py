@@ -17,15 +17,20 @@ def rank_files(first: Path) -> list[Path]:
         raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
     # 0, 1, ..., 10 or 00, 01, ..., 10.
     before, after, width = first.name[: zeros.start()], first.name[zeros.end() :], len(zeros[0])
-    of_set = re.compile(f"{re.escape(before)}([0-9]{{{width},9}}){re.escape(after)}")
-    found = (of_set.fullmatch(path.name) for path in first.parent.iterdir() if path.is_file())
-    ranks = {int(name[1]) for name in found if name is not None and name[1] == f"{int(name[1]):0{width}d}"}
-    files = [first.with_name(f"{before}{rank:0{width}d}{after}") for rank in range(len(ranks))]
-    missing = next((file for rank, file in enumerate(files) if rank not in ranks), None)
+    of_set = re.compile(f"{re.escape(before)}([0-9]{{{width},9}}){re.escape(after.removesuffix('.gz'))}(?:[.]gz)?")
+    files: dict[int, Path] = {}
+    for path in first.parent.iterdir():
+        found = of_set.fullmatch(path.name)
+        if found and found[1] == f"{int(found[1]):0{width}d}" and path.is_file():
+            # Some may be compressed; of two files of a rank the one like that of rank 0.
+            rank = int(found[1])
+            files[rank] = path if path.name.endswith(f"{found[1]}{after}") else files.get(rank, path)
+    missing = next((rank for rank in range(len(files)) if rank not in files), None)
     if missing is not None:
-        problem = f"the trace has a file of rank {max(ranks)}, and none of rank {files.index(missing)}"
-        raise InputFileError(problem, f"add {missing.name}, or remove the files behind it", "", missing.name)
-    return files
+        problem = f"the trace has a file of rank {max(files)}, and none of rank {missing}"
+        name = f"{before}{missing:0{width}d}{after}"
+        raise InputFileError(problem, f"add {name}, or remove the files behind it", "", name)
+    return [files[rank] for rank in range(len(files))]
 
 
 def read_unpacked(path: Path) -> bytes:
