@@ -259,7 +259,8 @@ def _nodes(fabric: Fabric, rules: FabricRules, numbers: dict[str, int]) -> list[
         remedy = "write role: node (or type: host) at the hosts in the file, or set nodes_per_router"
         raise InputFileError("the fabric has no nodes", remedy)
     if len(numbers) > 1 and len({node.router for node in nodes}) == 1:
-        raise InputFileError("all nodes are on one of several routers", "attach nodes to two or more routers")
+        remedy = "set host_ports: each" if rules.host_ports == "first" else "attach nodes to two or more routers"
+        raise InputFileError("all nodes are on one of several routers", remedy)
     return sorted(nodes, key=lambda node: node.router)
 
 
@@ -357,7 +358,7 @@ def _check_connected(names: list[str], rows: Iterable[tuple[int, int, int]]) -> 
     if len(unreached):
         name = names[unreached[0]]
         problem = f"{len(unreached)} of {len(names)} routers, such as {name}, cannot be reached from {names[0]}"
-        raise InputFileError(problem, "the fabric must be connected", "", name)
+        raise InputFileError(problem, "list what joins them, such as an upper switch, or leave them out", "", name)
 
 
 def _links_of_ports(
