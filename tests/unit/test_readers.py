@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
+import time
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,7 @@ Reader = Callable[[Path], Any]
 
 EXAMPLES = 40
 """A reader: some seconds for all of them."""
+SECONDS, BYTES = 3, 100_000_000
 
 
 def fabric(path: Path) -> Any:
@@ -50,9 +52,9 @@ def graph(path: Path) -> Any:
     return group_tasks(read_graph(path)[0], 2, "metis")
 
 
-def log(path: Path) -> Any:
+def log(path: Path, kind: str = "swf") -> Any:
     """Read the jobs of a log."""
-    keys = {"kind": "swf", "file": path.name, "too_large": "reject", "cores_per_node": 1}
+    keys = {"kind": kind, "file": path.name, "too_large": "reject", "cores_per_node": 1}
     return Trace.model_validate(keys).jobs(16, 1, 0, path.parent)
 
 
@@ -150,7 +152,6 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
     ),
     "messages.parquet": (partial(read, reader=read_messages, code="invalid-data-file"), parquet()),
     "hops.csv": (partial(read, reader=read_forwarding, code="invalid-data-file"), "router,destination,next\nr,n,s\n"),
-    "hops.lft": (partial(read, reader=read_forwarding, code="invalid-data-file"), TABLE),
     "hops": (partial(read, reader=read_forwarding, code="invalid-data-file"), TABLE),
     "prices.csv": (
         partial(read, reader=read_tariff, code="invalid-data-file"),
@@ -160,6 +161,11 @@ READERS: dict[str, tuple[Reader, str | bytes]] = {
     "ranks.openmpi": (lambda path: read_ranks(path.parent, path.name), "rank 0=a slot=0:1\nrank 1=+n0 slot=1-2 # no\n"),
     "ranks.mpich": (lambda path: read_ranks(path.parent, path.name), "1,3\n# no\n0,2,4-6\n"),
     "ranks.slurm": (lambda path: read_ranks(path.parent, path.name), "a\nb[1-2,7]\nc\n"),
+    "jobs.txt": (
+        partial(log, kind="sacct"),
+        "JobID|Submit|Start|End|NNodes|NCPUS|Timelimit|State\n"
+        "1_2|2026-03-01T10:00:00|2026-03-01T10:01:00|2026-03-01T11:01:00|2|96|1-02:00:00|COMPLETED\n",
+    ),
     "log.swf": (log, "; MaxProcs: 16\n1 0 -1 60 4 -1 -1 4 90 -1 1 7 -1 3 2 -1 -1 -1\n"),
 }
 
@@ -182,12 +188,18 @@ def mutated(data: bytes, cuts: list[tuple[float, int, bytes]]) -> bytes:
 
 
 def check(reader: Reader, path: Path, data: bytes) -> None:
-    """Read a file of these bytes, which is right, or wrong in a way that is told."""
+    """Read a file of these bytes, which is right, or wrong in a way that is told, in little time and memory."""
     path.write_bytes(data)
+    begin = time.process_time()
+    tracemalloc.start()
     try:
         reader(path)
     except (FabricstudyError, ConfigError) as error:
         assert error.code != "other" and str(error).strip()
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert time.process_time() - begin < SECONDS and peak < BYTES
     path.unlink()
 
 

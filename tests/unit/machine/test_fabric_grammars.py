@@ -12,14 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 import fabricstudy
 from fabricstudy.core.input_files import InputFileError
-from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.fabric import FORMATS, FormatName, read_fabric
-
-from .test_fabric_formats import PAIRS, SLURM, WRITERS, fabric, machine_of
 
 SECONDS, BYTES = 2, 100_000_000
 POSSESSIVE = re.compile(r"[*+?}]\+|\(\?>")
@@ -66,45 +62,6 @@ def test_repeated_pieces_take_little_time(name: FormatName | None, parts: list[t
         assert read_fabric(Path("f"), data, name).routers
     except InputFileError as error:
         assert error.problem and error.remedy
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert time.process_time() - begin < SECONDS and peak < BYTES
-
-
-TEXTS = {**PAIRS, **SLURM, **{name: write(fabric(parallel)) for name, (write, parallel) in WRITERS.items()}}
-INSERTED = st.sampled_from([
-    "", "-1", "0", "1e9", "1.9", "1_0", "99999999999999999999", "nan", "\u0661", "\x00", '"', "'", "[", "]", "{",
-    "}", ",", ":", "=", "\n", "\\\n", "#", "<", ">", "&a;", "[0-9999999]", "include x\n", "ALL", "(null)", "w=12",
-    "null", "true",
-])  # fmt: skip
-
-
-@pytest.mark.parametrize("name", TEXTS)
-@settings(max_examples=12, deadline=None)
-@given(
-    changes=st.lists(
-        st.tuples(st.floats(0, 1), st.sampled_from([0, 0, 1, 3, 40]), INSERTED, st.booleans()), min_size=1, max_size=3
-    )
-)
-def test_changed_files_are_machines_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, name: str, changes: list[tuple[float, int, str, bool]]
-) -> None:
-    """Characters are replaced by others, or a part of the file is there twice."""
-    text = TEXTS[name]
-    for place, length, inserted, twice in changes:
-        at = int(place * len(text))
-        text = text[:at] + (text[at : at + length] if twice else inserted) + text[at + length * (not twice) :]
-    folder = tmp_path_factory.getbasetemp()
-    (folder / "changed").write_text(text, encoding="utf-8")
-    begin = time.process_time()
-    tracemalloc.start()
-    try:
-        machine = machine_of(folder, "changed")
-        assert machine.nodes > 0 and (machine.cable_tail < machine.cable_head).all() and (machine.cable_count > 0).all()
-    except (ConfigError, ValidationError) as error:
-        mistake = error.errors()[0]["ctx"]["error"] if isinstance(error, ValidationError) else error
-        assert isinstance(mistake, ConfigError) and mistake.remedy
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

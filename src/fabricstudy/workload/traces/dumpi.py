@@ -1,73 +1,21 @@
-"""DUMPI: the MPI calls of a program in binary, one file a rank; see `mpi` for the meaning of the calls.
-
-A file has a stream of records, header, footer, a table of the sizes of datatypes, and an index of their offsets; all
-numbers are big-endian. A record is the number of its function, a mask of what follows, thread, CPU and wall-clock
-times, performance counters, and the arguments of the call.
-
-References
-----------
-Sandia National Laboratories: SST DUMPI trace library, dumpi/common/iodefs.h and dumpiio.c, formats 0.6.6 to 1.1.
-"""
+"""DUMPI: the MPI calls of a program in binary, one file a rank; see `mpi` for the meaning of the calls."""
 
 import re
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fabricstudy.core.input_files import MAX_RANKS, InputFileError, text_of, whole
 
 from ..matching import ANY, Listing
 from ..operations import CALC, RECEIVE, SEND
 from .communicators import Communicator, Created, Creation, Grouping, created
+from .dumpi_records import CLOCKS as CLOCKS
+from .dumpi_records import DAMAGED, END_OF_STREAM, LAYOUT_OF, Call, File
 from .mpi import EXPANDED, ROOTED, TAGS, Algorithms, Calls, Clock, Program
 from .rank_files import rank_files, read_unpacked
 
-HEADER = 0xFFAADD44554D5049
-_STATUSES, _CPU_TIMES, _WALL_TIMES, _THREAD, _COUNTERS = 3, 4, 8, 64, 128
-CLOCKS: tuple[Clock, ...] = ("cpu", "wall")
-"""Clocks, in the order of a record."""
-
-_OLDEST = (0, 6, 6)
 _NULL, _WORLD, _SELF, _UNKNOWN = 1, 2, 3, -1
-_END_OF_STREAM = 282
-"""Sentinels and, behind it, entries of functions that are not of MPI."""
-
-# The arguments of each function: i 32 bits, h 16, b 8, q 64; I and H arrays with their length before, J an array of
-# arrays, s text, S statuses, A texts. What follows a bar is there at the root alone; - no arguments.
-_LAYOUTS = """
-Send ihiih, Recv ihiihS, Get_count Shi, Bsend ihiih, Ssend ihiih, Rsend ihiih, Buffer_attach i, Buffer_detach i,
-Isend ihiihi, Ibsend ihiihi, Issend ihiihi, Irsend ihiihi, Irecv ihiihi, Wait iS, Test iiS, Request_free i,
-Waitany iIiS, Testany iIiiS, Waitall iIS, Testall iIiS, Waitsome iIiIS, Testsome iIiIS, Iprobe iihiS, Probe iihS,
-Cancel i, Test_cancelled Si, Send_init ihiihi, Bsend_init ihiihi, Ssend_init ihiihi, Rsend_init ihiihi,
-Recv_init ihiihi, Start i, Startall iI, Sendrecv ihiiihiihS, Sendrecv_replace ihiiiihS, Type_contiguous ihh,
-Type_vector iiihh, Type_hvector iiihh, Type_indexed iIIhh, Type_hindexed iIIhh, Type_struct iIIHh, Address i,
-Type_extent hi, Type_size hi, Type_lb hi, Type_ub hi, Type_commit h, Type_free h, Get_elements Shi, Pack ihiiih,
-Unpack iiiihh, Pack_size ihhi, Barrier h, Bcast ihih, Gather iihih|ih, Gatherv iiihih|II;h, Scatter iihih|ih,
-Scatterv iihihih|II, Allgather ihihh, Allgatherv iihIIhh, Alltoall ihihh, Alltoallv iIIhIIhh, Reduce ihbih,
-Op_create ib, Op_free b, Allreduce ihbh, Reduce_scatter iIhbh, Scan ihbh, Group_size hi, Group_rank hi,
-Group_translate_ranks hiIhI, Group_compare hhb, Comm_group hh, Group_union hhh, Group_intersection hhh,
-Group_difference hhh, Group_incl hiIh, Group_excl hiIh, Group_range_incl hiJh, Group_range_excl hiJh, Group_free h,
-Comm_size hi, Comm_rank hi, Comm_compare hhb, Comm_dup hh, Comm_create hhh, Comm_split hiih, Comm_free h,
-Comm_test_inter hi, Comm_remote_size hi, Comm_remote_group hh, Intercomm_create hihiih, Intercomm_merge hih,
-Keyval_create h, Keyval_free h, Attr_put hi, Attr_get hii, Attr_delete hi, Topo_test hb, Cart_create hiIIih,
-Dims_create iiII, Graph_create ihiIIih, Graphdims_get hii, Graph_get iihiiII, Cartdim_get hi, Cart_get ihiIII,
-Cart_rank ihIi, Cart_coords ihiiI, Graph_neighbors_count hii, Graph_neighbors ihiiI, Cart_shift hiiii, Cart_sub ihIh,
-Cart_map ihiIIi, Graph_map ihiIIi, Get_processor_name si, Get_version ii, Errhandler_create h, Errhandler_set hh,
-Errhandler_get hh, Errhandler_free h, Error_string isi, Error_class ii, Wtime -, Wtick -, Init A, Finalize -,
-Initialized i, Abort hi
-"""
-_LAYOUT_OF = dict(enumerate(tuple(entry.split()) for entry in _LAYOUTS.split(",")))
-_LAYOUT_OF |= {167: ("Comm_set_name", "hs"), 171: ("Init_thread", "Abb"), 173: ("Query_thread", "b"),
-               178: ("Type_dup", "hh"), 198: ("Comm_set_errhandler", "hh"), 202: ("Finalized", "i"),
-               204: ("Get_address", "i"), 224: ("Type_get_extent", "hii")}  # fmt: skip
-_FIXED = re.compile("[ihbq]+|.")
-_ROOT = {"Gather": 3, "Gatherv": 4, "Scatter": 3, "Scatterv": 5}
-_CHANGED = {"Type_struct": (0, 6, 9), "Cart_get": (0, 6, 8)}
-"""Calls whose records had another layout before a version."""
-
-_SIZES = (0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 0, 8, 8, 1, 0, 0, 8, 12, 12, 6, 8, 20)
-"""Bytes of the datatypes of MPI, where the trace has no table."""
 
 _LOCAL = frozenset(
     {
@@ -94,8 +42,6 @@ _ROOTS = {"bcast": 2, "gather": 3, "reduce": 3, "scatter": 3}
 _COMMUNICATOR = {"gather": 4, "scatter": 4, "gatherv": 5, "scatterv": 6}
 """Arguments that are the root, and the communicator if it is not the last one."""
 
-_DAMAGED = (struct.error, IndexError, OverflowError, ValueError)
-
 _Status = tuple[int, int]
 """Source and tag."""
 
@@ -105,26 +51,21 @@ _End = tuple[int, int, int]
 _Completed = list[tuple[int, _Status | None]]
 
 
-def _all(requests: Sequence[int], statuses: Sequence[_Status]) -> _Completed:
-    known: Sequence[_Status | None] = statuses if len(statuses) == len(requests) else [None] * len(requests)
+_WAITS = tuple(f"{how}{which}" for how in ("Wait", "Test") for which in ("", "any", "all", "some"))
+
+
+def _completed(name: str, arguments: list[Any]) -> _Completed:
+    """Return the requests that a call has found to be complete, with their statuses."""
+    # A test, but Testsome, has a flag before the statuses.
+    if name not in _WAITS or (name in ("Test", "Testany", "Testall") and not arguments[-2]):
+        return []
+    requests, statuses = [arguments[0]] if name in ("Wait", "Test") else arguments[1], arguments[-1]
+    if name.endswith(("any", "some")):
+        indices = [arguments[2]] if name.endswith("any") else arguments[3]
+        requests = [requests[index] for index in indices if 0 <= index < len(requests)]
+    known = statuses if len(statuses) == len(requests) else [None] * len(requests)
     return list(zip(requests, known, strict=True))
 
-
-def _chosen(requests: Sequence[int], indices: Sequence[int], statuses: Sequence[_Status]) -> _Completed:
-    return _all([requests[index] for index in indices if 0 <= index < len(requests)], statuses)
-
-
-_COMPLETIONS: dict[str, Callable[..., _Completed]] = {
-    "Wait": lambda request, statuses: _all([request], statuses),
-    "Test": lambda request, flag, statuses: _all([request] if flag else [], statuses),
-    "Waitany": lambda _, requests, index, statuses: _chosen(requests, [index], statuses),
-    "Testany": lambda _, requests, index, flag, statuses: _chosen(requests, [index] if flag else [], statuses),
-    "Waitall": lambda _, requests, statuses: _all(requests, statuses),
-    "Testall": lambda _, requests, flag, statuses: _all(requests if flag else [], statuses),
-    "Waitsome": lambda _, requests, count, indices, statuses: _chosen(requests, indices, statuses),
-    "Testsome": lambda _, requests, count, indices, statuses: _chosen(requests, indices, statuses),
-}
-"""Requests that a call has found to be complete, with their statuses."""
 
 _TYPES: dict[str, Callable[..., int]] = {
     "Type_contiguous": lambda sizes, count, old: count * sizes.get(old, 0),
@@ -137,102 +78,6 @@ _TYPES: dict[str, Callable[..., int]] = {
 }
 _TYPES |= {"Type_hindexed": _TYPES["Type_indexed"], "Type_hvector": _TYPES["Type_vector"]}
 """Bytes of datatypes that a program makes; those of others are in the table if they were used."""
-
-
-class _Call(NamedTuple):
-    name: str
-    start_ns: int
-    stop_ns: int
-    arguments: list[Any]
-
-
-class _File:
-    """The file of one rank."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        index = struct.unpack(">8Q", data[-64:]) if len(data) > 64 else ()
-        if not index or index[0] != HEADER or struct.unpack_from(">Q", data)[0] != HEADER:
-            problem = "no DUMPI trace of version 0.6.6 or later, or an incomplete one"
-            raise InputFileError(problem, "let the traced program end with MPI_Finalize")
-        _, sizes, _, counters, header, self.body, self.footer, _ = index
-        self.version = tuple(self.take(header, "3B"))
-        if self.version < _OLDEST:
-            problem = f"DUMPI {'.'.join(map(str, self.version))}"
-            raise InputFileError(problem, f"use traces of {'.'.join(map(str, _OLDEST))} or later")
-        self.sizes = list(self.take(sizes + 4, f"{self.take(sizes, 'I')[0]}i") if sizes else _SIZES)
-        self.counters = self.take(counters, "I")[0] if counters else 0
-
-    def take(self, at: int, layout: str) -> tuple[int, ...]:
-        return struct.unpack_from(f">{layout}", self.data, at)
-
-    def calls(self, clock: Clock = "wall") -> Iterator[_Call]:
-        """Yield the calls in their order, with times of a clock."""
-        first = CLOCKS.index(clock)
-        offset_s, at = self.take(self.body, "ii")[first], self.body + 8
-        while at < self.footer:
-            number, mask = self.take(at, "HB")
-            if number >= _END_OF_STREAM:
-                return
-            if number not in _LAYOUT_OF:
-                raise InputFileError(f"the function {number} of DUMPI is not supported", "trace a program without it")
-            name, layout = _LAYOUT_OF[number]
-            if self.version < _CHANGED.get(name, _OLDEST):
-                raise InputFileError(f"MPI_{name} in DUMPI of an old version", "trace the program again")
-            at += 3 + 2 * bool(mask & _THREAD)
-            times = [12 * bool(mask & bit) for bit in (_CPU_TIMES, _WALL_TIMES)]
-            if not times[first]:
-                raise InputFileError(f"calls without times of the clock '{clock}'", "trace the program with them")
-            start_s, start_ns, stop_s, stop_ns = self.take(at + sum(times[:first]), "HIHI")
-            at += sum(times) + (1 + 16 * self.counters if mask & _COUNTERS else 0)
-            arguments, at = self.arguments(name, layout, at, mask)
-            yield _Call(name, (start_s + offset_s) * 10**9 + start_ns, (stop_s + offset_s) * 10**9 + stop_ns, arguments)
-
-    def arguments(self, name: str, layout: str, at: int, mask: int) -> tuple[list[Any], int]:
-        """Return the arguments that begin at an offset, and the offset behind them."""
-        everywhere, _, at_root = layout.strip("-").partition("|")
-        values, at = self.values(everywhere, at, mask)
-        of_root, _, last = at_root.partition(";")
-        if of_root and values[0] == values[_ROOT[name]]:
-            more, at = self.values(of_root, at, mask)
-            values += more
-        more, at = self.values(last, at, mask)
-        return values + more, at
-
-    def values(self, layout: str, at: int, mask: int) -> tuple[list[Any], int]:
-        values: list[Any] = []
-        for part in _FIXED.findall(layout):
-            if part[0] in "ihbq":
-                values += self.take(at, part)
-                at += struct.calcsize(f">{part}")
-            elif part == "S":
-                statuses, at = self.statuses(at) if mask & _STATUSES else ([], at)
-                values.append(statuses)
-            else:
-                length, at = self.length(at, 4 if part in "JA" else struct.calcsize(f">{part.lower()}"))
-                if part in "JA":
-                    inner = ("I" if part == "J" else "s") * length
-                    of_array, at = self.values(inner, at, mask)
-                    values.append(of_array)
-                    continue
-                array = f"{length}s" if part == "s" else f"{length}{part.lower()}"
-                taken = self.take(at, array)
-                values.append(taken[0] if part == "s" else taken)
-                at += struct.calcsize(f">{array}")
-        return values, at
-
-    def statuses(self, at: int) -> tuple[list[tuple[int, int]], int]:
-        """Return sources and tags."""
-        length, at = self.length(at, 14)
-        fields = self.take(at, "iibbi" * length)
-        return list(zip(fields[1::5], fields[4::5], strict=True)), at + 14 * length
-
-    def length(self, at: int, item_bytes: int) -> tuple[int, int]:
-        """Return the length of an array, and the offset behind it."""
-        (length,) = self.take(at, "I")
-        if length * item_bytes > len(self.data) - at:
-            raise IndexError
-        return length, at + 4
 
 
 def files(first: Path) -> list[Path]:
@@ -274,15 +119,15 @@ def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Lis
     """Read the trace of all ranks, with computation by a clock; raises InputFileError, with file and call."""
     paths = _of_ranks(first)
     program = Program(len(paths), lambda rank, line: _at(paths[rank], line), algorithms)
-    traces, creations = list[_File](), list[list[Creation | Grouping]]()
+    traces, creations = list[File](), list[list[Creation | Grouping]]()
     for path in paths:
         try:
-            traces.append(_File(read_unpacked(path)))
+            traces.append(File(read_unpacked(path)))
             creations.append(_creations(traces[-1], clock))
         except InputFileError as error:
             problem = error.problem.removeprefix(f"{error.where}: ")
             raise InputFileError(problem, error.remedy, path.name, error.value, error.code) from None
-        except _DAMAGED:
+        except DAMAGED:
             raise InputFileError("a damaged file", "copy it again", path.name) from None
     constructed = created(len(paths), {_WORLD: "world", _SELF: "self"}, creations)
     for rank, trace in enumerate(traces):
@@ -292,7 +137,7 @@ def read(first: Path, algorithms: Algorithms = (), clock: Clock = "wall") -> Lis
                 reader.take(number, call)
         except InputFileError as error:
             raise InputFileError(error.problem, error.remedy, _at(paths[rank], number), error.value) from None
-        except _DAMAGED:
+        except DAMAGED:
             raise InputFileError("a damaged call", "copy the file again", _at(paths[rank], number + 1)) from None
     return program.listing()
 
@@ -301,16 +146,16 @@ def _at(path: Path, number: int) -> str:
     return f"{path.name}, call {number}"
 
 
-def _creations(trace: _File, clock: Clock) -> list[Creation | Grouping]:
+def _creations(trace: File, clock: Clock) -> list[Creation | Grouping]:
     """Return the calls of a rank that create communicators, and groups for them."""
-    counts = trace.take(trace.footer + 8, f"{_END_OF_STREAM}I")
-    if not any(counts[number] for number, (name, _) in _LAYOUT_OF.items() if name in _CONSTRUCTORS):
+    counts = trace.take(trace.footer + 8, f"{END_OF_STREAM}I")
+    if not any(counts[number] for number, (name, _) in LAYOUT_OF.items() if name in _CONSTRUCTORS):
         return []
     calls = (call for call in trace.calls(clock) if call.name in _CONSTRUCTORS | _GROUPINGS)
     return [_creation(call) if call.name in _CONSTRUCTORS else _grouping(call) for call in calls]
 
 
-def _creation(call: _Call) -> Creation:
+def _creation(call: Call) -> Creation:
     values = call.arguments
     if call.name == "Comm_split":
         return Creation(values[0], values[3], values[1], values[2])
@@ -324,7 +169,7 @@ def _creation(call: _Call) -> Creation:
     return Creation(_UNKNOWN, values[-1])
 
 
-def _grouping(call: _Call) -> Grouping:
+def _grouping(call: Call) -> Grouping:
     *values, new = call.arguments
     how = call.name.removeprefix("Group_")
     if call.name == "Comm_group" or len(values) == 2:
@@ -341,7 +186,7 @@ def _grouping(call: _Call) -> Grouping:
 class _Rank:
     """Takes the calls of one rank."""
 
-    def __init__(self, program: Program, rank: int, trace: _File, made: Created) -> None:
+    def __init__(self, program: Program, rank: int, trace: File, made: Created) -> None:
         self.program, self.rank, self.calls = program, rank, Calls(program, rank)
         self.sizes, self.made = dict(enumerate(trace.sizes)), iter(made)
         world = Communicator(0, tuple(range(program.ranks)))
@@ -351,9 +196,9 @@ class _Rank:
         self.open: dict[int, tuple[Communicator, int]] = {}
         self.stop_ns: int | None = None
 
-    def take(self, number: int, call: _Call) -> None:
+    def take(self, number: int, call: Call) -> None:
         name, values = call.name, call.arguments
-        completed = _COMPLETIONS[name](*values) if name in _COMPLETIONS else []
+        completed = _completed(name, values)
         if name in _LOCAL or (name.startswith("Test") and not completed):
             return
         self.calls.line = number
