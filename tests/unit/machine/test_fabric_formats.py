@@ -494,9 +494,13 @@ TRUNKS = "SwitchName=a Nodes=n1 LinkSpeed=4\nSwitchName=b Nodes=n2 LinkSpeed=2\n
 
 
 @pytest.mark.parametrize(("wanted", "counts"), [(3, [3, 3]), ("LinkSpeed", [4, 2]), (None, [1, 1])])
-def test_parallel_cables_of_slurm_are_of_the_study(tmp_path: Path, wanted: Any, counts: list[int]) -> None:
+def test_parallel_cables_of_slurm_are_of_the_study(
+    tmp_path: Path, wanted: Any, counts: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_once.cache_clear()
     (tmp_path / "t").write_text(TRUNKS)
     assert machine_of(tmp_path, "t", links_per_pair=wanted).cable_count.tolist() == counts
+    assert any("links_per_pair: LinkSpeed" in message for message in caplog.messages)
 
 
 def test_parallel_cables_are_of_one_source(tmp_path: Path) -> None:

@@ -73,12 +73,15 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
             raise InputFileError("a switch below itself", "list other switches", cable.where, cable.head)
         if cable[1::-1] in cables:
             raise InputFileError("two switches below each other", "keep one of the lines", cable.where, cable.head)
+    speeds = {name: switch.speed for switch in switches for name in expanded(switch.name, switch.where)}
     if cables:
+        hint = "; LinkSpeed of the file has no effect unless links_per_pair: LinkSpeed is set"
         warn_once(
             f"warning: a topology of Slurm has neither bandwidths nor numbers of cables: {len(cables)} pairs of "
             "switches have one cable each, or links_per_pair of the study, of the bandwidth that it sets"
+            + hint
+            * (set(speeds.values()) != {"1"})
         )
-    speeds = {name: switch.speed for switch in switches for name in expanded(switch.name, switch.where)}
     return Fabric(routers, list(cables.values()), list(ports.values()), link_speed=speeds)
 
 
