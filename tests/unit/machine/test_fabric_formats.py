@@ -765,7 +765,8 @@ PAIRS = {
     "pair.csv": "from,to,class\nn0,a,host\nn1,b,host\na,b,up\n",
     "pair.json": '{"nodes": [{"id": 0, "nodes": 1}, {"id": 1, "nodes": 1}], "links": [{"source": 0, "target": 1}]}',
     "pair.gml": "graph [ node [ id 0 nodes 1 ] node [ id 1 nodes 1 ] edge [ source 0 target 1 ] ]\n",
-    "pair.graphml": '<graphml><key id="k" for="node" attr.name="nodes"/><graph edgedefault="undirected"><node id="0">'
+    "pair.graphml": '<?xml version="1.0" encoding="UTF-8"?>\n<graphml><key id="k" for="node" attr.name="nodes"/>'
+    '<graph edgedefault="undirected"><node id="0">'
     '<data key="k">1</data></node><node id="1"><data key="k">1</data></node><edge source="0" target="1"/></graph>'
     "</graphml>",
 }

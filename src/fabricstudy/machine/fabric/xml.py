@@ -38,7 +38,12 @@ class Element:
 
 
 def root_of(data: bytes, remedy: str) -> Element:
-    """Return the outermost element; raises InputFileError with the line, and this remedy if it is not XML."""
+    """Return the outermost element; raises InputFileError with the line, and this remedy if it is not XML.
+
+    Lines before the declaration may be empty, as readers of platforms accept.
+    """
+    content = text_of(data)
+    skipped = content.count("\n", 0, len(content) - len(content.lstrip()))
     parser = expat.ParserCreate("UTF-8", " ")
     above, chunks = [Element("", {}, "")], list[str]()
 
@@ -49,11 +54,11 @@ def root_of(data: bytes, remedy: str) -> Element:
 
     def doctype(name: str, system: str | None, public: str | None, has_subset: Any) -> None:
         if has_subset:  # entities may expand to more text than fits into memory
-            where = position_text(parser.CurrentLineNumber)
+            where = position_text(parser.CurrentLineNumber + skipped)
             raise InputFileError("a document type with entities", "remove [...] of <!DOCTYPE>", where, name)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        element = Element(tag.split(" ")[-1], attributes, position_text(parser.CurrentLineNumber))
+        element = Element(tag.split(" ")[-1], attributes, position_text(parser.CurrentLineNumber + skipped))
         above[-1].inside.append(element)
         above.append(element)
         chunks.clear()
@@ -65,8 +70,8 @@ def root_of(data: bytes, remedy: str) -> Element:
     parser.XmlDeclHandler, parser.StartDoctypeDeclHandler = declared, doctype
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, chunks.append
     try:
-        parser.Parse(text_of(data).encode(), True)
+        parser.Parse(content.lstrip().encode(), True)
     except expat.ExpatError as error:
         problem = f"not XML: {expat.ErrorString(error.code)}"
-        raise InputFileError(problem, remedy, position_text(error.lineno, error.offset + 1)) from None
+        raise InputFileError(problem, remedy, position_text(error.lineno + skipped, error.offset + 1)) from None
     return above[0].inside[0]
