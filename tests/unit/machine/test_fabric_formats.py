@@ -24,6 +24,7 @@ from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fabric import FORMATS, FormatName
 from fabricstudy.machine.fabric.dot import read as read_dot
+from fabricstudy.machine.fabric.graphml import read as read_graphml
 from fabricstudy.machine.fabric.simgrid import read as read_simgrid
 from fabricstudy.machine.named import NamedMachine
 
@@ -454,6 +455,15 @@ def test_a_type_node_of_the_topology_zoo_is_a_place(tmp_path: Path) -> None:
     assert refusal_of(tmp_path, "z.gml", f"graph [ {nodes} {edges} ]").code == "invalid-data-file"
 
 
+@pytest.mark.parametrize(("of", "nodes"), [("node", [3, 2]), ("all", [3, 2]), ("edge", [3, 0])])
+def test_a_default_of_graphml_holds_where_a_vertex_has_no_value(tmp_path: Path, of: str, nodes: list[int]) -> None:
+    key = f'<key id="k" for="{of}" attr.name="nodes"><default>2</default></key>'
+    text = PAIRS["pair.graphml"].replace('<key id="k" for="node" attr.name="nodes"/>', key)
+    text = text.replace('<data key="k">1</data>', '<data key="k">3</data>', 1).replace('<data key="k">1</data>', "")
+    fabric = read_graphml(text.encode())
+    assert [count or 0 for count in fabric.routers.values()] == nodes
+
+
 def test_vertices_that_are_tuples_are_lists_in_json(tmp_path: Path) -> None:
     graph = nx.grid_2d_graph(2, 3)
     nx.set_edge_attributes(graph, "1 GB/s", "bandwidth")
@@ -609,6 +619,11 @@ def test_a_network_of_booksim(tmp_path: Path) -> None:
         ("f", '<platform><zone id="z"><link id="l" bandwidth="fast"/></zone></platform>'),
         ("f", '<!DOCTYPE platform [<!ENTITY a "b">]><platform/>'),
         ("f", '<platform><zone id="z"><peer id="a"/></zone></platform>'),
+        *(("f", json.dumps({"switches": switches, "nodes": {}})) for switches in (
+            {"a": {"outports": {"0": {"destination": "b", "inport": 0}}}}, {"a": {"outports": {"0": {"inport": 0}}}},
+            {"a": {"outports": {"0": {"destination": "b", "inport": 3}}}, "b": {"outports": {}}},
+            {"a": {"outports": {"x": {"destination": "a", "inport": 0}}}}, {"a": {}},
+        )),
         ("g", f"Switch: 0x0000000000000001 a:\n  1    1[  ] {UP}  2    1[  ] \"b\" ( )\n"
               f"CA: n1 HCA-1:\n  0x0000000000000003   3    1[  ] {UP}  1    2[  ] \"a\" ( )\n"),
     ],
