@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from fabricstudy.core.input_files import InputFileError
+from fabricstudy.core.log import warn_once
 
 from ..matching import Listing
 from ..operations import RECEIVE, SEND
@@ -42,11 +43,14 @@ def files(first: Path) -> list[Path]:
         raise InputFileError("no such file", "check its name", "", str(first), "file-not-found")
     folder = first.with_suffix("")
     inner = sorted(file for file in folder.rglob("*") if file.suffix in (".def", ".evt", ".snap"))
-    events, tables = ({file.stem for file in inner if file.suffix == suffix} for suffix in (".evt", ".def"))
-    if tables and (alone := min(events ^ tables, default=None)):
-        missing = f"{folder.name}/{alone}{'.def' if alone in events else '.evt'}"
-        raise InputFileError("a file of a location is missing", "copy all files of the archive", "", missing)
     return [first, *(file for file in (first.with_suffix(".def"),) if file.is_file()), *inner]
+
+
+def _missing(first: Path, suffix: str, of: str) -> str | None:
+    """Return the name of a file of a location that has the one with the suffix `of`, but not with this one."""
+    folder = first.with_suffix("")
+    alone = {file.stem for file in folder.glob(f"*{of}")} - {file.stem for file in folder.glob(f"*{suffix}")}
+    return f"{folder.name}/{min(alone)}{suffix}" if alone else None
 
 
 def _package() -> tuple[ModuleType, tuple[type[Exception], ...]]:
@@ -63,12 +67,17 @@ def _package() -> tuple[ModuleType, tuple[type[Exception], ...]]:
 def read(first: Path, algorithms: Algorithms = ()) -> Listing:
     """Read an archive; raises InputFileError, with process and event."""
     package, mistakes = _package()
+    if any(first.with_suffix("").glob("*.def")) and (missing := _missing(first, ".def", ".evt")):
+        warn_once(f"warning: a location without definitions of its own, as others have: {missing}; is it complete?")
     try:
         with _without_messages(), package.reader.open(str(first)) as trace:
             return _read(trace, algorithms)
     except InputFileError:
         raise
     except mistakes as error:
+        if missing := _missing(first, ".evt", ".def"):
+            problem = "an OTF2 archive without the events of a location"
+            raise InputFileError(problem, "copy all its files again", "", missing) from None
         problem = f"no complete OTF2 archive: {str(error).strip().partition(chr(10))[0]}"
         raise InputFileError(problem, "name the file .otf2 beside its folder, or copy all its files again") from None
     except _WRONG:
