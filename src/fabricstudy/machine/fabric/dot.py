@@ -68,7 +68,7 @@ class _Reader:
         self._need("{")
         found: dict[str, None] = {}
         while not self._take("}"):
-            kind = next((kind for kind in ("graph", "node", "edge") if self._is(kind) and self._is("[", 1)), None)
+            kind = next(filter(self._is, ("graph", "node", "edge")), None) if self._is("[", 1) else None
             if kind is not None:
                 self._at += 1
                 says = self._attributes()
