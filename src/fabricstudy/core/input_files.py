@@ -99,17 +99,19 @@ def unpacked(data: bytes) -> bytes:
     """Return the content of a file, compressed by gzip or not. Raises InputFileError if it is damaged or too large."""
     if not data.startswith(GZIP):
         return data
+    content = io.BytesIO()
     try:
-        # A file of some MB may expand to as many GB.
+        # A file of some MB may expand to as many GB; a read of the limit at once would take its memory for any file.
         with gzip.open(io.BytesIO(data)) as file:
-            content = file.read(MAX_INPUT_BYTES + 1)
+            while content.tell() <= MAX_INPUT_BYTES and (part := file.read(1 << 20)):
+                content.write(part)
     except (OSError, EOFError, zlib.error) as error:
         problem = f"compressed by gzip, but damaged ({error})"
         raise InputFileError(problem, "download it again", code="file-unreadable") from None
-    if len(content) > MAX_INPUT_BYTES:
+    if content.tell() > MAX_INPUT_BYTES:
         problem = f"more than {MAX_INPUT_BYTES:,} bytes when decompressed"
         raise InputFileError(problem, "use a smaller file", code="file-too-large")
-    return content
+    return content.getvalue()
 
 
 def text_of(data: bytes) -> str:
