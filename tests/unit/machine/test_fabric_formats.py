@@ -22,7 +22,7 @@ from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.log import warn_once
 from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
-from fabricstudy.machine.fabric import FORMATS, FormatName
+from fabricstudy.machine.fabric import FORMATS, FormatName, read_fabric
 from fabricstudy.machine.fabric.dot import read as read_dot
 from fabricstudy.machine.fabric.graphml import read as read_graphml
 from fabricstudy.machine.fabric.simgrid import read as read_simgrid
@@ -655,6 +655,36 @@ def test_clusters_of_simgrid_are_switches(tmp_path: Path, caplog: pytest.LogCapt
     wireless = link.replace("SHARED", "WIFI")
     text = f'<platform><zone id="z">{clusters}{wireless}{routes}</zone></platform>'
     assert refusal_of(tmp_path, "p.xml", text).value == "bb"
+
+
+@pytest.mark.parametrize("text", [
+    "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nRadix_Down 2\nRadix_Up 2000000\nTier 1\nRadix_Down 2\n",
+    "Nodes 2000000\nTiers 2\nPodsize 2000000\nTier 0\nRadix_Down 1\nRadix_Up 999\nTier 1\nRadix_Down 2000000\n",
+    *(
+        f'<platform><cluster id="c" prefix="n" suffix="" radical="0-{hosts - 1}" bw="1GBps" lat="1us" '
+        f'topology="{kind}" topo_parameters="{numbers}"/></platform>'
+        for kind, numbers, hosts in (
+            ("FAT_TREE", "3;1,1,2;1,2000000,2000000;1,1,1", 2), ("DRAGONFLY", "1,1;1,1;50000,1;1", 50_000),
+            ("DRAGONFLY", "50000,1;1,1;1,1;1", 50_000),
+        )
+    ),
+])  # fmt: skip
+def test_a_few_numbers_that_define_too_many_cables_are_refused_at_once(text: str) -> None:
+    begin = time.process_time()
+    with pytest.raises(InputFileError) as refusal:
+        read_fabric(Path("f"), text.encode())
+    assert isinstance(value := refusal.value.value, int) and value > 2_000_000
+    assert time.process_time() - begin < 2
+
+
+def test_nodes_without_a_router_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = "2000000 2 3\n2 3\n0 2 100Gbps 1us 0\n1 3 100Gbps 1us 0\n2 3 400Gbps 2us 0\n"
+    graph = "graph { a [role=node]; b [role=node]; c [role=node]; a -- r -- s -- b }"
+    for name, written, words in (("ns3", text, "left out: 1999996"), ("graph", graph, "left out: 1, such as c")):
+        warn_once.cache_clear()
+        (tmp_path / name).write_text(written)
+        assert machine_of(tmp_path, name, latency={"host": "1 us"}).nodes == 2
+        assert any(words in message for message in caplog.messages)
 
 
 def test_a_cluster_of_very_many_hosts_takes_a_time_in_proportion(tmp_path: Path) -> None:

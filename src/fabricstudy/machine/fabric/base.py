@@ -27,6 +27,16 @@ LIST_ONCE = "list each cable once, as networkx.Graph(graph) does, which also joi
 MAX_FABRIC_NODES = 2_000_000
 """Limit of nodes of a fabric, ten times those of the largest machines."""
 
+MAX_FABRIC_CABLES = MAX_FABRIC_NODES
+"""Limit of the pairs of routers that have cables, where a few numbers of a file define them."""
+
+
+def check_cables(pairs: int, where: str) -> None:
+    """Raise InputFileError if there are too many pairs of routers with cables to list them."""
+    if pairs > MAX_FABRIC_CABLES:
+        problem, remedy = "too many cables", f"use at most {MAX_FABRIC_CABLES:,} pairs of routers with cables"
+        raise InputFileError(problem, remedy, where, pairs)
+
 
 class LinkAttributes(NamedTuple):
     """Class of a link, and its quantities if the file has them."""
@@ -159,6 +169,9 @@ def fabric_of(vertices: Mapping[str, tuple[Mapping[str, Any], str]], edges: Sequ
             ports.append(Port(node, f"{node} to {router}", router, link, edge.where))
         else:
             cables.append(Cable(*edge.ends, link, count, edge.where))
+    if unjoined := hosts.difference(port.host for port in ports):
+        some = ", ".join(sorted(unjoined)[:3])
+        warn_once(f"warning: nodes that are joined to no router, and left out: {len(unjoined)}, such as {some}")
     marked = ports or any("role" in says or "nodes" in says or _is_place(says) for says, _ in vertices.values())
     no_rates = [
         f"{edge.says['LinkSpeed']} ({edge.where})"

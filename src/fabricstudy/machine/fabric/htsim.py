@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
 from fabricstudy.core.log import warn_once
 
-from .base import COMMENTS, HOST, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port
+from .base import COMMENTS, HOST, MAX_FABRIC_NODES, Cable, Fabric, LinkAttributes, Port, check_cables
 
 SIGNATURE = re.compile(rf"\A{COMMENTS}[ \t]*(?:Nodes|Tiers|Podsize)[ \t]+\d+[ \t\r]*\n", re.I)
 
@@ -55,6 +55,7 @@ def read(data: bytes) -> Fabric:
     top = 0 if tiers == 2 else upper * (up[1] // bundle[2])
     if below[0] * bundle[1] != down[1] or (tiers == 3 and pods * bundle[2] != down[2]):
         raise InputFileError("the radix of an upper tier is not that of its cables", _USE, "", down[1])
+    check_cables(leaves * pods * upper + pods * top, "")
     links = [_link(values, tier) for tier in range(tiers)]
     ports = [
         Port(f"n{node}", f"n{node}", f"tier0-{node // down[0]}", links[0], f"node {node}") for node in range(nodes)

@@ -42,22 +42,27 @@ def read(data: bytes) -> Fabric:
     if len(numbers) != switches or len(rows) - 2 < links:
         problem = f"{len(numbers)} switches and {len(rows) - 2} links follow a first line that has other numbers"
         raise InputFileError(problem, "use a complete file", position_text(first), " ".join(counts))
-    names = [f"s{number}" if number in numbers else f"n{number}" for number in range(nodes)]
-    vertices = {name: ({"role": "router" if name[0] == "s" else "node"}, position_text(second)) for name in names}
     if rest := len(rows) - 2 - links:
         warn_once(f"warning: {rest} lines after the {links} links of the first line are not used, as in ns-3")
-    edges = [_edge(" ".join(words), names, position_text(number)) for number, words in rows[2 : 2 + links]]
+    edges = [_edge(" ".join(words), nodes, numbers, position_text(number)) for number, words in rows[2 : 2 + links]]
     if any(error for _, error in edges):
         warn_once("warning: error rates of links are not used")
+    where = position_text(second)
+    vertices = {f"s{number}": ({"role": "router"}, where) for number in sorted(numbers)}
+    joined = sorted({end for edge, _ in edges for end in edge.ends if end[0] == "n"}, key=lambda name: int(name[1:]))
+    vertices |= {name: ({"role": "node"}, where) for name in joined}
+    if unjoined := nodes - len(vertices):
+        warn_once(f"warning: nodes that are joined to no switch, and left out: {unjoined}")
     return fabric_of(vertices, [edge for edge, _ in edges])
 
 
-def _edge(line: str, names: list[str], where: str) -> tuple[EdgeRecord, bool]:
+def _edge(line: str, nodes: int, switches: set[int], where: str) -> tuple[EdgeRecord, bool]:
     """Return a link, and whether it has an error rate."""
     found = _LINK.fullmatch(line)
     if found is None:
         raise InputFileError("not a link with its ends, rate and delay", _EXAMPLE, where, line)
-    ends = [names[whole(word, 0, len(names) - 1, where)] for word in found.groups()[:2]]
+    numbers = [whole(word, 0, nodes - 1, where) for word in found.groups()[:2]]
+    ends = [f"{'s' if number in switches else 'n'}{number}" for number in numbers]
     unit = f"{found[4].replace('K', 'k')}{found[5].replace('ps', '/s')}"
     says = {
         "class": f"{found[3]}{unit} {found[6]}{found[7]}",

@@ -13,7 +13,7 @@ from itertools import combinations, product
 
 from fabricstudy.core.input_files import InputFileError, whole
 
-from .base import MAX_FABRIC_NODES
+from .base import MAX_FABRIC_NODES, check_cables
 
 Edge = tuple[str, str, int]
 """Both ends and the number of cables; a host is first."""
@@ -36,12 +36,17 @@ def edges_of(kind: str, parameters: str, hosts: Sequence[str], name: str, where:
     shape = list(map(len, numbers))
     if kind == "FAT_TREE" and len(shape) == 4 and shape == [1, *[numbers[0][0]] * 3]:
         count, edges = math.prod(numbers[1]), _fat_tree(numbers[1:], hosts, name, where)
+        levels = range(1, len(numbers[1]) + 1)
+        pairs = sum(math.prod((*numbers[2][:level], *numbers[1][level - 1 :])) for level in levels)
     elif kind == "DRAGONFLY" and shape == [2, 2, 2, 1]:
         count, edges = math.prod(part[0] for part in numbers), _dragonfly(numbers, hosts, name)
+        groups, chassis, blades = (part[0] for part in numbers[:3])
+        pairs = math.comb(groups, 2) + groups * (chassis * math.comb(blades, 2) + blades * math.comb(chassis, 2))
     else:
         raise InputFileError("not the parameters of a topology", "write them as SimGrid does", where, parameters)
     if count != len(hosts):
         raise InputFileError(f"{len(hosts)} hosts for a topology of {count}", "fit radical", where, parameters)
+    check_cables(pairs, where)
     return list(edges)
 
 
