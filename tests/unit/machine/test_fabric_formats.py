@@ -528,6 +528,7 @@ def test_parallel_cables_are_of_one_source(tmp_path: Path) -> None:
         ("SwitchName=a Nodes=n[1-2], n[5-6]\nSwitchName=b Nodes=m\nSwitchName=c Switches=a,b", "line 1"),
         ("# no\ninclude leaves.conf\nSwitchName=root Switches=leaf[1-2]", "line 2"),
         ("SwitchName=a Nodes=r[0-9999]c[0-9999]\nSwitchName=b Nodes=x\nSwitchName=c Switches=a,b", "line 1"),
+        ("SwitchName=a[0-1999] Switches=b[0-1999]\nSwitchName=c Nodes=n", "line 1"),
         ("SwitchName=a Nodes=n[1-2] LinkSped=4", "line 1"),
         ("SwitchName=a", "line 1"),
         ("SwitchName=a Nodes=n1 Nodes=n2", "line 1"),

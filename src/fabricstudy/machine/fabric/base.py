@@ -38,6 +38,13 @@ def check_cables(pairs: int, where: str) -> None:
         raise InputFileError(problem, remedy, where, pairs)
 
 
+def check_count(vertices: int, where: str) -> None:
+    """Raise InputFileError if there are more routers and nodes than a fabric may have, each as many as nodes."""
+    if vertices > 2 * MAX_FABRIC_NODES:
+        problem, remedy = "too many routers and nodes", f"use at most {MAX_FABRIC_NODES:,} of each"
+        raise InputFileError(problem, remedy, where, vertices)
+
+
 class LinkAttributes(NamedTuple):
     """Class of a link, and its quantities if the file has them."""
 

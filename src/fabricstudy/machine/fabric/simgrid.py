@@ -13,7 +13,7 @@ from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import InputFileError
 from fabricstudy.core.log import warn_once
 
-from .base import HOST, EdgeRecord, Fabric, fabric_of
+from .base import HOST, EdgeRecord, Fabric, check_count, fabric_of
 from .simgrid_clusters import edges_of
 from .xml import Element, root_of
 
@@ -98,6 +98,7 @@ class _Platform:
             edges = [(host, router, 1) for host in hosts]
         else:
             edges = edges_of(kind, element["topo_parameters"], hosts, name, where)
+        check_count(len(self._roles) + len(hosts), where)
         for host in hosts:
             self._add_role(host, "node", where)
         for tail, head, count in edges:

@@ -14,7 +14,7 @@ from fabricstudy.core.host_lists import expanded
 from fabricstudy.core.input_files import InputFileError, numbered_lines, position_text, whole
 from fabricstudy.core.log import warn_once
 
-from .base import Cable, Fabric, LinkAttributes, Port
+from .base import Cable, Fabric, LinkAttributes, Port, check_cables, check_count
 
 SIGNATURE = re.compile(r"^[ \t]*(?:SwitchName|BlockName|RingName)[ \t]*=", re.M | re.I)
 
@@ -53,11 +53,13 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
     for switch in switches:
         if "all" in (switch.switches.lower(), switch.nodes.lower()):
             raise InputFileError("ALL is no list of names", "write the names", switch.where, "ALL")
-        for name in expanded(switch.name, switch.where):
+        names, lower = (expanded(text, switch.where) for text in (switch.name, switch.switches))
+        check_cables(len(cables) + len(names) * len(lower), switch.where)
+        for name in names:
             if name in routers:
                 raise InputFileError("duplicate switch", "list it once", switch.where, name)
             routers[name] = 0
-            for below in dict.fromkeys(expanded(switch.switches, switch.where)):
+            for below in dict.fromkeys(lower):
                 link = LinkAttributes("link", None, None)
                 cables.setdefault((name, below), Cable(name, below, link, 1, switch.where))
             if switch.level:
@@ -66,6 +68,7 @@ def fabric_of_switches(switches: Sequence[Switch]) -> Fabric:
                 if node in ports:
                     raise InputFileError("a node on several switches", "list it once", switch.where, node)
                 ports[node] = Port(node, node, name, LinkAttributes("host", None, None), switch.where)
+        check_count(len(routers) + len(ports), switch.where)
     for cable in cables.values():
         if cable.head not in routers:
             raise InputFileError("unknown switch", "add its SwitchName=...", cable.where, cable.head)
