@@ -101,6 +101,9 @@ def test_plan_prints_the_estimates_of_training_steps_once(capsys: pytest.Capture
     told = said(capsys, "plan", "training-fabric")
     assert all(told.count(line) for one in estimates for line in one["text"])
     assert told.count("billion parameters") == len(estimates)
+    # Some of its points on packet have messages of few packets of 2 MB; flow has no packets.
+    engines = [point["axis.engine"] for point in data(capsys, "plan", "training-fabric", "--list")["list"]]
+    assert 0 < sum(summary["packet_remarks"].values()) <= engines.count("packet") < len(engines)
 
 
 def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:
