@@ -79,7 +79,7 @@ MACHINES = (
         "latency of a tree",
         "machine/xgft.py",
         "levels, self.bandwidth, self.latency)",
-        'levels, self.bandwidth, LevelLatencies.model_validate("120 ns"))',
+        'levels, self.bandwidth, GridLatencies.model_validate("120 ns"))',
     ),
     known(
         "pods of a fat tree",

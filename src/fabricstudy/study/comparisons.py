@@ -59,6 +59,7 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     """
     _check_tables(study, rows, points)
     _check_labels(study, rows)
+    _check_selected(study, rows)
     _check_across(study, rows)
     _check_job_names(study, rows, points)
     for comparison in _comparisons(study):
@@ -114,6 +115,19 @@ def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
             if not all(type(label) in (int, float) and label > 0 for label in along):  # type: ignore[operator]
                 problem = f"'{selection.x}' has labels that are not numbers above zero"
                 raise _refusal(problem, "leave x_log out", f"{path}.x_log", "not-comparable")
+
+
+def _check_selected(study: Study, rows: Sequence[PointRow]) -> None:
+    """Refuse figures and measures whose conditions on axes no point fulfils, so that they would show nothing."""
+    for path, selection in _selections(study):
+        # The engines of a table may be those of a check.
+        axes = set(study.all_experiments[selection.experiment].sweep) - {"engine"}
+        where = {axis: wanted for axis, wanted in selection.where.items() if axis in axes}
+        if where and not any(
+            row.experiment == selection.experiment and _fulfils_all(row.labels, where) for row in rows
+        ):
+            problem, remedy = "no point of the experiment fulfils these conditions", "use labels of its axes"
+            raise _refusal(problem, remedy, f"{path}.where")
 
 
 def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
