@@ -184,7 +184,8 @@ def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
                 cores = point.machine.cores_per_node
                 ranks = job.rank_count(point.machine.nodes, cores)
                 # Messages within a node take no time.
-                Bps = inf if job.ranks_on_node(cores) > 1 else point.machine.build().host.bandwidth_Bps
+                ports_Bps = point.network.ports_per_node * point.machine.build().host.bandwidth_Bps
+                Bps = inf if job.ranks_on_node(cores) > 1 else ports_Bps
                 estimates = job.pattern.estimates(ranks, Bps, point.machine.scale_up)
                 text = job.pattern.describe(estimates)
                 row = {"ranks": ranks, **estimates, "text": text, "points": 0}
