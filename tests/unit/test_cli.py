@@ -109,9 +109,9 @@ def test_plan_prints_the_estimates_of_training_steps_once(capsys: pytest.Capture
 def test_the_bound_of_a_training_step_counts_all_ports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Of a step that hardly computes, twice the ports halve the bound."""
     shape = {"layers": 4, "hidden": 1024, "ffn": 2816, "heads": 16, "sequence": 2048, "vocabulary": 0}
-    pattern = {"kind": "training", "model": shape, "parallel": {"tensor": 4, "pipeline": 1, "data": 2}}
+    pattern: dict[str, Any] = {"kind": "training", "model": shape, "parallel": {"tensor": 4, "pipeline": 1, "data": 2}}
     pattern |= {"micro_batches": 2, "compute": {"rate": "1000000 TFLOP/s"}}
-    job = {"nodes": 8, "pattern": pattern}
+    job: dict[str, Any] = {"nodes": 8, "pattern": pattern}
     machine = {"kind": "mesh", "shape": [8], "bandwidth": "1 GB/s"}
     sweep = {"ports": {"of": "network.ports_per_node", "values": [1, 2]}}
     study = {
