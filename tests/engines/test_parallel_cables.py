@@ -76,3 +76,19 @@ def test_the_cables_of_a_pair_carry_what_the_analysis_expects(
     assert result.link_bytes is not None and result.job_runtime_ns[0] is not None
     assert result.link_bytes == pytest.approx(loads.link_bytes)
     assert load_time_ns(built, loads) <= result.job_runtime_ns[0] <= 2 * load_time_ns(built, loads)
+
+
+def test_beyond_the_bound_the_last_message_is_alone_on_one_of_two_cables(tmp_path: Path) -> None:
+    """Routers draw the next sender, so that messages end one after the other; a sender alone fills one cable."""
+    jobs = [job_of(list(range(8)), [(0, node, 4 + node, SIZE) for node in range(4)])]
+    machine = PAIRS["hyperx"] | {"links_per_pair": 2, "bandwidth": "1 GB/s"}
+    engine = {"kind": "packet", "record": "messages"}
+    point = point_on(machine, "minimal", engine=engine, network={"packet": "1 kB"})
+    prepared = BuiltPoint(point, point.machine.build(), jobs)
+    command = Packet().write(prepared, tmp_path)
+    assert command is not None
+    result = Packet().result(prepared, tmp_path, run(command, tmp_path))
+    assert result.messages is not None
+    *_, before_ns, last_ns = sorted(result.messages[0]["arrived_ns"])
+    assert last_ns == pytest.approx(2 * SIZE + (last_ns - before_ns) / 2, abs=2_000)  # of two packets
+    assert before_ns < last_ns

@@ -79,7 +79,7 @@ MACHINES = (
         "latency of a tree",
         "machine/xgft.py",
         "levels, self.bandwidth, self.latency)",
-        'levels, self.bandwidth, LevelLatencies.model_validate("120 ns"))',
+        'levels, self.bandwidth, GridLatencies.model_validate("120 ns"))',
     ),
     known(
         "pods of a fat tree",
@@ -197,9 +197,9 @@ STRUCTURES = (
     known(
         "mean of hops",
         "structure/summary.py",
-        "return diameter, hops / pairs if",
+        "return diameter, hops / max",
         ("structure", "workload", "analysis", "simulate", *TABLE),
-        new="return diameter, 2 * hops / pairs if",
+        new="return diameter, 2 * hops / max",
     ),
     Mutation(
         "cycles of channels", "structure/deadlock.py", "return components == vertices", "return components != vertices"

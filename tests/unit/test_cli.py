@@ -101,6 +101,30 @@ def test_plan_prints_the_estimates_of_training_steps_once(capsys: pytest.Capture
     told = said(capsys, "plan", "training-fabric")
     assert all(told.count(line) for one in estimates for line in one["text"])
     assert told.count("billion parameters") == len(estimates)
+    # Some of its points on packet have messages of few packets of 2 MB; flow has no packets.
+    engines = [point["axis.engine"] for point in data(capsys, "plan", "training-fabric", "--list")["list"]]
+    assert 0 < sum(summary["packet_remarks"].values()) <= engines.count("packet") < len(engines)
+
+
+def test_the_bound_of_a_training_step_counts_all_ports(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Of a step that hardly computes, twice the ports halve the bound."""
+    shape = {"layers": 4, "hidden": 1024, "ffn": 2816, "heads": 16, "sequence": 2048, "vocabulary": 0}
+    pattern: dict[str, Any] = {"kind": "training", "model": shape, "parallel": {"tensor": 4, "pipeline": 1, "data": 2}}
+    pattern |= {"micro_batches": 2, "compute": {"rate": "1000000 TFLOP/s"}}
+    job: dict[str, Any] = {"nodes": 8, "pattern": pattern}
+    machine = {"kind": "mesh", "shape": [8], "bandwidth": "1 GB/s"}
+    sweep = {"ports": {"of": "network.ports_per_node", "values": [1, 2]}}
+    study = {
+        "study": "step",
+        "machine": machine,
+        "routing": "minimal",
+        "jobs": [job],
+        "engine": "packet",
+        "sweep": sweep,
+    }
+    (tmp_path / "step.yaml").write_text(json.dumps(study))
+    one, two = data(capsys, "plan", str(tmp_path / "step.yaml"))["estimates"]
+    assert one["bound_ns"] == pytest.approx(2 * two["bound_ns"], rel=1e-3)
 
 
 def test_smaller_batches_are_more(capsys: pytest.CaptureFixture[str]) -> None:

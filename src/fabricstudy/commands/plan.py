@@ -25,6 +25,9 @@ from fabricstudy.workload.pattern.base import Pattern
 
 from .common import add_study, load_pipeline, results_folder
 
+LEAST_PACKETS, MOST_IN_FEW_PACKETS = 16, 0.1
+"""Packets of a message from which on their size hardly matters, and the share of bytes that may have fewer."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_study(parser)
@@ -80,6 +83,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "missing_engines": missing_engines(planned.point.engine for planned in points.values()),
         "buffer_limits": _buffer_limits(points.values()),
         "allocation_remarks": _allocation_remarks(points.values()),
+        "packet_remarks": _packet_remarks(points.values()),
         "estimates": _estimates(points.values()),
     }  # fmt: skip
     if args.list:
@@ -153,6 +157,24 @@ def _allocation_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
     return dict(found)
 
 
+def _packet_remarks(planned: Iterable[PlannedPoint]) -> dict[str, int]:
+    """Return which programs have much of their bytes in messages of few packets, each with its number of points."""
+    found: Counter[str] = Counter()
+    for point in (planned_point.point for planned_point in planned):
+        least_bytes = LEAST_PACKETS * point.network.packet_bytes
+        for job in (job for job in point.jobs if type(job.pattern).estimates is not Pattern.estimates):
+            sizes = Counter[bool]()
+            for part in job.pattern.traffic(job.rank_count(point.machine.nodes, point.machine.cores_per_node)):
+                sizes[part.size_bytes < least_bytes] += int(part.messages * part.size_bytes)
+            few = sizes[True] / max(1, sizes.total())
+            if few > MOST_IN_FEW_PACKETS and engine_of(point.engine).stream_buffers(point, point.machine.build()):
+                found[
+                    f"{few:.0%} of the bytes of job {job.name} are in messages of fewer than {LEAST_PACKETS} packets, "
+                    "whose number changes the time by some per cent (docs/concepts/training.md); lower network.packet"
+                ] += 1
+    return dict(found)
+
+
 def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
     """Return the distinct estimates of the jobs whose patterns have some, each with its number of points."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
@@ -162,7 +184,8 @@ def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
                 cores = point.machine.cores_per_node
                 ranks = job.rank_count(point.machine.nodes, cores)
                 # Messages within a node take no time.
-                Bps = inf if job.ranks_on_node(cores) > 1 else point.machine.build().host.bandwidth_Bps
+                ports_Bps = point.network.ports_per_node * point.machine.build().host.bandwidth_Bps
+                Bps = inf if job.ranks_on_node(cores) > 1 else ports_Bps
                 estimates = job.pattern.estimates(ranks, Bps, point.machine.scale_up)
                 text = job.pattern.describe(estimates)
                 row = {"ranks": ranks, **estimates, "text": text, "points": 0}
@@ -223,7 +246,7 @@ def show(summary: dict[str, Any]) -> None:
         print(f"warning   engine {engine} is missing, its points will be skipped; see: fabricstudy list engines")
     for limit, count in summary["buffer_limits"].items():
         print(f"warning   {count_noun(count, 'point')}: {limit}")
-    for remark, count in summary["allocation_remarks"].items():
+    for remark, count in (summary["allocation_remarks"] | summary["packet_remarks"]).items():
         print(f"warning   {count_noun(count, 'point')}: {remark}")
     for estimate in summary["estimates"]:
         print(f"estimate  of {count_noun(estimate['points'], 'point')}, {count_noun(estimate['ranks'], 'rank')} each:")

@@ -82,19 +82,22 @@ Shape = Annotated[tuple[Length, ...], Field(min_length=1, max_length=len(AXES))]
 
 
 class GridBandwidths(EachClass):
-    """Bandwidth per direction of one cable of each dimension of a grid."""
+    """Bandwidth per direction of one cable of each dimension of a grid, or of each level of a tree below the top."""
 
     links_Bps: scalar_or_tuple(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s") = Field(  # type: ignore[valid-type]
-        alias="links", description="between routers; one value, or one per dimension"
+        alias="links", description="between routers; one value, or one each"
     )
     host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
 
 
 class GridLatencies(EachClass):
-    """Propagation delay of one cable of each dimension of a grid."""
+    """Propagation delay of one cable of each dimension of a grid, or of each level of a tree below the top."""
 
     links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns") = Field(  # type: ignore[valid-type]
-        "40 ns", alias="links", validate_default=True, description="between routers; one value, or one per dimension"
+        "40 ns",
+        alias="links",
+        validate_default=True,
+        description="between routers; one value, or one each",
     )
     host_ns: Latency = default_latency("host", "between a node and its router")
 

@@ -25,38 +25,16 @@ import numpy as np
 from pydantic import Field
 
 from fabricstudy.core.model import ConfigError, Whole
-from fabricstudy.core.quantities import Bandwidth, Latency
 
-from .base import LATENCY_DESCRIPTION, EachClass, LinkClasses, Topology, default_latency
+from .base import LATENCY_DESCRIPTION, LinkClasses, Topology
 from .graph import Machine
-from .grid import check_length, classes_in_turn, scalar_or_tuple, spread
+from .grid import GridBandwidths, GridLatencies, check_length, classes_in_turn, scalar_or_tuple, spread
 from .requirements import MachineRequirements, halvings
 
 MAX_LEVELS = 8
 MAX_TAPER = 4
 """Largest ratio of children to parents of a candidate for the next machine."""
 Count = Annotated[Whole, Field(ge=1, le=100_000)]
-
-
-class LevelBandwidths(EachClass):
-    """Bandwidth per direction of one cable of each level of a tree."""
-
-    links_Bps: scalar_or_tuple(Bandwidth, "quantity in byte/second, like `1 GB/s`", "1 GB/s", "level") = Field(  # type: ignore[valid-type]
-        alias="links", description="upwards from a level, leaves first; one value, or one per level below the top"
-    )
-    host_Bps: Bandwidth = Field(alias="host", description="between a node and its router")
-
-
-class LevelLatencies(EachClass):
-    """Propagation delay of one cable of each level of a tree."""
-
-    links_ns: scalar_or_tuple(Latency, "quantity in nanosecond, like `40 ns`", "40 ns", "level") = Field(  # type: ignore[valid-type]
-        "40 ns",
-        alias="links",
-        validate_default=True,
-        description="upwards from a level, leaves first; one value, or one per level below the top",
-    )
-    host_ns: Latency = default_latency("host", "between a node and its router")
 
 
 def members(down: tuple[int, ...], up: tuple[int, ...]) -> list[int]:
@@ -132,8 +110,10 @@ class XgftConfig(Topology, kind="xgft"):
     parallel: scalar_or_tuple(Count, "whole number", 1, "level") = Field(  # type: ignore[valid-type]
         (1,), description="parallel cables to each parent; one value, or one per level below the top"
     )
-    bandwidth: LevelBandwidths = Field(description="bandwidth of a cable in one direction; one value or one per class")
-    latency: LevelLatencies = Field(default_factory=LevelLatencies, description=LATENCY_DESCRIPTION)
+    bandwidth: GridBandwidths = Field(
+        description="bandwidth of a cable in one direction; one value or one per class, from the leaves upwards"
+    )
+    latency: GridLatencies = Field(default_factory=GridLatencies, description=LATENCY_DESCRIPTION)
 
     @classmethod
     def configurations(cls, wanted: MachineRequirements) -> Iterator[dict[str, Any]]:

@@ -92,7 +92,7 @@ def push_flow(
 
 
 @njit(cache=True)
-def minimal_loads(links: Adjacency, weight: Ints, start: Int32s, source: Int32s, size_bytes: Floats) -> Floats:
+def minimal_loads(links: Adjacency, weight: Ints, start: Ints, source: Ints, size_bytes: Floats) -> Floats:
     """Return the bytes on each directed link for messages on minimal paths; one NaN if a message has no path.
 
     Bytes split hop by hop in proportion to `cables`. Destination d has the messages ``start[d] : start[d + 1]``.

@@ -7,6 +7,7 @@ import numpy as np
 from fabricstudy.core.arrays import Bools, Floats, Ints
 from fabricstudy.machine.distances import Adjacency, adjacency, path_weights
 from fabricstudy.machine.graph import Machine
+from fabricstudy.machine.search import starts
 
 from .base import ChannelScheme, Flows, NextHops, ObliviousMemorylessRoutes, Routes, Routing
 from .path_graph import PathGraph
@@ -19,13 +20,11 @@ class MinimalRoutes(ObliviousMemorylessRoutes):
     """Minimal routes on any machine."""
 
     def loads(self, flows: Flows) -> Floats:
-        from scipy.sparse import csc_array
-
         from .kernels import minimal_loads
 
-        shape = self.machine.routers, self.machine.routers
-        flow = csc_array((flows.size_bytes, (flows.source, flows.goal)), shape=shape)
-        load: Floats = minimal_loads(self.links, weight_of_class(self.machine), flow.indptr, flow.indices, flow.data)
+        order, of_goal = np.argsort(flows.goal, kind="stable"), starts(flows.goal, self.machine.routers)
+        weight = weight_of_class(self.machine)
+        load: Floats = minimal_loads(self.links, weight, of_goal, flows.source[order], flows.size_bytes[order])
         return connected(load)
 
     def loads_between(self, traffic_bytes: Floats) -> Floats:

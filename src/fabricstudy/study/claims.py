@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from fabricstudy.analysis.base import Analysis
 from fabricstudy.core.columns import KEYS, NAMES
@@ -216,14 +216,6 @@ class Part(Model):
     @property
     def accepted(self) -> NumberRange:
         return self.source_range if self.accept is None else self.accept
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_expect(cls, value: Any) -> Any:
-        if isinstance(value, dict) and "expect" in value:
-            remedy = "did you mean 'source_range'? A wider range is written as `accept`, with its `reason`"
-            raise ConfigError("unknown key", remedy, ("expect",), code="unknown-key")
-        return value
 
     @model_check
     def _check_ranges(self) -> None:

@@ -59,6 +59,7 @@ def check_comparisons(study: Study, rows: Sequence[PointRow], points: Mapping[st
     """
     _check_tables(study, rows, points)
     _check_labels(study, rows)
+    _check_selected(study, rows)
     _check_across(study, rows)
     _check_job_names(study, rows, points)
     for comparison in _comparisons(study):
@@ -113,7 +114,20 @@ def _check_labels(study: Study, rows: Sequence[PointRow]) -> None:
             along = labels.get((selection.experiment, selection.x), {""}) if selection.x != "seed" else {1}
             if not all(type(label) in (int, float) and label > 0 for label in along):  # type: ignore[operator]
                 problem = f"'{selection.x}' has labels that are not numbers above zero"
-                raise _refusal(problem, "leave x_log out", f"{path}.x_log", "not-comparable")
+                raise _refusal(problem, "leave x_log out", f"{path}.x_log")
+
+
+def _check_selected(study: Study, rows: Sequence[PointRow]) -> None:
+    """Refuse figures and measures whose conditions on axes no point fulfils, so that they would show nothing."""
+    for path, selection in _selections(study):
+        # The engines of a table may be those of a check.
+        axes = set(study.all_experiments[selection.experiment].sweep) - {"engine"}
+        where = {axis: wanted for axis, wanted in selection.where.items() if axis in axes}
+        if where and not any(
+            row.experiment == selection.experiment and _fulfils_all(row.labels, where) for row in rows
+        ):
+            problem, remedy = "no point of the experiment fulfils these conditions", "use labels of its axes"
+            raise _refusal(problem, remedy, f"{path}.where")
 
 
 def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
@@ -132,7 +146,7 @@ def _check_across(study: Study, rows: Sequence[PointRow]) -> None:
         for label in names:
             if not any(label in labels for labels in marked.values()):
                 problem = f"no mark has the label '{label}' on an axis that is a key of the analysis"
-                raise _refusal(problem, "use a label of the axis", f"figures.{index}.x_key", "not-comparable")
+                raise _refusal(problem, "use a label of the axis", f"figures.{index}.x_key")
         for key, labels in marked.items():
             known = analysis.labels_of(key)
             missing = [label for label in labels if known is not None and names.get(label, label) not in known]
@@ -164,12 +178,8 @@ def _check_job_names(study: Study, rows: Sequence[PointRow], points: Mapping[str
             if len(set(names)) < len(names):
                 name = next(name for name in names if names.count(name) > 1)
                 problem = f"several jobs of one point have the name '{name}', so that job_name is ambiguous"
-                raise _refusal(
-                    problem,
-                    "use distinct names, their number (job), or reduce_jobs: geometric-mean",
-                    path,
-                    "not-comparable",
-                )
+                remedy = "use distinct names, their number (job), or reduce_jobs: geometric-mean"
+                raise _refusal(problem, remedy, path)
 
 
 def _comparisons(study: Study) -> Iterator[_Comparison]:

@@ -249,7 +249,7 @@ class SweepBase(Model):
         (), description="combinations left out, {axis: label or [labels], ...}; all conditions of an entry hold"
     )
     seeds: Seeds = Field(
-        Seeds(list=(1,)),
+        Seeds(listed=(1,)),
         description="number of repetitions (seeds 1, 2, ...), the list of seeds, or {from, to, until}",
     )
 

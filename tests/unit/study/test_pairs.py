@@ -51,7 +51,7 @@ TREND = {"kind": "trend", "along": {"alpha": [0.5, 2]}}
         ({"where": {"alpha": [0.5, 1]}}, None),
         ({"where": {"alpha": {"max": 1}}}, None),
         ({"where": {"alpha": 2}}, ".against"),
-        ({"where": {"alpha": 7}}, ".of"),
+        ({"where": {"alpha": 7}}, ".where"),
         ({"of": {"routing": "ugal"}}, ".of"),
         (TREND, ""),
         ({"kind": "trend", "along": {"alpha": [0.5, 1]}}, None),
@@ -80,9 +80,12 @@ SCATTER = {"kind": "scatter", "x": "hop_bytes"}
         ({**SCATTER, "normalise_to": {"routing": "minimal"}}, "figures.0"),
         ({**SCATTER, "normalise_to": {"routing": "valiant"}}, None),
         ({}, None),
+        ({"where": {"alpha": {"min": 3}}}, "figures.0.where"),
+        ({"where": {"routing": "ugal"}}, "figures.0.where"),
+        ({"where": {"routing": ["ugal", "valiant"]}}, None),
     ],
 )
-def test_figures_that_have_nothing_to_be_normalised_to(
+def test_figures_that_have_nothing_to_draw_or_to_be_normalised_to(
     study_of: StudyOf, change: dict[str, Any], path: str | None
 ) -> None:
     assert refused(study_of, figures=[{**FIGURE, **change}]) == path

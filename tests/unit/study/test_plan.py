@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from fabricstudy.core.bundled_files import CONFIGS
+from fabricstudy.core.columns import SPOT_CHECK
 from fabricstudy.core.quantities import BASE_UNITS_CONTEXT
 from fabricstudy.engine.point import (
     canonical_json,
@@ -210,9 +211,11 @@ def test_cost_of_planning(write_study: Callable[[dict[str, Any]], Path]) -> None
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
-def test_simulated_numbers_behind_shipped_claims_have_three_seeds(path: Path) -> None:
+def test_numbers_of_shipped_studies_have_three_seeds_and_do_not_rest_on_flow_alone(path: Path) -> None:
     study = load_study(path)
     planned = plan(study)
+    engines = {planned.points[row.point_id].point.engine.kind for row in planned.rows if row.experiment != SPOT_CHECK}
+    assert "flow" not in engines or engines & {"packet", "caminos", "sst", "codes"}
     seeds: dict[str, set[int]] = {}
     for row in planned.rows:
         point = planned.points[row.point_id].point

@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.columns import SPOT_CHECK
 from fabricstudy.engine.registry import engine_named
-from fabricstudy.study.file import load_study
 from fabricstudy.study.model import Study
 from fabricstudy.study.plan import Plan, plan
 
@@ -95,13 +93,6 @@ def test_what_packet_refuses_is_not_drawn(study_of: Callable[..., Study]) -> Non
     study = plan(study_of(engine="flow", machine=machine, routing="dimension-order", sweep=sweep, spot_check=10))
     flows, packets = checked(study)
     assert len(study.points) == 3 and len(flows) == len(packets) == 1
-
-
-def test_no_shipped_study_rests_on_flow_alone() -> None:
-    for file in (file for file in CONFIGS.glob("*.yaml") if "flow" in file.read_text()):
-        of = plan(load_study(file))
-        main = {of.points[row.point_id].point.engine.kind for row in of.rows if row.experiment != SPOT_CHECK}
-        assert "flow" not in main or main & {"packet", "caminos", "sst", "codes"}, file.name
 
 
 def test_points_of_packet_are_simulated_on_caminos_if_the_study_asks_for_it(study_of: Callable[..., Study]) -> None:
