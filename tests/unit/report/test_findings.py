@@ -302,8 +302,8 @@ def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make
     runs = pd.DataFrame(
         [
             {
-                "schedule": "s", "run_id": f"{network}-{order}-{seed}", "network": network, "order": order,
-                "seed": seed, "status": "done",
+                "schedule": "s", "network": network, "order": order, "seed": seed, "status": "done",
+                "run_id": f"{network}-{order}-{seed}",
                 "wait_mean_s": (20.0 if network == "torus" else 10.0) * (1 + seed / 100),
             }
             for network in ("torus", "mesh") for order in ("fcfs", "wfp") for seed in range(100)
