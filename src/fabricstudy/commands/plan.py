@@ -13,10 +13,10 @@ from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import Store, point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
-from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
@@ -39,14 +39,15 @@ def _seconds(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text}: not a number of seconds above 0") from None
 
 
-def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
+def run(args: argparse.Namespace) -> dict[str, Any]:
     """Count a study's points, cached points and batches, and predict their CPU time."""
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
-    states = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
-    new = [points[key] for key, state in states.items() if state is Validity.INVALID]
-    unchecked = sum(state is Validity.UNCHECKED for state in states.values())
+    records = {key: point_store(results).record(key) for key in points}
+    others = [key for key, planned in points.items() if not is_valid(records[key], planned.point)]
+    new = [points[key] for key in others if not is_valid_with_same_input(records[key], points[key].point)]
+    unchecked = len(others) - len(new)
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
     factors = _learned_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
@@ -58,7 +59,7 @@ def summarise_plan(args: argparse.Namespace) -> dict[str, Any]:
     elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
-        "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
+        "cached": len(points) - len(others), "unchecked": unchecked,
         "machines": len(pipeline.plan.machines), "jobs": sum(job_counts(pipeline).values()),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
@@ -176,7 +177,7 @@ def _memory_bytes(planned: PlannedPoint) -> float:
     return engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0
 
 
-def show_plan(summary: dict[str, Any]) -> None:
+def show(summary: dict[str, Any]) -> None:
     print(f"study     {summary['study']}")
     rows = summary.get("list", [])
     for row in [rows[0].keys(), *(row.values() for row in rows)] if rows else []:

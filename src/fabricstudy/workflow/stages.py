@@ -47,14 +47,13 @@ def analyse_machines(args: argparse.Namespace) -> None:
     """Find distances and bisection of some machines, and write one JSON object a line."""
     from fabricstudy.core.store import checksummed_line
     from fabricstudy.machine.definitions import read_machine
-    from fabricstudy.machine.stage import machine_code
     from fabricstudy.structure.stage import structure_record
 
     plan = _plan(args)
     with atomic_text(args.out) as out:
         for machine_id in args.ids:
-            code = machine_code(plan.machines[machine_id])
-            record = structure_record(machine_id, read_machine(tuple(args.machines), machine_id), code, args.results)
+            machine = read_machine(tuple(args.machines), machine_id)
+            record = structure_record(machine_id, plan.machines[machine_id], machine, args.results)
             out.write(checksummed_line(record) + "\n")
 
 
