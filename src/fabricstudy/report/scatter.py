@@ -189,14 +189,18 @@ def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.Data
 
 
 def _front_sentence(figure: ScatterFigure, marks: _Marks, prices: str, labels: tuple[str, str]) -> str:
-    axes, of_panels = (figure.rows, figure.columns), []
+    axes, of_panels, least = (figure.rows, figure.columns), [], []
     for of_panel, part in marks.frame.groupby(["row", "column"], sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, of_panel, strict=True) if axis)
         of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
+        cheapest = part.loc[[(part["x"] * part["y"]).idxmin()]]
+        name = figure_style.joint_labels(cheapest, ("hue", "style")).iloc[0].strip(", ")
+        least.append(f"for {panel} {name}".strip() if panel else name)
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
     best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
     without = f" Not ranked, without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
-    return f"{figure.title}: Pareto front ({'; '.join(labels)}): {best}{prices}.{without}"
+    product = f" Least price times time: {'; '.join(least[:_MOST_PANELS])}{more}." * (prices != "" and any(least))
+    return f"{figure.title}: Pareto front ({'; '.join(labels)}): {best}{prices}.{product}{without}"
 
 
 def _best(part: pd.DataFrame) -> str:

@@ -153,14 +153,25 @@ def test_the_labels_of_machines_are_those_of_the_study(make: Make) -> None:
     assert [labels[name] for name in case.plan.machines] == [["a / a, valiant"], ["b"]]
 
 
+def test_machines_have_their_share_of_full_bisection(make: Make) -> None:
+    """72 nodes at 1 GB/s can send 36 GB/s to the other half; the cuts are of at most 20 and of 10 GB/s."""
+    case = make(figures=[])
+    machines = page._machines(case.plan, case.tables)
+    column = list(machines.head).index("of full (%)")
+    assert [row[column] for row in machines.rows] == ["55.6", "27.8"] and column in machines.numeric
+
+
 def test_machines_have_the_prices_of_the_analysis_of_costs(make: Make) -> None:
-    tables = make().tables
+    case = make(figures=[])
+    tables = case.tables
     labels = [label_text(label) for label in tables.machines["alpha"]]
     bill = pd.DataFrame({
         "kind": "cost", "machine": [*labels, labels[0]], "part": [*["all"] * len(labels), "cables-host"],
         "currency": "USD", "year": 2025, "price_per_node": [*np.arange(len(labels)) + 900.0, 1.0],
     })  # fmt: skip
-    without, priced = (page._machines(replace(tables, analyses=analyses)) for analyses in ({}, {"bill": bill}))
+    without, priced = (
+        page._machines(case.plan, replace(tables, analyses=analyses)) for analyses in ({}, {"bill": bill})
+    )
     assert priced.head == [*without.head, "price per node (USD of 2025)"]
     assert [row[-1] for row in priced.rows] == [str(900 + number) for number in range(len(labels))]
     assert [row[:-1] for row in priced.rows] == without.rows and max(priced.numeric) == len(priced.head) - 1

@@ -76,8 +76,11 @@ class World:
             value = REDUCE["max" if each else selection.reduce_jobs](values)
             if value > 0:
                 sent = sum(row["bytes"] for row in of_point)
-                labels = {**dict(of_axes), "(job)": str(job)}
-                found.append(Number(labels, of_point[0]["engine"], value, sent, (point_id, str(job))))
+                found.append(
+                    Number(
+                        {**dict(of_axes), "(job)": str(job)}, of_point[0]["engine"], value, sent, (point_id, str(job))
+                    )
+                )
         return found
 
     def comparisons(self, axis: str) -> tuple[list[dict[str, list[float]]], bool]:
@@ -126,7 +129,8 @@ def check_effect(world: World, found: re.Match[str]) -> None:
     assert found["most"] in (None, number(max(factors), 3))
     # A slowdown ranks nothing: what is slow alone loses little beside others.
     assert "slowdown" not in found["noun"]
-    best, alone = defaultdict(int), defaultdict(int)
+    best: dict[str, int] = defaultdict(int)
+    alone: dict[str, int] = defaultdict(int)
     for labels in comparisons:
         tied = ties(labels)
         for label in tied:
