@@ -475,7 +475,7 @@ def test_prices_have_their_currency_and_a_narrow_axis_is_told(make: Make) -> Non
     """Prices within 1.3 % span the whole axis."""
     case = priced(make, {"lean": 1000.0, "ring": 1013.0, "rich": 1005.0}, year=2025.0)
     one = told(case)["a"]
-    assert "against price per node (USD of 2025). " in one.alt and "; all x within 1.3 %; " in one.basis
+    assert "against price per node (USD of 2025), " in one.alt and "; all x within 1.3 %; " in one.basis
     (front,) = fronts(case.study.figures, case.tables, {})
     assert "price per node (USD of 2025)" in front
 
