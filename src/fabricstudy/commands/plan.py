@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     others = [key for key, planned in points.items() if not is_valid(records[key], planned.point)]
     new = [points[key] for key in others if not is_valid_with_same_input(records[key], points[key].point)]
     unchecked = len(others) - len(new)
+    second = [planned for planned in new if planned.point_id in pipeline.plan.second_stage]
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
     factors = _learned_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
@@ -67,6 +68,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
         "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
+        "second_stage": len(second),
+        "second_stage_cpu_s": round(
+            sum(factors.get(planned.point.engine.kind, 0.0) * _cost(planned) for planned in second), 3
+        ),
         "cores": max((processes for *_, processes in forecasts), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
@@ -195,6 +200,10 @@ def show(summary: dict[str, Any]) -> None:
         print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
+    if summary["second_stage"]:
+        least_s = summary["cpu_s"] - summary["second_stage_cpu_s"]
+        points_of_seeds = count_noun(summary["second_stage"], "point")
+        print(f"          at most; at least {cpu_time(least_s)}: results decide on the seeds of {points_of_seeds}")
     for engine, count in summary["unknown"].items():
         print(f"          and that of {count_noun(count, 'point')} on {engine}, not known yet: none is finished")
     others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}

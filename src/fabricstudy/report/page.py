@@ -38,6 +38,7 @@ from .explorer import as_choices, explorer
 from .figure_style import NO_FILES, InputFiles
 from .figures import RenderedFigure, draw, draw_small_machine
 from .findings import leading, sentences
+from .repetitions import repetition_sentences, repetition_tables, seeds_picture
 from .scatter import fronts
 from .text import NO_NUMBER, TextTable, claim_numbers, comparison_count_text, format_number, number
 
@@ -101,6 +102,7 @@ def render(
                 study.meanings | study_setup.axis_titles(study),
                 fronts(study.figures, tables, study.analyses),
             ),
+            *repetition_sentences(study, tables),
             *summaries.spot_check_summary(tables),
             *summaries.buffer_limits(tables),
         ],
@@ -109,6 +111,8 @@ def render(
         figures=pictures if lead is None else pictures[1:],
         explorer=explorer(tables),
         explorer_start={} if lead is None else as_choices(drawn[lead].figure),
+        repetitions=repetition_tables(tables),
+        seeds_picture=_embedded(seeds_picture(tables), "svg+xml") if len(tables.repetitions) else "",
         jobs=study_setup.jobs(plan, tables.jobs),
         interference=summaries.interference(tables.interference),
         below_one=summaries.below_one(tables.interference),
