@@ -131,6 +131,13 @@ def test_every_parameter_stands_with_its_origin(make: Make) -> None:
     assert found["jobs.0.allocation"] == ("cluster", "default") and found["jobs.0.mapping"] == ("linear", "default")
 
 
+def test_values_that_are_left_out_are_counted(make: Make) -> None:
+    sizes = [f"{number} kB" for number in range(1, 8)]
+    case = make(figures=[], claims=[], sweep={"message": {"of": "jobs.0.pattern.message", "values": sizes}}, seeds=1)
+    found = {row[0]: row[1] for grid in study_setup.parameters(case.study, case.plan) for row in grid.rows}
+    assert found["jobs.0.pattern.message"] == "1 kB; 2 kB; 3 kB; 4 kB; 5 kB; 2 more"
+
+
 def test_shapes_of_patterns_are_resolved(make: Make) -> None:
     jobs = [{"nodes": 24, "pattern": {"kind": "stencil", "message": "1 kB"}}]
     case = make(
