@@ -150,10 +150,13 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, looks: figure_
 
 
 def fronts(figures: Sequence[AnyFigure], tables: Tables, analyses: Mapping[str, Analysis]) -> list[str]:
-    """Return a sentence on the marks on the Pareto front of each figure that has one, and on its price list."""
+    """Return a sentence on the marks on the Pareto front of each figure that has one, and on its price list.
+
+    A slowdown ranks nothing: what is slow alone loses little beside other jobs.
+    """
     sentences = []
     for figure in figures:
-        if isinstance(figure, ScatterFigure) and figure.front:
+        if isinstance(figure, ScatterFigure) and figure.front and "slowdown" not in figure.y:
             with contextlib.suppress(figure_style.NothingToDraw):
                 marks = _marks(figure, tables)
                 prices = _prices_text(figure, tables, marks, analyses.get(figure.x_analysis or ""))

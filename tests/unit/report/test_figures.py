@@ -471,6 +471,14 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     assert "minimal 2, of 3; " in without
 
 
+def test_a_front_of_slowdowns_ranks_no_machine(make: Make) -> None:
+    case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
+    case.tables.jobs["slowdown"] = case.tables.jobs["runtime_ns"] / 1e6
+    of_times = case.study.figures[0]
+    of_slowdowns = of_times.model_copy(update={"y": "slowdown", "unit": None})
+    assert fronts([of_times], case.tables, {}) and fronts([of_slowdowns], case.tables, {}) == []
+
+
 def test_prices_have_their_currency_and_a_narrow_axis_is_told(make: Make) -> None:
     """Prices within 1.3 % span the whole axis."""
     case = priced(make, {"lean": 1000.0, "ring": 1013.0, "rich": 1005.0}, year=2025.0)
