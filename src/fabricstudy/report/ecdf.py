@@ -14,12 +14,16 @@ from .text import number
 
 
 def draw_ecdf(figure: EcdfFigure, tables: Tables) -> figure_style.Drawing:
-    """Draw an empirical distribution function."""
+    """Draw the empirical distribution function of a column."""
     values, basis = _values(figure, tables)
+    return draw_values(figure, values, figure_style.with_unit(str(figure.x), figure.x_label, figure.unit), basis)
+
+
+def draw_values(figure: EcdfFigure, values: pd.DataFrame, x_label: str, basis: str) -> figure_style.Drawing:
+    """Draw the empirical distribution function of column x; other columns are labels of a value."""
     looks = figure_style.Looks(values)
     grid = figure_style.panels(figure, values)
     descriptions = [panel.describe(_panel(panel.axes, figure, panel.rows, looks)) for panel in grid.panels]
-    x_label = figure_style.with_unit(str(figure.x), figure.x_label, figure.unit)
     alt = f"Cumulative distribution: {x_label}. {'; '.join(descriptions)}"
     return grid.finished(alt, basis, x_label, "share of values", looks.handles(marker=""))
 
@@ -46,6 +50,10 @@ def _panel(axes: Axes, figure: EcdfFigure, part: pd.DataFrame, looks: figure_sty
     if figure.x_log:
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
+    elif figure.draws_jobs:  # many jobs do not wait
+        axes.set_xscale("symlog", linthresh=0.1)
+        axes.xaxis.set_major_formatter(figure_style.PLAIN_NUMBERS)
+        axes.set_xlim(left=0)
     elif (part["x"] >= 0).all():
         axes.set_xlim(left=0)
     return ", ".join(lines)

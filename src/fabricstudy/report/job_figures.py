@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter
 
-from fabricstudy.core.arrays import Bools, Floats, Ints
+from fabricstudy.core.arrays import Bools, Ints
 from fabricstudy.core.phrasing import count_noun
 from fabricstudy.core.quantities import DAY_S, HOUR_S
 from fabricstudy.schedule.history import History, read_histories
@@ -22,7 +22,8 @@ from fabricstudy.study.schedules import RunRow
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 
-from .figure_style import Drawing, InputFiles, NothingToDraw, add_footnote
+from .ecdf import draw_values
+from .figure_style import Drawing, InputFiles, NothingToDraw, add_footnote, add_legend
 
 MAX_BOXES = 2000
 """More boxes cannot be distinguished, and slow the page down."""
@@ -44,11 +45,13 @@ RunPanels = Mapping[str, Sequence[DrawnRun]]
 def draw_job_figure(figure: JobsFigure | EcdfFigure, tables: Tables, plan: Plan, inputs: InputFiles) -> Drawing:
     """Draw a figure of the jobs of single runs."""
     panels = _panels(figure, plan, tables, inputs.histories)
-    canvas, description = draw_runs(figure, panels)
     rows = [row for runs in panels.values() for row, _ in runs]
     basis = f"n = {count_noun(len(rows), 'run')}, seed {rows[0].seed}."
+    if isinstance(figure, EcdfFigure):
+        return draw_values(figure, _waits(figure, panels), "wait (h)", basis)
+    canvas, description = draw_runs(figure, panels)
     add_footnote(canvas, basis)
-    names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes", "ecdf": "Waits, cumulative"}
+    names = {"timeline": "Machine over time", "gantt": "Gantt chart of midplanes"}
     return Drawing(canvas, f"{names[figure.kind]}. {description}", basis, len(panels))
 
 
@@ -65,39 +68,31 @@ def _panels(figure: JobsFigure | EcdfFigure, plan: Plan, tables: Tables, histori
     return {label_text(label): [(row, known[row.run_id]) for row in rows] for label, rows in chosen.items()}
 
 
-def draw_runs(figure: JobsFigure | EcdfFigure, panels: RunPanels) -> tuple[Canvas, str]:
+def draw_runs(figure: JobsFigure, panels: RunPanels) -> tuple[Canvas, str]:
     """Draw all panels of a figure; return the canvas and its alternative text."""
     sizes = np.unique(np.concatenate([run.class_nodes for runs in panels.values() for _, run in runs]))
     classes = sizes[sizes > 0].tolist()
     colours = dict(zip(classes, sns.color_palette("crest", len(classes)), strict=True))  # darker for larger ones
-    columns, is_ecdf = len(panels), figure.kind == "ecdf"
-    width = 7.6 if columns == 1 else 0.8 * columns * (4.6 if is_ecdf else 7.6)
-    canvas = Canvas(figsize=(width, 3.6 if is_ecdf else 5.0), layout="constrained")
-    labels = {"timeline": ("nodes", "jobs waiting"), "gantt": ("midplane",), "ecdf": ("share of jobs",)}[figure.kind]
+    columns = len(panels)
+    canvas = Canvas(figsize=(7.6 * max(1.0, 0.8 * columns), 5.0), layout="constrained")
+    labels = ("nodes", "jobs waiting") if figure.kind == "timeline" else ("midplane",)
     ratios = [4, 1][: len(labels)]
     grid = canvas.subplots(len(labels), columns, sharex="col", sharey="row", squeeze=False, height_ratios=ratios)
     descriptions = []
     for axes, (label, runs) in zip(grid.T, panels.items(), strict=True):
-        description = _draw_panel(figure, list(axes), runs, colours)
+        description = _draw_panel(figure, list(axes), runs[0][1], colours)
         descriptions.append(f"{label}: {description}" if label else description)
         if label:
             axes[0].set_title(f"{figure.columns}: {label}")
-        axes[-1].set_xlabel("wait (h)" if is_ecdf else "days from the start of the trace")
+        axes[-1].set_xlabel("days from the start of the trace")
     for axes, label in zip(grid[:, 0], labels, strict=True):
         axes.set_ylabel(label)
-    handles = _handles(figure, grid[0][0], colours)
-    if handles:
-        canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 4), frameon=False)
+    add_legend(canvas, _handles(figure, colours))
     return canvas, "; ".join(descriptions)
 
 
-def _draw_panel(
-    figure: JobsFigure | EcdfFigure, axes: Sequence[Axes], runs: Sequence[DrawnRun], colours: Mapping[int, Any]
-) -> str:
-    """Draw the runs of one panel; return its alternative text."""
-    if isinstance(figure, EcdfFigure):
-        return _waits(figure, axes[0], runs)
-    run = runs[0][1]
+def _draw_panel(figure: JobsFigure, axes: Sequence[Axes], run: History, colours: Mapping[int, Any]) -> str:
+    """Draw the run of one panel; return its alternative text."""
     last_s = float(np.nanmax(run.end_s))
     window = figure.from_s or 0.0, last_s if figure.to_s is None else min(figure.to_s, last_s)
     if window[0] >= window[1]:
@@ -206,39 +201,24 @@ def _idle_for_cables(run: History, now_s: float) -> Bools:
     return idle & ~used
 
 
-def _waits(figure: EcdfFigure, ax: Axes, runs: Sequence[DrawnRun]) -> str:
-    series = list(_series(figure, runs))
-    lines = []
-    for (label, wait_s), colour in zip(series, sns.color_palette("colorblind", len(series)), strict=True):
-        hours = np.sort(wait_s) / HOUR_S
-        shares = np.arange(1, len(hours) + 1) / len(hours)
-        ax.step(hours, shares, where="post", color=colour, linewidth=1.3, label=label)
-        half, most = np.quantile(hours, [0.5, 0.95])
-        lines.append(f"{label or 'all'}: half wait at most {half:.3g} h, 95 % {most:.3g} h")
-    ax.set_xscale("symlog", linthresh=0.1)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    ax.set_xlim(left=0)
-    ax.set_ylim(0, 1)
-    return "; ".join(lines)
-
-
-def _series(figure: EcdfFigure, runs: Sequence[DrawnRun]) -> Iterator[tuple[str, Floats]]:
-    """Return the labels of the lines of a panel, and the waits of their jobs."""
+def _waits(figure: EcdfFigure, panels: RunPanels) -> pd.DataFrame:
+    """Return the wait of each job in hours, with the labels of its mark; a class of jobs may be a hue."""
     by_class, chosen = "class_nodes" in figure.hue, figure.where.get("class_nodes")
-    waits: dict[str, list[Floats]] = {}
-    for row, run in runs:
+    waits = []
+    for column, (row, run) in ((column, drawn) for column, runs in panels.items() for drawn in runs):
         for size in np.unique(run.class_nodes[run.ran]) if by_class else [0]:
             if by_class and chosen is not None and not fulfils(int(size), chosen):
                 continue
             labels = [f"{size:,}" if name == "class_nodes" else label_text(row.labels[name]) for name in figure.hue]
             jobs = run.ran & (run.class_nodes == size) if by_class else run.ran
-            waits.setdefault(", ".join(labels), []).append((run.start_s - run.submit_s)[jobs])
-    return ((label, np.concatenate(parts)) for label, parts in waits.items())
+            marks = {"hue": ", ".join(labels), "family": "".join(labels[:1]), "style": "", "column": column, "row": ""}
+            waits.append(pd.DataFrame({"x": (run.start_s - run.submit_s)[jobs] / HOUR_S}).assign(**marks))
+    if not waits:
+        raise NothingToDraw("no job of these runs is selected")
+    return pd.concat(waits, ignore_index=True)
 
 
-def _handles(figure: JobsFigure | EcdfFigure, axes: Axes, colours: Mapping[int, Any]) -> list[Any]:
-    if isinstance(figure, EcdfFigure):
-        return list(axes.get_legend_handles_labels()[0]) if figure.hue else []
+def _handles(figure: JobsFigure, colours: Mapping[int, Any]) -> list[Any]:
     boxes = [Patch(facecolor=colour, label=f"{size:,} nodes") for size, colour in colours.items()]
     if figure.kind == "timeline":
         return boxes + [Patch(facecolor=colour, label=_CAUSE_LABELS[cause]) for cause, colour in CAUSES.items()]

@@ -21,6 +21,9 @@ from fabricstudy.machine.levels import levels
 MAX_SINGLE_LINES = 1_500
 """Machines of groups and trees with more rows of cables are drawn in bundles."""
 
+MAX_ROW = 64
+"""More accelerators side by side are drawn as one spot for each node."""
+
 WITHIN = -1
 """Line of cables between routers of one spot."""
 
@@ -243,7 +246,7 @@ def _lay_out_tree(machine: Machine) -> Layout | None:
     """Put each level into a row, leaves at the bottom, the routers of a subtree side by side.
 
     A tree of more than `MAX_SINGLE_LINES` rows of cables has one spot for each level of a subtree below the top, and
-    one for the top. None for a machine that is not a tree.
+    one for the top; many accelerators have one spot for each node. None for a machine that is not a tree.
     """
     level = levels(machine)
     if level is None:
@@ -255,8 +258,12 @@ def _lay_out_tree(machine: Machine) -> Layout | None:
     within = [component_labels(tail[rows], head[rows], machine.routers).astype(np.int64) for rows in below]
     part = np.empty(machine.routers, dtype=np.int64)
     part[np.lexsort([np.arange(machine.routers), *within])] = np.arange(machine.routers)
-    single = len(machine.cable_tail) <= MAX_SINGLE_LINES
+    single, spot = len(machine.cable_tail) <= MAX_SINGLE_LINES, "router"
+    if machine.router_in_node and machine.group is not None and np.count_nonzero(level == 0) > MAX_ROW:
+        part = np.where(level == 0, machine.group, part)
+        spot = "switch, or the accelerators of a node"
     if not single:
+        spot = "level of a subtree"
         part = np.where(level == level.max(), -1, within[-1])
     spots, spot_of_router = np.unique(np.column_stack([level, part]), axis=0, return_inverse=True)
     spot_of_router = spot_of_router.reshape(-1).astype(np.int64)
@@ -268,7 +275,6 @@ def _lay_out_tree(machine: Machine) -> Layout | None:
     positions = np.concatenate(levelled)
     labels = tuple((-0.02 * widest, float(number * step), f"level {number}") for number in rows)
     lines = straight(machine, positions, spot_of_router)
-    spot = "router" if single else "level of a subtree"
     return Layout(spot, positions, min(0.36, 0.012 * widest), spot_of_router, *lines, labels)
 
 

@@ -92,7 +92,7 @@ def render(
         },
         changes=changes,
         min_difference=MIN_DIFFERENCE,
-        machines=_machines(tables),
+        machines=_machines(plan, tables),
         analyses=_analyses(tables),
         schedules=summaries.schedule_summaries(study, tables),
         sentences=[
@@ -166,13 +166,20 @@ def _part(row: Mapping[Any, Any]) -> dict[str, str]:
     }
 
 
-def _machines(tables: Tables) -> TextTable:
-    """Return the machines with their labels on all axes."""
+def _machines(plan: Plan, tables: Tables) -> TextTable:
+    """Return the machines with their labels on all axes, and the share of full bisection that they have."""
     frame = tables.machines
     axes = list(frame.columns[1 : list(frame.columns).index("kind")])
     others = study_setup.machine_labels(tables.points.drop(columns=axes))
     first = [*axes, *["label"] * bool(others)]
-    head = [*first, "kind", *(name.replace("_", " ") for name in SIZES_OF_MACHINE), "bisection (GB/s)", "method"]
+    head = [
+        *first,
+        "kind",
+        *(name.replace("_", " ") for name in SIZES_OF_MACHINE),
+        "bisection (GB/s)",
+        "of full (%)",
+        "method",
+    ]
     prices = _prices(tables)
     head += [prices.head] * bool(prices.of_label)
     rows = []
@@ -180,14 +187,17 @@ def _machines(tables: Tables) -> TextTable:
         low, high = row["bisection_lower_Bps"] / 1e9, row["bisection_upper_Bps"] / 1e9
         bisection = number(high) if row["bisection_exact"] else f"{number(low)} to {number(high)}"
         facts = [number(row[name]) for name in SIZES_OF_MACHINE]
+        bandwidth = getattr(plan.machines.get(row["machine_id"]), "bandwidth", None)
+        full_Bps = row["nodes"] // 2 * getattr(bandwidth, "host_Bps", 0.0)
+        share = number(100 * row["bisection_upper_Bps"] / full_Bps, 3) if full_Bps else NO_NUMBER
         labels = [label_text(row[axis]) for axis in axes]
         known = [*labels, *others.get(row["machine_id"], ())]
         labels += [", ".join(known[len(axes) :])] * bool(others)
-        rows.append([*labels, row["kind"], *facts, bisection, row["bisection_method"]])
+        rows.append([*labels, row["kind"], *facts, bisection, share, row["bisection_method"]])
         if prices.of_label:
             priced = [prices.of_label[label] for label in known if label in prices.of_label]
             rows[-1].append(number(priced[0]) if priced else NO_NUMBER)
-    numbers = set(range(len(first) + 1, len(head))) - {len(first) + len(SIZES_OF_MACHINE) + 2}
+    numbers = set(range(len(first) + 1, len(head))) - {len(first) + len(SIZES_OF_MACHINE) + 3}
     return TextTable(head, rows, frozenset(numbers))
 
 

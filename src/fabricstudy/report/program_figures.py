@@ -14,7 +14,7 @@ from fabricstudy.study.plan import Plan, rows_of_figure
 from fabricstudy.table.files import Tables
 from fabricstudy.table.select import label_text
 
-from .figure_style import Drawing, NothingToDraw, add_footnote
+from .figure_style import Drawing, NothingToDraw, add_footnote, add_legend
 
 MAX_PANELS, MAX_VECTOR_BARS = 4, 1500
 """More panels cannot be read; more bars are drawn as an image."""
@@ -58,7 +58,7 @@ def draw_program(figure: JobsFigure, tables: Tables, plan: Plan) -> Drawing:
     grid[-1].set_xlabel("time (us)")
     handles = [Patch(facecolor=colour, label=mark) for mark, colour in colours.items()]
     handles.append(Patch(facecolor=IDLE, label="idle"))
-    canvas.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5), frameon=False)
+    add_legend(canvas, handles)
     basis = f"n = {count_noun(len(panels), 'point')}, seed {next(iter(chosen.values())).seed}."
     add_footnote(canvas, basis)
     return Drawing(canvas, f"Gantt chart of ranks. {'; '.join(descriptions)}", basis, 1)

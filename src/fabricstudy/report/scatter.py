@@ -150,10 +150,13 @@ def _panel(axes: Axes, figure: ScatterFigure, part: pd.DataFrame, looks: figure_
 
 
 def fronts(figures: Sequence[AnyFigure], tables: Tables, analyses: Mapping[str, Analysis]) -> list[str]:
-    """Return a sentence on the marks on the Pareto front of each figure that has one, and on its price list."""
+    """Return a sentence on the marks on the Pareto front of each figure that has one, and on its price list.
+
+    A slowdown ranks nothing: what is slow alone loses little beside other jobs.
+    """
     sentences = []
     for figure in figures:
-        if isinstance(figure, ScatterFigure) and figure.front:
+        if isinstance(figure, ScatterFigure) and figure.front and "slowdown" not in figure.y:
             with contextlib.suppress(figure_style.NothingToDraw):
                 marks = _marks(figure, tables)
                 prices = _prices_text(figure, tables, marks, analyses.get(figure.x_analysis or ""))
@@ -189,14 +192,18 @@ def _front_changes(figure: ScatterFigure, marks: pd.DataFrame, by_other: pd.Data
 
 
 def _front_sentence(figure: ScatterFigure, marks: _Marks, prices: str, labels: tuple[str, str]) -> str:
-    axes, of_panels = (figure.rows, figure.columns), []
+    axes, of_panels, least = (figure.rows, figure.columns), [], []
     for of_panel, part in marks.frame.groupby(["row", "column"], sort=False):
         panel = " and ".join(f"{axis} {label}" for axis, label in zip(axes, of_panel, strict=True) if axis)
         of_panels.append(f"for {panel} {_best(part)}" if panel else _best(part))
+        cheapest = part.loc[[(part["x"] * part["y"]).idxmin()]]
+        name = figure_style.joint_labels(cheapest, ("hue", "style")).iloc[0].strip(", ")
+        least.append(f"for {panel} {name}".strip() if panel else name)
     more = f"; and {len(of_panels) - _MOST_PANELS} more panels" * (len(of_panels) > _MOST_PANELS)
     best = f"{'; '.join(of_panels[:_MOST_PANELS])}{more}"
     without = f" Not ranked, without {figure.x}: {named(marks.lost)}." * bool(marks.lost)
-    return f"{figure.title}: Pareto front ({'; '.join(labels)}): {best}{prices}.{without}"
+    product = f" Least price times time: {'; '.join(least[:_MOST_PANELS])}{more}." * (prices != "" and any(least))
+    return f"{figure.title}: Pareto front ({'; '.join(labels)}): {best}{prices}.{product}{without}"
 
 
 def _best(part: pd.DataFrame) -> str:

@@ -100,7 +100,7 @@ def validated_table(table: str, frame: pd.DataFrame, axes: Sequence[str] = ()) -
 
 
 @cache
-def _types(table: str) -> dict[str, Any]:
+def _types(table: str) -> dict[Any, Any]:
     """Return the types of the columns of a table."""
     import pandera.pandas as pa
 

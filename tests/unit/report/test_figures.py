@@ -434,7 +434,9 @@ FRONT = {
 }  # fmt: skip
 
 
-def priced(make: Make, prices: dict[str, float], parts: tuple[str, ...] = ("all",), **changes: Any) -> Case:
+def priced(
+    make: Make, prices: dict[str, float], parts: tuple[str, ...] = ("all",), year: float | None = None, **changes: Any
+) -> Case:
     """Times that grow with the number of the machine, which an analysis gives these prices."""
     sweep = {
         "routing": {"of": "routing", "values": ["minimal", "valiant"]},
@@ -444,6 +446,7 @@ def priced(make: Make, prices: dict[str, float], parts: tuple[str, ...] = ("all"
     case = make(claims=[], sweep=sweep, analyses=analyses, figures=[{**FRONT, **changes}])
     rows = [
         {"kind": "cost", "machine": machine, "part": part, "price_per_node": price}
+        | ({"currency": "USD", "year": year} if year else {})
         for machine, price in prices.items()
         for part in parts
     ]
@@ -466,6 +469,23 @@ def test_marks_that_no_other_one_beats_are_joined_and_named(make: Make) -> None:
     assert f"minimal: on the front {minimal}" in one.alt
     (without,) = fronts([figure.model_copy(update={"hue": ()})], case.tables, {})
     assert "minimal 2, of 3; " in without
+
+
+def test_a_front_of_slowdowns_ranks_no_machine(make: Make) -> None:
+    case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
+    case.tables.jobs["slowdown"] = case.tables.jobs["runtime_ns"] / 1e6
+    of_times = case.study.figures[0]
+    of_slowdowns = of_times.model_copy(update={"y": "slowdown", "unit": None})
+    assert fronts([of_times], case.tables, {}) and fronts([of_slowdowns], case.tables, {}) == []
+
+
+def test_prices_have_their_currency_and_a_narrow_axis_is_told(make: Make) -> None:
+    """Prices within 1.3 % span the whole axis."""
+    case = priced(make, {"lean": 1000.0, "ring": 1013.0, "rich": 1005.0}, year=2025.0)
+    one = told(case)["a"]
+    assert "against price per node (USD of 2025), " in one.alt and "; all x within 1.3 %; " in one.basis
+    (front,) = fronts(case.study.figures, case.tables, {})
+    assert "price per node (USD of 2025)" in front
 
 
 def test_times_of_a_scatter_plot_over_those_of_a_machine(make: Make) -> None:
@@ -500,13 +520,15 @@ def test_the_front_names_its_price_list_and_what_another_one_changes(make: Make)
     case = priced(make, {"lean": 30.0, "ring": 31.0, "rich": 20.0})
     (front,) = fronts(case.study.figures, case.tables, case.study.analyses)
     assert "besta-2014 (USD of 2014); by mixnet-2025 (USD of 2025), " in front
+    # Rich costs 20 and takes 1.07, ring 31 and 1.04, lean 30 and 1.01.
+    assert front.endswith(" Least price times time: for routing minimal rich; for routing valiant rich.")
     cost = case.study.analyses["bill"]
     price = {row["machine"]: row["price_per_node"] for row in cost.rows() if row["part"] == "all"}
     other = cost.other_prices()
     assert other and list(other[1]) == ["mixnet-2025 (USD of 2025)"]
     again = priced(make, price)
     (same,) = fronts(again.study.figures, again.tables, again.study.analyses)
-    assert same.endswith("by mixnet-2025 (USD of 2025), it is the same.")
+    assert "by mixnet-2025 (USD of 2025), it is the same. Least price times time: " in same
     assert ("leaves" in front or "joins" in front) and ", ," not in front
 
 

@@ -259,6 +259,13 @@ def test_slowdowns_are_told(make: Make) -> None:
     assert "1.5 in the median (1 to 3, 3 jobs)" in words
 
 
+def test_all_saturation_loads_of_a_study_are_told(make: Make) -> None:
+    loads = {"saturation_load": 0.5, "saturation_bound": 0.9, "saturation_low": 0.45, "saturation_high": 0.55}
+    rows = pd.DataFrame([{"experiment": "main", "machine": f"m{number}", "seed": 1, **loads} for number in range(18)])
+    words = told(make(figures=[]), latency=rows)
+    assert all(f"machine m{number}: 0.5 (0.45 to 0.55, bound 0.9)" in words for number in range(18))
+
+
 def test_whose_time_it_is_where_points_have_several_jobs(make: Make) -> None:
     case = make()
     assert "slowest" not in told(case)
@@ -302,8 +309,8 @@ def test_many_schedules_count_for_more_than_the_few_simulations_behind_them(make
     runs = pd.DataFrame(
         [
             {
-                "schedule": "s", "run_id": f"{network}-{order}-{seed}", "network": network, "order": order,
-                "seed": seed, "status": "done",
+                "schedule": "s", "network": network, "order": order, "seed": seed, "status": "done",
+                "run_id": f"{network}-{order}-{seed}",
                 "wait_mean_s": (20.0 if network == "torus" else 10.0) * (1 + seed / 100),
             }
             for network in ("torus", "mesh") for order in ("fcfs", "wfp") for seed in range(100)

@@ -80,6 +80,8 @@ def test_leaves_of_a_megafly_stand_outside_its_spines() -> None:
         ({"kind": "jellyfish", "routers": 64, "degree": 6, "nodes_per_router": 2}, 64, 192, 1),
         # 32 accelerators, each joined to one of 4 and one of 8 switches, and these by 4 cables each to the spine
         ({"kind": "rails", "domains": 4, "accelerators": 8}, 45, 32 + 32 + 8, None),
+        # 128 accelerators: one spot for those of each of 16 nodes, its switch, 8 rail switches and the spine
+        ({"kind": "rails", "domains": 16, "accelerators": 8}, 16 + 16 + 8 + 1, 16 + 16 * 8 + 8, None),
     ],
 )
 def test_lines_are_as_many_as_cables_or_bundles(

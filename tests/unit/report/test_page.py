@@ -131,6 +131,13 @@ def test_every_parameter_stands_with_its_origin(make: Make) -> None:
     assert found["jobs.0.allocation"] == ("cluster", "default") and found["jobs.0.mapping"] == ("linear", "default")
 
 
+def test_values_that_are_left_out_are_counted(make: Make) -> None:
+    sizes = [f"{number} kB" for number in range(1, 8)]
+    case = make(figures=[], claims=[], sweep={"message": {"of": "jobs.0.pattern.message", "values": sizes}}, seeds=1)
+    found = {row[0]: row[1] for grid in study_setup.parameters(case.study, case.plan) for row in grid.rows}
+    assert found["jobs.0.pattern.message"] == "1 kB; 2 kB; 3 kB; 4 kB; 5 kB; 2 more"
+
+
 def test_shapes_of_patterns_are_resolved(make: Make) -> None:
     jobs = [{"nodes": 24, "pattern": {"kind": "stencil", "message": "1 kB"}}]
     case = make(
@@ -153,14 +160,25 @@ def test_the_labels_of_machines_are_those_of_the_study(make: Make) -> None:
     assert [labels[name] for name in case.plan.machines] == [["a / a, valiant"], ["b"]]
 
 
+def test_machines_have_their_share_of_full_bisection(make: Make) -> None:
+    """72 nodes at 1 GB/s can send 36 GB/s to the other half; the cuts are of at most 20 and of 10 GB/s."""
+    case = make(figures=[])
+    machines = page._machines(case.plan, case.tables)
+    column = list(machines.head).index("of full (%)")
+    assert [row[column] for row in machines.rows] == ["55.6", "27.8"] and column in machines.numeric
+
+
 def test_machines_have_the_prices_of_the_analysis_of_costs(make: Make) -> None:
-    tables = make().tables
+    case = make(figures=[])
+    tables = case.tables
     labels = [label_text(label) for label in tables.machines["alpha"]]
     bill = pd.DataFrame({
         "kind": "cost", "machine": [*labels, labels[0]], "part": [*["all"] * len(labels), "cables-host"],
         "currency": "USD", "year": 2025, "price_per_node": [*np.arange(len(labels)) + 900.0, 1.0],
     })  # fmt: skip
-    without, priced = (page._machines(replace(tables, analyses=analyses)) for analyses in ({}, {"bill": bill}))
+    without, priced = (
+        page._machines(case.plan, replace(tables, analyses=analyses)) for analyses in ({}, {"bill": bill})
+    )
     assert priced.head == [*without.head, "price per node (USD of 2025)"]
     assert [row[-1] for row in priced.rows] == [str(900 + number) for number in range(len(labels))]
     assert [row[:-1] for row in priced.rows] == without.rows and max(priced.numeric) == len(priced.head) - 1

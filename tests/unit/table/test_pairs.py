@@ -177,16 +177,34 @@ def _parts(claim: Claim, numbers: list[int]) -> Claim:
 
 
 def _reduced(data: dict[str, Any], path: Path, name: str) -> tuple[Study, dict[str, list[int]]]:
-    """Read a study with one of its experiments, and what is asked of that one alone; say which parts of claims."""
+    """Read a study with one of its experiments, and what is asked of that one alone; say which parts of claims.
+
+    Of measures that differ in labels and limits only, the first one stands for all.
+    """
     figures = [one for one in data.get("figures", ()) if one.get("experiment") == name]
     claims, kept = [], {}
+    shapes: set[str] = set()
     for one in data.get("claims", ()):
-        numbers = [n for n, part in enumerate(one.get("parts", ())) if _experiments(part["measure"]) == {name}]
+        numbers = []
+        for number, part in enumerate(one.get("parts", ())):
+            shape = _shape(part["measure"])
+            if _experiments(part["measure"]) == {name} and shape not in shapes:
+                shapes.add(shape)
+                numbers.append(number)
         if numbers:
             claims.append({**one, "parts": [one["parts"][number] for number in numbers]})
             kept[one["id"]] = numbers
     own = {"experiments": {name: data["experiments"][name]}, "figures": figures, "claims": claims}
     return validate_study({**data, **own}, path), kept
+
+
+def _shape(measure: dict[str, Any]) -> str:
+    """Return what a measure computes, and the axes that it uses, without their labels."""
+    labelled = ("of", "against", "where", "along")
+    return repr(sorted(
+        (key, _shape(value) if "kind" in value else sorted(value)) if key in labelled and isinstance(value, dict)
+        else (key, value) for key, value in measure.items()
+    ))  # fmt: skip
 
 
 def _few_seeds(data: dict[str, Any]) -> dict[str, Any]:
