@@ -109,8 +109,8 @@ class _Unrun:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def prepare(self, *given: Any) -> list[str]:
-        self._engine.prepare(*given)
+    def write(self, *given: Any) -> list[str]:
+        self._engine.write(*given)
         return ["true"]
 
 
