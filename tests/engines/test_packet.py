@@ -252,6 +252,26 @@ def test_congestion_management_helps_the_victim_of_an_incast(tmp_path: Path) -> 
     assert 20 * alone < unmanaged and alone < managed < 0.8 * unmanaged
 
 
+def test_marks_keep_the_queue_of_two_senders_at_their_threshold(tmp_path: Path) -> None:
+    """Up to 8 packets, and one for each sender, with the probe three (Alizadeh et al. 2010); 64 fit in the queue."""
+    machine = {"kind": "mesh", "shape": [2], "nodes_per_router": 4, "bandwidth": "1 GB/s"}
+    point = point_on(
+        machine, engine={"kind": "packet", "crossbar_speedup": 4}, jobs=[{"nodes": 2, "pattern": {"kind": "idle"}}],
+        network={"congestion_management": True},
+    )  # fmt: skip
+    incast = job_of([0, 1, 2], [(0, sender, 0, 6_000_000) for sender in (1, 2)])
+    probe = job_of([0, 3], [(0, 1, 0, 2000)])
+    probes = [replace(probe, start_ns=6e6 + 2.3e5 * number) for number in range(20)]
+    alone, queued = (BuiltPoint(point, point.machine.build(), jobs) for jobs in ([probe], [incast, *probes]))
+    for name, built_point in (("alone", alone), ("queued", queued)):
+        (tmp_path / name).mkdir()
+        run(Packet().write(built_point, tmp_path / name), tmp_path / name)
+    (alone_ns,) = Packet().read(alone, tmp_path / "alone").job_runtime_ns
+    _, *probe_ns = Packet().read(queued, tmp_path / "queued").job_runtime_ns
+    packets = (np.array(probe_ns, dtype=np.float64) - float(alone_ns or 0)) / 2000
+    assert packets.min() >= 8 / 2 and packets.max() <= 8 + 3
+
+
 @pytest.mark.parametrize("kind", TEN)
 def test_more_channels_change_little(kind: str, tmp_path: Path) -> None:
     """The default number of virtual channels decides no comparison: mean over seeds of an all-to-all, against 16."""

@@ -14,8 +14,9 @@ import pytest
 from fabricstudy.core.extensions import load_extensions, unload_extensions
 from fabricstudy.core.store import Record
 from fabricstudy.engine.attempt import attempt_point
-from fabricstudy.engine.contract import EngineFailure
+from fabricstudy.engine.built_point import BuiltPoint
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
@@ -67,7 +68,7 @@ def point(
 def written(of: Point, folder: Path) -> list[str]:
     """Write the input of a point, and return the command without the program."""
     machine = of.machine.build()
-    command = engine_of(of.engine).prepare(folder, of, machine, place_jobs(of, machine))
+    command = engine_of(of.engine).write(BuiltPoint(of, machine, place_jobs(of, machine)), folder)
     assert command is not None
     return command[1:]
 
@@ -100,7 +101,7 @@ def test_times_of_the_recorded_run(transport: str, tmp_path: Path) -> None:
     of = point(**TRANSPORTS[transport])
     machine = of.machine.build()
     jobs = place_jobs(of, machine)
-    result = engine_of(of.engine).read(tmp_path, 0, of, machine, jobs)
+    result = engine_of(of.engine).result(BuiltPoint(of, machine, jobs), tmp_path, 0)
     times = [float(time or 0) for time in result.job_runtime_ns]
     assert all(50e3 < time < 120e3 for time in times)
     assert result.job_message_mean_ns == result.job_message_p99_ns == result.job_runtime_ns
@@ -108,7 +109,7 @@ def test_times_of_the_recorded_run(transport: str, tmp_path: Path) -> None:
     assert sorted(times) == pytest.approx(sorted(1000 * float(time) for time in lines))
     (tmp_path / "stdout").write_text("".join(recorded(transport, "stdout").splitlines(keepends=True)[1:]))
     with pytest.raises(EngineFailure):  # a flow is missing
-        engine_of(of.engine).read(tmp_path, 0, of, machine, jobs)
+        engine_of(of.engine).result(BuiltPoint(of, machine, jobs), tmp_path, 0)
 
 
 @pytest.mark.parametrize(

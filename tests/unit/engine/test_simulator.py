@@ -25,7 +25,7 @@ from fabricstudy.engine.definitions import built
 from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.single_point import simulate_in_folder
-from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.engine.validity import is_valid
 from fabricstudy.routing.base import Routing
 from fabricstudy.study.file import load_study
 from fabricstudy.study.plan import plan
@@ -91,9 +91,9 @@ def test_the_toy_is_an_engine(tmp_path: Path) -> None:
     # The record is valid, and a change of engine or program makes it invalid.
     (planned,) = plan(load_study(path)).points.values()
     store = point_store(tmp_path)
-    assert validity(store.record(planned.point_id), planned.point) is Validity.VALID
+    assert is_valid(store.record(planned.point_id), planned.point)
     (tmp_path / "linksim.py").write_text(BLOCKS["linksim.py"] + "\n# changed\n")
-    assert validity(store.record(planned.point_id), planned.point) is Validity.INVALID
+    assert not is_valid(store.record(planned.point_id), planned.point)
     changed = write(tmp_path, ("self.slowness", "self.slowness / 1.0"))
     (other,) = plan(load_study(changed)).points.values()
     assert other.point_id != planned.point_id
@@ -248,7 +248,7 @@ def test_the_check_finds_what_is_wrong(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An engine that takes exit code 0 for a result, one with links that are too fast, and one that refuses."""
-    monkeypatch.setattr(engine_check, "HANG_S", 1.0)
+    monkeypatch.setattr(engine_check, "HANG_S", 0.5)
 
     def verdicts(*changes: tuple[str, str]) -> dict[str, str]:
         write(tmp_path, *changes)
@@ -259,8 +259,11 @@ def test_the_check_finds_what_is_wrong(
 
     right = verdicts()
     assert set(right.values()) == {"holds"} and len(right) >= 12
+    # The rest needs some of these checks.
+    some = {"a stream of 1 MB", "three senders to one node", "slowdown where nothing is shared", "same seed"}
+    monkeypatch.setattr(engine_check, "_TIMES", tuple(one for one in engine_check._TIMES if one[0] in some))
     trusting = verdicts(('!= [["complete"]]', '== [["never"]]'))
-    wrong = {name for name in right if trusting[name] != right[name]}
+    wrong = {name for name in trusting if trusting[name] != right[name]}
     assert wrong == {"a program that does nothing, with exit code 0"}
     fast = verdicts(("/ 1e9 /", "/ 0.5e9 /"))
     assert fast["a stream of 1 MB"] == fast["three senders to one node"] == "does not hold"

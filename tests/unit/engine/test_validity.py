@@ -109,8 +109,8 @@ class _Unrun:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def prepare(self, *given: Any) -> list[str]:
-        self._engine.prepare(*given)
+    def write(self, *given: Any) -> list[str]:
+        self._engine.write(*given)
         return ["true"]
 
 
@@ -254,7 +254,7 @@ def test_a_record_that_cannot_be_checked_is_simulated_again(
     if damage == "links":
         os.truncate(stores.folder(planned.point_id) / "links.npy", 20)
     else:
-        monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.prepare", lambda *given: 1 / 0)
+        monkeypatch.setattr("fabricstudy.engine.caminos.adapter.Caminos.write", lambda *given: 1 / 0)
     runs = runs_of(monkeypatch)
     assert done_by(*stored)["status"] == ("done" if damage == "links" else "failed") and runs == ["run"]
 
@@ -309,21 +309,18 @@ class Raising:
     def predict_memory_bytes(self, *given: Any) -> float | None:
         return None
 
-    def derived(self, *given: Any) -> dict[str, int]:
-        return {}
-
-    def scale(self, *given: Any) -> dict[str, float]:
-        return {}
-
-    def prepare(self, *given: Any) -> None:
-        if self.where == "prepare":
+    def write(self, *given: Any) -> None:
+        if self.where == "write":
             raise OverflowError("Python int too large to convert to C long")
 
-    def read(self, *given: Any) -> None:
+    def read(self) -> None:
         raise KeyError("runtime")
 
+    def result(self, *given: Any) -> None:
+        self.read()
 
-@pytest.mark.parametrize("where", ["prepare", "read"])
+
+@pytest.mark.parametrize("where", ["write", "read"])
 def test_a_point_that_raises_anything_is_a_row_with_its_reason(where: str, tmp_path: Path) -> None:
     """D3."""
     this = named("stencil")
