@@ -491,7 +491,7 @@ SCHEDULES = (
     ),
     known(
         "columns of a log",
-        "schedule/trace/swf.py",
+        "schedule/trace/swf_log.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
         new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",
@@ -552,7 +552,7 @@ TABLES = (
     ),
     Mutation("nodes of ranks", "workload/definitions.py", "dtype=np.int32), start)", "dtype=np.int32)[::-1], start)"),
     known("columns of the plan", "study/plan_file.py", "WORKLOADS_FILE, SCHEDULES_FILE = PLAN_FILES", TABLE),
-    known("the command line", "cli.py", "_COMMANDS: dict[str, tuple[str, str | None, str]] = {"),
+    known("the command line", "cli.py", "COMMANDS: dict[str, tuple[str, str]] = {"),
     known("what the Snakefile calls", "workflow/snakefile.py", "RESULTS, REPORTS = "),
     known("rank correlation", "table/ranks.py", "MIN_ROWS = 6", TABLE),
     known("grammar of figures", "study/figures.py", "\nRankCorrelation = ", TABLE),

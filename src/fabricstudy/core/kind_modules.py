@@ -67,6 +67,7 @@ BUNDLED_EXTENSIONS: dict[str, dict[str, str]] = {
         ["building-blocks", "convex-block", "cuboid", "swapped-cluster", "tree-partition"], "partitioning"
     ),
     "analysis": {kind: kind.replace("-", "_") for kind in ("caps", "design", "express-lines", "isoperimetry")},
+    "engine": {"htsim": "htsim"},
     "machine": {"twisted-torus": "twisted_torus"},
     "mapping": {"ordered": "ordered"},
     "pattern": dict.fromkeys(["patches", "placed-patches"], "namd")
