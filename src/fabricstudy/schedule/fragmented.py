@@ -19,7 +19,7 @@ from .backfill.rules import Easy
 from .jobs import Jobs
 from .order.simple import Fcfs
 from .partitions import NodePool
-from .simulate import simulate_schedule
+from .simulate import checked_jobs, simulate_schedule
 from .trace.base import Trace
 
 WARM_UP_CPU_S = 0.05
@@ -119,8 +119,10 @@ def arrivals(trace: Trace, nodes: int, after_s: float, seed: int, folder: str) -
     Raises WorkloadError if they cannot be drawn or read, or the last one arrives before `after_s`.
     """
     try:
-        jobs = trace.jobs(nodes, 1, seed, Path(folder))
+        jobs = checked_jobs(trace, nodes, 1, seed, Path(folder))
     except ConfigError as error:
+        if error.code == "extension":
+            raise
         raise WorkloadError(f"{error.problem}; {error.remedy}") from None
     if not trace.is_drawn:
         jobs = replace(jobs, submit_s=jobs.submit_s - jobs.submit_s[0])
