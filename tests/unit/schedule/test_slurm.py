@@ -87,7 +87,7 @@ TRACE = {
     ("sizes", "used", "wanted", "nodes"),
     [
         ([4], [], 2, [12, 13]),  # of equal blocks the last; nodes in order
-        ([4], [0], 3, [1, 2, 3]),  # the fullest that suffices
+        ([4], [0], 3, [1, 2, 3]),  # of those that suffice, that with the fewest free nodes
         ([4], [0, 4, 8, 12], 4, None),  # no block of four is free
         ([4], [0, 4, 8, 12], 5, [9, 10, 13, 14, 15]),  # larger than every size: as few base blocks as possible
         ([4, 8], [0, 4, 8, 12], 5, [9, 10, 13, 14, 15]),  # of the last block of eight
