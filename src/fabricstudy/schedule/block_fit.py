@@ -1,4 +1,4 @@
-"""Nodes of a job by Slurm's plugin topology/block: as few blocks as possible, and of these those with fewest free nodes.
+"""Nodes of a job by Slurm's plugin topology/block: as few blocks as possible, with the fewest free nodes that suffice.
 
 A *base block* is a run of consecutive nodes, and a block of a larger size a run of base blocks. A job gets nodes of one
 block of the smallest size that can hold it, or else of the whole machine, and within it of as few of the blocks of the
