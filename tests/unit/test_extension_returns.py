@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fabricstudy.cli import main
+from fabricstudy.core import returned
 from fabricstudy.core.columns import FAILURE
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.extensions import load_extensions, unload_extensions
@@ -24,13 +25,15 @@ from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.listed_routes import listed_routes
 from fabricstudy.machine.base import built
 from fabricstudy.machine.grids import TorusConfig
+from fabricstudy.schedule import NodePool, simulate_schedule
 from fabricstudy.schedule.jobs import Jobs
-from fabricstudy.schedule.simulate import _check_score
+from fabricstudy.schedule.simulate import _check_score, checked_jobs
 from fabricstudy.table.analyses import analysis_table, write_analysis
 from fabricstudy.table.files import read_analyses, read_tables
 from fabricstudy.workflow.jobs import read_jobs
 from fabricstudy.workflow.snakefile import check_points
 from fabricstudy.workload.allocation.base import Grant
+from fabricstudy.workload.block_sizes import pair_blocks, rank_blocks
 from fabricstudy.workload.definitions import workload_rows
 from fabricstudy.workload.messages import WorkloadError
 from fabricstudy.workload.offered import Offered
@@ -53,9 +56,13 @@ from fabricstudy.analysis.base import Analysis
 from fabricstudy.workload.mapping.base import Mapping
 from fabricstudy.machine.grids import TorusConfig
 from fabricstudy.routing.base import Routing
+from fabricstudy.schedule.backfill.base import Backfill
 from fabricstudy.schedule.order.base import Order
+from fabricstudy.schedule.trace.base import Trace
 from fabricstudy.workload.allocation.base import Allocation
+from fabricstudy.workload.block_sizes import BlockSizes
 from fabricstudy.workload.pattern.base import Pattern, Sends, TrafficEstimate
+from fabricstudy.workload.sizes import MessageSizes
 from fabricstudy.workload.traffic.base import Traffic
 
 RETURNED = [None]
@@ -106,6 +113,41 @@ class AnyOrder(Order, kind="any-order"):
     @staticmethod
     def score(now_s, submit_s, request_s, nodes, score):
         RETURNED[0](nodes, score)
+
+class AnyBlocks(BlockSizes, kind="any-blocks"):
+    def weights(self, blocks):
+        return RETURNED[0]
+    def pair_weights(self, ranks):
+        return RETURNED[0]
+
+class AnySizes(MessageSizes, kind="any-sizes"):
+    def mean_bytes(self):
+        return RETURNED[0]
+    def quantiles(self, shares):
+        return RETURNED[0]
+
+class AnyTrace(Trace, kind="any-trace"):
+    def jobs(self, machine_nodes, block_nodes, seed, folder):
+        return RETURNED[0]
+
+class AnyBackfill(Backfill, kind="any-backfill"):
+    pass
+
+def endless(*arguments):
+    while True:
+        pass
+
+class EndlessAllocation(Allocation, kind="endless-allocation"):
+    allocate = endless
+
+class EndlessMapping(Mapping, kind="endless-mapping"):
+    map_ranks = endless
+
+class EndlessBlocks(BlockSizes, kind="endless-blocks"):
+    weights = endless
+
+class EndlessTrace(Trace, kind="endless-trace"):
+    jobs = endless
 """
 """Kinds of an extension whose methods return what a test says."""
 
@@ -421,6 +463,69 @@ def test_wrong_scores_are_refused() -> None:
     Anything.returns(lambda nodes, score: score.__setitem__(10**6, 1))
     with pytest.raises(IndexError):
         _check_score(order, jobs)
+
+
+def is_weights(value: Any, count: int) -> bool:
+    """Return whether a value is a list of finite numbers, not negative, and not all 0."""
+    array = np.asarray(value) if isinstance(value, np.ndarray) else np.zeros(())
+    if array.dtype.kind not in "iuf" or array.shape != (count,):
+        return False
+    return bool(np.isfinite(array).all() and (array >= 0).all() and 0 < float(array.sum()) < np.inf)
+
+
+@settings(max_examples=50, deadline=None)
+@given(value=st.one_of(VALUES, arrays.arrays(np.float64, 2, elements=st.floats())))
+def test_blocks_have_sizes_or_are_refused(value: Any) -> None:
+    blocks, count = Anything.module.AnyBlocks(), 2 if getattr(value, "shape", None) == (2,) else RANKS
+    Anything.returns(value)
+    with np.errstate(all="ignore"):
+        assert refused(partial(rank_blocks, blocks, count, 10)) != is_weights(value, count)
+        assert refused(partial(pair_blocks, blocks, 2, 10)) != is_weights(value, 2)
+
+
+@settings(max_examples=50, deadline=None)
+@given(value=st.one_of(VALUES, st.floats(), arrays.arrays(np.float64, 3, elements=st.floats())))
+def test_message_sizes_are_numbers_or_are_refused(value: Any) -> None:
+    sizes = Anything.module.AnySizes()
+    Anything.returns(value)
+    if not refused(partial(sizes.draw, 3, np.random.default_rng(1))):
+        assert np.isfinite(np.asarray(value, dtype=float)).all() and len(value) == 3
+        assert (sizes.draw(3, np.random.default_rng(1)) >= 1).all()
+    if not refused(partial(int, sizes)):
+        assert int(sizes) >= 1 and np.isfinite(float(value))
+
+
+COLUMN: Any = st.one_of(VALUES, arrays.arrays(np.float64, 3, elements=st.sampled_from([0.0, 1.0, 5.0, np.nan, np.inf])))
+
+
+@settings(max_examples=50, deadline=None)
+@given(name=st.sampled_from([field.name for field in fields(Jobs) if field.name != "repairs"]), value=COLUMN)
+def test_a_trace_has_jobs_in_order_or_is_refused(name: str, value: Any) -> None:
+    trace, jobs = Anything.module.AnyTrace(), Jobs.of([0, 1, 2], [60, 60, 60], [60, 60, 60], [2, 1, 4])
+    Anything.returns(CHANGED(jobs, **{name: value}))
+    found: list[Jobs] = []
+    if not refused(lambda: found.append(checked_jobs(trace, 4, 1, 1, Path()))):
+        fcfs, easy = (Anything.module.Order.model_validate("fcfs"), Anything.module.Backfill.model_validate("easy"))
+        assert np.array_equal(simulate_schedule(NodePool(4), found[0], fcfs, easy).ran, found[0].nodes <= 4)
+    Anything.returns(value)
+    assert refused(partial(checked_jobs, trace, 4, 1, 1, Path()))
+
+
+@pytest.mark.parametrize("rule", [None, -1, 4, "easy"])
+def test_a_backfilling_without_a_rule_is_refused(rule: Any) -> None:
+    kind = Anything.module.AnyBackfill
+    if rule is not None:
+        kind.rule = rule
+    jobs, order = Jobs.of([0], [60], [60], [2]), Anything.module.Order.model_validate("fcfs")
+    assert refused(partial(simulate_schedule, NodePool(4), jobs, order, kind()))
+
+
+def test_methods_that_never_return_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(returned, "METHOD_S", 0.1)
+    for key in ("allocation", "mapping"):
+        assert refused(partial(place, **{key: f"endless-{key}"}))
+    assert refused(partial(rank_blocks, Anything.module.EndlessBlocks(), 2, 10))
+    assert refused(partial(checked_jobs, Anything.module.EndlessTrace(), 4, 1, 1, Path()))
 
 
 ANALYSES = """

@@ -1,5 +1,9 @@
 """Checks of what a method of a kind returns: that of an extension may return anything."""
 
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -9,8 +13,12 @@ from fabricstudy.core.arrays import Array, Floats, Integers
 
 from .errors import ConfigError, FabricstudyError, extension_location, first_line
 from .kinds import Kind, kind_of
+from .source import extension_package
 
 T = TypeVar("T")
+
+METHOD_S = 600.0
+"""Time within which a method of an extension has to return."""
 
 END_OF_INDEX = 2**31
 
@@ -26,6 +34,26 @@ class Returned:
         """Return the error for a problem, with the place to correct."""
         name = f"the method {self.method} of the {self.kind.FAMILY.noun} {kind_of(type(self.kind))}"
         return ConfigError(f"{name} {problem}", "correct this method", code="extension")
+
+    @contextmanager
+    def time_limit(self) -> Iterator[None]:
+        """Raise ConfigError if a method of an extension does not return; in the main thread alone."""
+        in_main = threading.current_thread() is threading.main_thread()
+        if not in_main or not extension_package(type(self.kind).__module__):
+            yield
+            return
+
+        def stop(*_: object) -> None:
+            raise self.error(f"has not returned within {METHOD_S:g} s")
+
+        before = signal.signal(signal.SIGALRM, stop)
+        # Repeated: the method may catch the first one.
+        signal.setitimer(signal.ITIMER_REAL, METHOD_S, 1.0)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def instance(self, value: object, expected: type[T]) -> T:
         """Return a value of the expected type."""

@@ -8,11 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -43,9 +40,6 @@ from .steady_state import SteadyRun
 __all__ = [
     "BuiltPoint", "Caveat", "EngineFailure", "ExternalEngine", "Simulator", "SteadyRun", "Unsupported", "output_of",
 ]  # fmt: skip
-
-METHOD_S = 600.0
-"""Time that a method of an extension may take."""
 
 NOMINAL_CPU_S = {"run": 0.1, "packet in a router": 1e-6}
 """Shares batches among jobs; `fabricstudy plan` scales it to the finished points."""
@@ -192,7 +186,7 @@ class ExternalEngine(ProgramEngine):
         settings = _simulator(point)
         if point.offered is None and self._kind.read is Simulator.read:
             raise Unsupported(f"{self.title} runs offered traffic only; use packet for jobs")
-        with _time_limit(settings, "unsupported"):
+        with Returned(settings, "unsupported").time_limit():
             reason = settings.unsupported(BuiltPoint(point, machine))
         if reason is not None:
             raise Unsupported(str(reason))
@@ -200,7 +194,7 @@ class ExternalEngine(ProgramEngine):
     def write(self, point: BuiltPoint, folder: Path) -> list[str]:
         settings, returned = _simulator(point.point), Returned(_simulator(point.point), "write")
         try:
-            with _time_limit(settings, "write"):
+            with Returned(settings, "write").time_limit():
                 command = settings.write(point, folder)
         except Unsupported as refusal:
             raise WorkloadError(str(refusal)) from None
@@ -215,7 +209,7 @@ class ExternalEngine(ProgramEngine):
 
     def read(self, point: BuiltPoint, folder: Path) -> EngineResult:
         settings = _simulator(point.point)
-        with _time_limit(settings, "read"):
+        with Returned(settings, "read").time_limit():
             rows = settings.read(point, folder)
             links = settings.read_links(point, folder)
         _check_rows(rows, point.jobs, Returned(settings, "read"))
@@ -236,7 +230,7 @@ class ExternalEngine(ProgramEngine):
     def read_offered(self, point: BuiltPoint, folder: Path) -> SteadyRun:
         settings, machine = _simulator(point.point), point.machine
         returned = Returned(settings, "read_offered")
-        with _time_limit(settings, "read_offered"):
+        with Returned(settings, "read_offered").time_limit():
             run = settings.read_offered(replace(point, load=None), folder)
         returned.instance(run, SteadyRun)
         batches = len(returned.integers(run.created, "created messages"))
@@ -271,23 +265,3 @@ def _check_rows(rows: Any, jobs: Sequence[PlacedJob], returned: Returned) -> Non
 def _is_time(value: Any) -> bool:
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     return is_number and 0 <= value < inf
-
-
-@contextmanager
-def _time_limit(settings: Simulator, method: str) -> Iterator[None]:
-    """Raise `ConfigError` if a method of an extension does not return; in the main thread alone."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise Returned(settings, method).error(f"has not returned within {METHOD_S:g} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    # Repeated: the method may catch the first one.
-    signal.setitimer(signal.ITIMER_REAL, METHOD_S, 1.0)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

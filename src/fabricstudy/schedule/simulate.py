@@ -1,5 +1,7 @@
 """Simulation of one schedule."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,8 @@ from .order.base import Order
 from .order.simple import Fcfs
 from .partitions import NodePool, Partitions
 from .result import ScheduleResult, UtilisationSeries
-from .state import initial_state, size_classes
+from .state import CONSERVATIVE, DRAIN, EASY, NONE, initial_state, size_classes
+from .trace.base import Trace
 
 
 def _check_score(order: Order, jobs: Jobs) -> None:
@@ -25,11 +28,35 @@ def _check_score(order: Order, jobs: Jobs) -> None:
     given = [np.array(part, dtype=np.float64) for part in (jobs.submit_s, jobs.request_s, jobs.nodes)]
     score, own = np.full(len(jobs), np.nan), [part.copy() for part in given]
     method: Any = type(order).score
-    method(float(jobs.submit_s.max(initial=0.0)) + 1.0, *own, score)
+    returned = Returned(order, "score")
+    with returned.time_limit():
+        method(float(jobs.submit_s.max(initial=0.0)) + 1.0, *own, score)
     if not np.isfinite(score).all():
-        raise Returned(order, "score").error("writes scores that are no numbers, or not all of them")
+        raise returned.error("writes scores that are no numbers, or not all of them")
     if not all(map(np.array_equal, own, given)):
-        raise Returned(order, "score").error("changes its arguments")
+        raise returned.error("changes its arguments")
+
+
+def checked_jobs(trace: Trace, machine_nodes: int, block_nodes: int, seed: int, folder: Path) -> Jobs:
+    """Return the jobs of a trace. Raises ConfigError as `Trace.jobs`, or if they are none."""
+    returned = Returned(trace, "jobs")
+    with returned.time_limit():
+        jobs = returned.instance(trace.jobs(machine_nodes, block_nodes, seed, folder), Jobs)
+    if not extension_package(type(trace).__module__):
+        return jobs
+    submit_s = returned.floats(jobs.submit_s, "times of submission")
+    if not len(submit_s) or (np.diff(submit_s) < 0).any():
+        raise returned.error("returns no jobs, or not in the order of submission")
+    times = [returned.floats(part, "times", len(submit_s)) for part in (jobs.runtime_s, jobs.request_s)]
+    nodes = returned.integers(jobs.nodes, "nodes", len(submit_s), least=1)
+    if not all((part > 0).all() for part in times):
+        raise returned.error("returns times of 0")
+    names = ("number", "executable", "queue")
+    others = (returned.integers(getattr(jobs, name), name, len(submit_s), least=-1) for name in names)
+    columns: Any = dict(zip(names, (part.astype(np.int64) for part in others), strict=True))
+    return replace(
+        jobs, submit_s=submit_s, runtime_s=times[0], request_s=times[1], nodes=nodes.astype(np.int64), **columns
+    )
 
 
 def simulate_schedule(
@@ -66,6 +93,8 @@ def simulate_schedule(
     torus [0.0, 60.0]
     mesh [0.0, 0.0]
     """
+    if getattr(backfill, "rule", None) not in (NONE, EASY, CONSERVATIVE, DRAIN):
+        raise Returned(backfill, "rule").error("is none of fabricstudy.schedule.state")
     if isinstance(partitions, NodePool) and not backfill.on_nodes:
         remedy = "use none, easy or conservative, or a list of partitions"
         raise ConfigError("this backfilling rule needs partitions", remedy, code="conflicting-keys")

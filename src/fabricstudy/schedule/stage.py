@@ -24,7 +24,7 @@ from .history import HISTORY_COLUMNS, History, history_row, partitions_of_run
 from .metrics import class_rows, job_columns, list_rows, schedule_row
 from .partitions import NodePool
 from .run import PlannedRun, RatioInputs
-from .simulate import simulate_schedule
+from .simulate import checked_jobs, simulate_schedule
 from .slowdown import Ratio, slowdown_factors
 
 LIST = "list"
@@ -108,7 +108,7 @@ class ScheduleRun:
         self.planned = planned
         self.partitions = partitions_of_run(planned)
         sizes = self.partitions.machine_nodes, self.partitions.block_nodes
-        self.jobs = run.trace.jobs(*sizes, run.seed, planned.folder)
+        self.jobs = checked_jobs(run.trace, *sizes, run.seed, planned.folder)
         ratios = {key: _ratio(inputs, points) for key, inputs in planned.needs.items()}
         self.factors = slowdown_factors(run.slowdown, self.jobs, self.partitions, run.machine, run.seed, ratios)
         self.result = simulate_schedule(

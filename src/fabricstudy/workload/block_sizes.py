@@ -12,6 +12,7 @@ from fabricstudy.core.arrays import Floats, Ints
 from fabricstudy.core.input_files import MAX_TRAFFIC_BYTES, InputFileError, position_text, whole
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, NoPhysics, Number, Whole, at_path, model_check
+from fabricstudy.core.returned import Returned
 
 from .pattern.base import MessagePattern
 from .sizes import MessageSizes
@@ -56,13 +57,25 @@ def whole_sizes(weights: Floats, mean_bytes: int) -> Ints:
 
 def rank_blocks(sizes: BlockSizes, ranks: int, mean_bytes: int) -> Ints:
     """Return the bytes of each rank's block, int64 [ranks]."""
-    return whole_sizes(sizes.weights(ranks), mean_bytes)
+    return whole_sizes(_weights(sizes, "weights", ranks, ranks), mean_bytes)
+
+
+def _weights(sizes: BlockSizes, method: str, ranks: int, blocks: int) -> Floats:
+    """Return what a method returns: a number for each block, not negative, and not all 0."""
+    returned = Returned(sizes, method)
+    with returned.time_limit():
+        weights = returned.floats(getattr(sizes, method)(ranks), "weights", blocks)
+    if not 0 < weights.sum() < np.inf:
+        raise returned.error("returns weights without a mean")
+    return weights
 
 
 def pair_blocks(sizes: BlockSizes, ranks: int, mean_bytes: int) -> Ints:
     """Return the bytes of the block from each rank to each other rank, int64 [ranks, ranks]; 0 on the diagonal."""
     blocks = np.zeros((ranks, ranks), dtype=np.int64)
-    blocks[~np.eye(ranks, dtype=bool)] = whole_sizes(sizes.pair_weights(ranks), mean_bytes)
+    blocks[~np.eye(ranks, dtype=bool)] = whole_sizes(
+        _weights(sizes, "pair_weights", ranks, ranks * (ranks - 1)), mean_bytes
+    )
     return blocks
 
 

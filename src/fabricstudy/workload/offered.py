@@ -134,7 +134,8 @@ class Offered(Model):
     def destinations(self, machine: Machine, seed: int) -> Destinations:
         """Return the destinations of all nodes; random ones depend on the seed alone."""
         returned = Returned(self.traffic, "destinations")
-        rows = returned.instance(self.traffic.destinations(machine, stream(seed, 0, Purpose.PATTERN)), Destinations)
+        with returned.time_limit():
+            rows = returned.instance(self.traffic.destinations(machine, stream(seed, 0, Purpose.PATTERN)), Destinations)
         node, first, last = (
             returned.integers(column, name, None, machine.nodes)
             for column, name in ((rows.node, "nodes"), (rows.first, "first nodes"), (rows.last, "last nodes"))

@@ -70,7 +70,8 @@ def placements(
                 _check_pattern(job.pattern, slots.ranks)
                 tasks, rng = _tasks(job, index, point.seed, slots.ranks), stream(point.seed, index, Purpose.MAPPING)
                 returned = Returned(job.mapping, "map_ranks")
-                mapped = returned.instance(job.mapping.map_ranks_with_start(slots, tasks, rng), MappingResult)
+                with returned.time_limit():
+                    mapped = returned.instance(job.mapping.map_ranks_with_start(slots, tasks, rng), MappingResult)
                 core = returned.distinct(mapped.core, "cores", slots.ranks, slots.ranks)
             yield index, Placement(slots.node_of_core[core], mapped.start)
 
@@ -139,7 +140,8 @@ def _grants(point: HasJobs, machine: Machine, jobs: Sequence[Job]) -> Iterator[t
 def _checked_grant(allocation: Allocation, request: Request) -> Grant:
     """Return the nodes that an allocation grants."""
     returned, machine = Returned(allocation, "allocate"), request.machine
-    grant = returned.instance(allocation.allocate(request), Grant)
+    with returned.time_limit():
+        grant = returned.instance(allocation.allocate(request), Grant)
     nodes = returned.distinct(grant.nodes, "nodes", request.wanted, machine.nodes)
     reserved = returned.distinct(grant.all_reserved, "reserved nodes", None, machine.nodes)
     if not request.free[reserved].all():
@@ -167,9 +169,9 @@ def _messages(
     pattern, places = job.pattern, None
     if pattern.follows_placement:
         assert site is not None
-        sends = _checked_sends(pattern, "sends_at", pattern.sends_at(site), ranks)
+        sends = _checked_sends(pattern, "sends_at", ranks, site)
     else:
-        sends = _checked_sends(pattern, "sends", pattern.sends(ranks, stream(seed, index, Purpose.PATTERN)), ranks)
+        sends = _checked_sends(pattern, "sends", ranks, ranks, stream(seed, index, Purpose.PATTERN))
         places = pattern.places(ranks)
         if isinstance(pattern, MessagePattern) and pattern.numbering != "natural":
             number = stream(seed, index, Purpose.NUMBERING).permutation(ranks)
@@ -185,10 +187,11 @@ def _messages(
     return messages, places
 
 
-def _checked_sends(pattern: Pattern, method: str, value: object, ranks: int) -> Sends:
+def _checked_sends(pattern: Pattern, method: str, ranks: int, *arguments: object) -> Sends:
     """Return the sends of a pattern."""
     returned = Returned(pattern, method)
-    sends = returned.instance(value, Sends)
+    with returned.time_limit():
+        sends = returned.instance(getattr(pattern, method)(*arguments), Sends)
     source = returned.integers(sends.source, "sources", None, ranks)
     destination = returned.integers(sends.destination, "destinations", len(source), ranks)
     phase = returned.integers(sends.phase, "phases", len(source))
@@ -205,7 +208,8 @@ def _operations(pattern: Pattern, messages: Messages, ranks: int) -> Operations:
     from .matching import matched, relisted
 
     returned = Returned(pattern, "operations")
-    given = returned.instance(pattern.operations(), Operations)
+    with returned.time_limit():
+        given = returned.instance(pattern.operations(), Operations)
     if not extension_package(type(pattern).__module__):
         return given
     if returned.instance(given.ranks, int) != ranks:

@@ -12,6 +12,7 @@ from fabricstudy.core.input_files import InputFileError, finite_number, position
 from fabricstudy.core.kinds import Kind
 from fabricstudy.core.model import ConfigError, Flag, NoPhysics, Number, Written, model_check
 from fabricstudy.core.quantities import Size
+from fabricstudy.core.returned import Returned
 
 MAX_BYTES = 2**31 - 1
 """Largest message that engines accept; larger draws are cut to it."""
@@ -41,17 +42,25 @@ class MessageSizes(Kind, family="message sizes"):
 
         shares = ndtr(np.arange(-8 * 64, 8 * 64 + 1) / 64)
         shares[0], shares[-1] = 0.0, np.nextafter(1.0, 0.0)
-        sizes = self.quantiles(shares).clip(1, MAX_BYTES)
+        sizes = self._sizes_at(shares).clip(1, MAX_BYTES)
         shares[-1] = 1.0
         return np.stack([shares[1:], sizes[:-1], sizes[1:]], axis=1)
 
     def __int__(self) -> int:
         """Return the mean in whole bytes, of which costs are predicted."""
-        return max(1, round(self.mean_bytes()))
+        returned = Returned(self, "mean_bytes")
+        with returned.time_limit():
+            (mean_bytes,) = returned.floats([self.mean_bytes()], "means", 1)
+        return max(1, round(float(mean_bytes)))
+
+    def _sizes_at(self, shares: Floats) -> Floats:
+        returned = Returned(self, "quantiles")
+        with returned.time_limit():
+            return returned.floats(self.quantiles(shares), "sizes", len(shares))
 
     def draw(self, messages: int, rng: np.random.Generator) -> Ints:
         """Return the sizes of messages in whole bytes, at least 1; int64 [messages]."""
-        return np.rint(self.quantiles(rng.random(messages))).clip(1, MAX_BYTES).astype(np.int64)
+        return np.rint(self._sizes_at(rng.random(messages))).clip(1, MAX_BYTES).astype(np.int64)
 
 
 class UniformMessageSizes(MessageSizes, kind="uniform"):

@@ -15,9 +15,10 @@ import pytest
 import yaml
 
 from fabricstudy.cli import main
+from fabricstudy.core import returned
 from fabricstudy.core.extensions import LOADED, unload_extensions
 from fabricstudy.core.store import point_store
-from fabricstudy.engine import engine_check, simulator
+from fabricstudy.engine import engine_check
 from fabricstudy.engine.attempt import TRACEBACK_FILE
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.built_point import BuiltPoint
@@ -187,7 +188,7 @@ def test_a_broken_engine_loses_its_own_points_only(
 
 @pytest.mark.parametrize("place", [WRITE, READ])
 def test_a_method_that_never_returns_is_stopped(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulator, "METHOD_S", 0.2)
+    monkeypatch.setattr(returned, "METHOD_S", 0.2)
     endless = (
         "        while True:\n            try:\n                while True: pass\n            except ValueError: pass\n"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fabricstudy.core.model import ConfigError
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 from fabricstudy.schedule.best_fit import SwitchTree, best_fit, switch_tree
-from fabricstudy.schedule.fragmented import Fragmented
+from fabricstudy.schedule.block_fit import block_fit
+from fabricstudy.schedule.fragmented import Fragmented, arrivals
 from fabricstudy.schedule.slurm import Slurm
 from fabricstudy.workload.allocation.base import NO_JOB, Request
 from fabricstudy.workload.messages import WorkloadError
@@ -80,6 +83,54 @@ TRACE = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("sizes", "used", "wanted", "nodes"),
+    [
+        ([4], [], 2, [12, 13]),  # of equal blocks the last; nodes in order
+        ([4], [0], 3, [1, 2, 3]),  # of those that suffice, that with the fewest free nodes
+        ([4], [0, 4, 8, 12], 4, None),  # no block of four is free
+        ([4], [0, 4, 8, 12], 5, [9, 10, 13, 14, 15]),  # larger than every size: as few base blocks as possible
+        ([4, 8], [0, 4, 8, 12], 5, [9, 10, 13, 14, 15]),  # of the last block of eight
+        ([4, 8], [0, 1], 7, [8, 9, 10, 12, 13, 14, 15]),
+        ([4, 8], [0, 1], 6, [2, 3, 4, 5, 6, 7]),
+        ([4, 8], [0, 1, 8, 9], 7, None),
+        ([4, 8], [0], 11, [1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15]),
+    ],
+)
+def test_blocks_by_hand(sizes: list[int], used: list[int], wanted: int, nodes: list[int] | None) -> None:
+    free = np.ones(16, dtype=np.bool_)
+    free[used] = False
+    found = block_fit(sizes, free, wanted)
+    assert nodes == (None if found is None else sorted(found.tolist()))
+
+
+@given(st.integers(1, 4), st.sampled_from([[1], [1, 2], [1, 4], [1, 2, 8]]), st.integers(1, 9), st.data())
+@settings(deadline=None, max_examples=150)
+def test_a_job_has_as_few_blocks_as_can_hold_it(base: int, widths: list[int], blocks: int, data: st.DataObject) -> None:
+    """Against all blocks of the least size that can hold it, with all choices of smaller ones."""
+    free = np.array(data.draw(st.lists(st.booleans(), min_size=base * blocks, max_size=base * blocks)))
+    wanted = data.draw(st.integers(1, base * blocks))
+    found = block_fit([base * width for width in widths], free, wanted)
+    width = next((width for width in widths if width * base >= wanted), blocks)
+    part = base * max((smaller for smaller in widths if smaller * base < wanted), default=1)
+    most = -(-wanted // part)
+
+    def left(first: int, length: int) -> int:
+        return int(free[first : first + length].sum())
+
+    sufficing = {}
+    for first in range(0, len(free), width * base):
+        last = min(first + width * base, len(free))
+        parts = sorted((int(free[at : min(at + part, last)].sum()) for at in range(first, last, part)), reverse=True)
+        if sum(parts[:most]) >= wanted:
+            sufficing[first] = left(first, width * base)
+    assert (found is None) == (not sufficing)
+    if found is not None:
+        assert free[found].all() and len(set(found.tolist())) == wanted
+        (first,) = set((found // (width * base) * (width * base)).tolist())
+        assert sufficing[first] == min(sufficing.values()) and len(set((found // part).tolist())) <= most
+
+
 def granted(allocation: Slurm | Fragmented, sizes: list[int], seed: int = 2) -> list[list[int]]:
     holder = np.full(MACHINE.nodes, NO_JOB, np.int32)
     for job, wanted in enumerate(sizes):
@@ -117,3 +168,47 @@ def test_another_allocation_before_it_is_refused() -> None:
     rng = np.random.default_rng(1)
     with pytest.raises(WorkloadError):
         Slurm.model_validate({"trace": TRACE}).allocate(Request(MACHINE, holder, 4, rng, rng))
+
+
+def test_with_blocks_each_job_waits_for_one_that_holds_it() -> None:
+    slurm = Slurm.model_validate({"trace": TRACE, "block_sizes": [12, 24]})
+    jobs = granted(slurm, [12, 9, 20])
+    assert len({node // 12 for node in jobs[0]}) == len({node // 12 for node in jobs[1]}) == 1
+    assert len({node // 24 for node in jobs[2]}) == 1
+    assert jobs != granted(Slurm.model_validate({"trace": TRACE}), [12, 9, 20])
+
+
+@pytest.mark.parametrize("sizes", [[6, 9], [6, 6], [6, 18], [12, 6]])
+def test_sizes_of_blocks_are_doubled(sizes: list[int]) -> None:
+    with pytest.raises(ValueError, match="block_sizes"):
+        Slurm.model_validate({"trace": TRACE, "block_sizes": sizes})
+
+
+def test_blocks_that_do_not_divide_the_machine_are_refused() -> None:
+    machine = Topology.model_validate({"kind": "torus", "shape": [4, 5], "bandwidth": "1 GB/s"})
+    with pytest.raises(ConfigError) as refusal:
+        Slurm.model_validate({"trace": TRACE, "block_sizes": [8]}).reserved_nodes(machine, 4)
+    assert refusal.value.code == "does-not-fit" and refusal.value.path == "block_sizes.0"
+
+
+LOG = "; a log\n" + "".join(
+    f"{number} {submit} 0 {run} {nodes} -1 -1 {nodes} {run} -1 1 1 1 1 1 1 -1 -1\n"
+    for number, (submit, run, nodes) in enumerate([(5000, 9000, 10), (5100, 20, 30), (5200, 9000, 7), (9000, 5, 1)], 1)
+)
+
+
+def test_the_machine_is_kept_busy_by_a_log(tmp_path: Path) -> None:
+    """300 s after the first submission, jobs of 10 and of 7 nodes run; that of 30 has ended."""
+    (tmp_path / "x.swf").write_text(LOG)
+    keys = {"trace": {"kind": "swf", "file": "x.swf"}, "after": "300 s"}
+    slurm = Slurm.model_validate(keys, context={"folder": str(tmp_path)})
+    free, tree = np.ones(72, dtype=np.bool_), switch_tree(MACHINE)
+    for wanted in (10, 7):
+        free[best_fit(tree, free, wanted)] = False
+    assert granted(slurm, [8]) == [best_fit(tree, free, 8).tolist()]
+    (tmp_path / "x.swf").write_text(LOG.replace("9000", "9001"))
+    changed = Slurm.model_validate(keys, context={"folder": str(tmp_path)})
+    assert changed.physics() != slurm.physics() and str(tmp_path) not in str(slurm.physics())
+    arrivals.cache_clear()
+    with pytest.raises(WorkloadError):
+        granted(slurm, [8])
