@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from fabricstudy.machine.stage import machine_code
 
 from fabricstudy.cli import main
 from fabricstudy.core import extensions
@@ -26,7 +27,6 @@ from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.machine.stage import machine_code
 from fabricstudy.study.document import family_paths, reference_page, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
