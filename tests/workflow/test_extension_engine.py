@@ -89,7 +89,9 @@ def test_points_are_simulated_and_shown_one_by_one(
     monkeypatch.chdir(folder)
     points = pd.read_csv("results/linksim/tables/points.csv").set_index("simulator")
     for arguments in ((), ("--run", "--folder", "input")):
-        assert main(["point", points.loc["slow", "point_id"], "--study", STUDY, *arguments]) == 0, capsys.readouterr()
+        assert main(["point", str(points.loc["slow", "point_id"]), "--study", STUDY, *arguments]) == 0, (
+            capsys.readouterr()
+        )
     assert (folder / "input/flows").exists()
 
 

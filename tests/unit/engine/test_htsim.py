@@ -15,8 +15,8 @@ from fabricstudy.core.extensions import load_extensions, unload_extensions
 from fabricstudy.core.store import Record
 from fabricstudy.engine.attempt import attempt_point
 from fabricstudy.engine.built_point import BuiltPoint
-from fabricstudy.engine.contract import EngineFailure
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
