@@ -20,6 +20,8 @@ from fabricstudy.engine.failures import EngineFailure
 from fabricstudy.engine.point import Point
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.settings import Limits
+from fabricstudy.study.file import load_study
+from fabricstudy.study.plan import plan
 from fabricstudy.workload.messages import WorkloadError
 
 from ...machines import DRAGONFLY, place_jobs
@@ -65,10 +67,14 @@ def point(
     return Point.model_validate(sections | {"jobs": list(jobs) or HALVES})
 
 
+def placed(of: Point) -> BuiltPoint:
+    machine = of.machine.build()
+    return BuiltPoint(of, machine, tuple(place_jobs(of, machine)))
+
+
 def written(of: Point, folder: Path) -> list[str]:
     """Write the input of a point, and return the command without the program."""
-    machine = of.machine.build()
-    command = engine_of(of.engine).write(BuiltPoint(of, machine, place_jobs(of, machine)), folder)
+    command = engine_of(of.engine).write(placed(of), folder)
     assert command is not None
     return command[1:]
 
@@ -99,9 +105,7 @@ def test_times_of_the_recorded_run(transport: str, tmp_path: Path) -> None:
     shutil.copy(RECORDED / f"{transport}.stdout", tmp_path / "stdout")
     (tmp_path / "stderr").write_text("")
     of = point(**TRANSPORTS[transport])
-    machine = of.machine.build()
-    jobs = place_jobs(of, machine)
-    result = engine_of(of.engine).result(BuiltPoint(of, machine, jobs), tmp_path, 0)
+    result = engine_of(of.engine).read(placed(of), tmp_path)
     times = [float(time or 0) for time in result.job_runtime_ns]
     assert all(50e3 < time < 120e3 for time in times)
     assert result.job_message_mean_ns == result.job_message_p99_ns == result.job_runtime_ns
@@ -109,7 +113,7 @@ def test_times_of_the_recorded_run(transport: str, tmp_path: Path) -> None:
     assert sorted(times) == pytest.approx(sorted(1000 * float(time) for time in lines))
     (tmp_path / "stdout").write_text("".join(recorded(transport, "stdout").splitlines(keepends=True)[1:]))
     with pytest.raises(EngineFailure):  # a flow is missing
-        engine_of(of.engine).result(BuiltPoint(of, machine, jobs), tmp_path, 0)
+        engine_of(of.engine).read(placed(of), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +200,16 @@ def test_what_htsim_cannot_do(parts: dict[str, Any]) -> None:
 def test_messages_that_htsim_cannot_send(job: dict[str, Any], transport: str, tmp_path: Path) -> None:
     with pytest.raises(WorkloadError):
         written(point(job, **TRANSPORTS[transport]), tmp_path)
+
+
+def test_the_study_of_transports_is_refused_on_tapered_trees_by_swift_alone() -> None:
+    planned = plan(load_study(ROOT / "configs/transports.yaml"))
+    refused = set()
+    for row in planned.rows:
+        of = planned.points[row.point_id].point
+        if engine_of(of.engine).unsupported(of, of.machine.build()):
+            refused.add((row.labels["transport"], row.labels["tree"]))
+    assert refused == {("Swift", "4:1 taper")}
 
 
 class TestWithThePrograms:
