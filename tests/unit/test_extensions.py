@@ -113,7 +113,7 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], list[Any], int, str]] = {
     "of no name": ({}, [""], 0, ".py"),
     "a null byte": ({}, ["half\0.py"], 0, "name"),
     "too long a name": ({}, ["h" * 300 + ".py"], 0, "name"),
-    "too large": ({"half.py": b"#" * 1_000_001}, ["half.py"], 0, "large"),
+    "too large": ({"half.py": b"#" * 1_000_001}, ["half.py"], 0, "1,000,000"),
     "absolute": ({"half.py": HALF}, [sys.executable], 0, "folder"),
     "outside": ({"../half.py": HALF}, ["../half.py"], 0, "folder"),
     "out and in": ({"half.py": HALF}, ["../study/half.py"], 0, "folder"),
@@ -490,7 +490,7 @@ def test_a_closed_form_that_gives_no_number_is_told_before_anything_runs(
 @pytest.mark.parametrize(("name", "formula", "told"), [
     ("nodes", "1 // 0", ("half.py, line 10", "machine")),
     ("nodes", "float('nan')", ("nan", "machine")),
-    ("typical_hops", "1 / 0", ("ZeroDivisionError", "line 10")),
+    ("typical_hops", "1 / 0", ("half.py, line 10", None)),
     ("typical_hops", "float('nan')", ("nan", None)),
 ])  # fmt: skip
 def test_a_closed_form_of_a_machine_that_gives_no_number_is_told(

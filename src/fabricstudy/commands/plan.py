@@ -1,19 +1,18 @@
 """``fabricstudy plan``: check a study and predict its cost."""
 
 import argparse
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from math import inf, isfinite
+from collections import Counter
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from fabricstudy.core.columns import DONE
-from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
-from fabricstudy.core.store import Store, point_store
+from fabricstudy.core.store import point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
 from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.forecast import measured_factors, predicted_cpu_s
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
 from fabricstudy.engine.validity import Validity, validity
@@ -48,14 +47,13 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     new = [points[key] for key, state in states.items() if state is Validity.INVALID]
     unchecked = sum(state is Validity.UNCHECKED for state in states.values())
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
-    factors = _learned_factors(points, point_store(results))
+    factors = measured_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
-    forecasts = [
-        (factors[planned.point.engine.kind] * _cost(planned), _memory_bytes(planned), planned.point.engine.processes)
-        for planned in new
-        if planned.point.engine.kind in factors
-    ]
-    elapsed_s = [seconds / processes for seconds, _, processes in forecasts]
+    known = [planned for planned in new if planned.point.engine.kind in factors]
+    cpu_s = [factors[planned.point.engine.kind] * predicted_cpu_s(planned) for planned in known]
+    processes = [planned.point.engine.processes for planned in known]
+    elapsed_s = [seconds / count for seconds, count in zip(cpu_s, processes, strict=True)]
+    memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0 for planned in known]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
         "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
@@ -65,11 +63,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
-        "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
-        "cores": max((processes for *_, processes in forecasts), default=1),
+        "cpu_s": round(sum(cpu_s), 3),
+        "cores": max(processes, default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
-        "over_memory": sum(size_bytes > limits.memory_bytes for _, size_bytes, _ in forecasts),
+        "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
         "unknown": dict(unknown),
         "missing_engines": missing_engines(planned.point.engine for planned in points.values()),
         "buffer_limits": _buffer_limits(points.values()),
@@ -89,24 +87,6 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
             for row in pipeline.plan.rows
         ]
     return summary
-
-
-def _learned_factors(points: Mapping[str, PlannedPoint], store: Store) -> dict[str, float]:
-    """Return the measured over the predicted time of each engine: 1 where the prediction was fitted.
-
-    The finished points of the study yield that of an engine of an extension, which is unknown without any.
-    """
-    engines = {planned.point.engine.kind: engine_of(planned.point.engine) for planned in points.values()}
-    used_s: dict[str, float] = defaultdict(float)
-    predicted_s: dict[str, float] = defaultdict(float)
-    for key, planned in points.items():
-        name = planned.point.engine.kind
-        record = None if engines[name].forecasts else store.record(key)
-        if record is not None and record["status"] == DONE:
-            used_s[name] += record["cpu_s"] + record["overhead_cpu_s"]
-            predicted_s[name] += _cost(planned)
-    fitted = {name: 1.0 for name, engine in engines.items() if engine.forecasts}
-    return fitted | {name: seconds / predicted_s[name] for name, seconds in used_s.items()}
 
 
 def _buffer_limits(planned: Iterable[PlannedPoint]) -> dict[str, int]:
@@ -162,18 +142,6 @@ def _estimates(planned: Iterable[PlannedPoint]) -> list[dict[str, Any]]:
                 row = {"ranks": ranks, **estimates, "text": text, "points": 0}
                 found.setdefault((ranks, *estimates.values()), row)["points"] += 1
     return list(found.values())
-
-
-def _cost(point: PlannedPoint) -> float:
-    cpu_s = engine_of(point.point.engine).predict_cpu_s(point.point)
-    if not isfinite(cpu_s):
-        problem = f"{point.point_id}: its predicted time is {cpu_s}"
-        raise FabricstudyError(f"{problem}; fix the closed forms of the extension of its kinds", "extension")
-    return cpu_s
-
-
-def _memory_bytes(planned: PlannedPoint) -> float:
-    return engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0
 
 
 def show(summary: dict[str, Any]) -> None:
