@@ -491,7 +491,7 @@ SCHEDULES = (
     ),
     known(
         "columns of a log",
-        "schedule/trace/swf.py",
+        "schedule/trace/swf_log.py",
         "return self.fields[:, field - 1]\n",
         ("schedule", *TABLE),
         new="return self.fields[:, field - 1] * (1 + (field == SwfField.RUN))\n",

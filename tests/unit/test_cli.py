@@ -495,7 +495,7 @@ def test_kinds_of_one_family_are_listed(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_kinds_are_found_by_what_they_are_about(capsys: pytest.CaptureFixture[str]) -> None:
-    assert {"pencil-fft", "sub-all-to-all"} <= {one["kind"] for one in data(capsys, "list", "kinds", "FFT")}
+    assert "pencil-fft" in {one["kind"] for one in data(capsys, "list", "kinds", "FFT")}
     for words in (["halo"], ["halo exchange"], ["exchange", "halo"]):
         assert {one["kind"] for one in data(capsys, "list", "kinds", *words)} == {"stencil"}
     for word, kind in (("rfc 2992", "ecmp"), ("dragonfly+", "megafly")):

@@ -51,7 +51,9 @@ rule structure:
         machines=lambda wildcards: STUDIES[wildcards.study]
         .machines[wildcards.chunk]
         .machines,
-        digest=lambda wildcards: STUDIES[wildcards.study].structure,
+        digest=lambda wildcards: STUDIES[wildcards.study]
+        .machines[wildcards.chunk]
+        .structure,
     message:
         "Finding the bisection of machines of {wildcards.study} (chunk {wildcards.chunk})"
     shell:

@@ -10,13 +10,14 @@ from typing import Any
 
 import yaml
 
-from fabricstudy.analysis.candidates import Candidates, abbreviation
+from fabricstudy.analysis.candidates import Candidates
 from fabricstudy.core.errors import FabricstudyError
 from fabricstudy.core.files import atomic_text
 from fabricstudy.core.model import Model
 from fabricstudy.core.phrasing import quoted
 from fabricstudy.machine.base import Topology
 from fabricstudy.machine.fabric import is_fabric_file
+from fabricstudy.machine.proposals import abbreviation
 from fabricstudy.structure.prices import Prices
 from fabricstudy.study.file import load_study, parse_yaml, validated
 from fabricstudy.workflow.pipeline import find_study

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 from fabricstudy.core.phrasing import count_noun, cpu_time, duration
 from fabricstudy.core.store import point_store
 from fabricstudy.engine.buffers import least_buffer_limit, may_be_short
-from fabricstudy.engine.contract import Unsupported
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.forecast import measured_factors, predicted_cpu_s
 from fabricstudy.engine.point import PlannedPoint, Point
 from fabricstudy.engine.registry import engine_of, missing_engines
-from fabricstudy.engine.validity import Validity, validity
+from fabricstudy.engine.validity import is_valid, is_valid_with_same_input
 from fabricstudy.machine.graph import Machine
 from fabricstudy.workflow.forecast import job_counts, stage_cpu_s
 from fabricstudy.workflow.pipeline import BATCH_CPU_S, JOB_CPU_S, Seconds
@@ -43,9 +43,11 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     results = results_folder(args)
     pipeline = load_pipeline(args.study, args.batch_cpu_s)
     points = pipeline.plan.points
-    states = {key: validity(point_store(results).record(key), planned.point) for key, planned in points.items()}
-    new = [points[key] for key, state in states.items() if state is Validity.INVALID]
-    unchecked = sum(state is Validity.UNCHECKED for state in states.values())
+    records = {key: point_store(results).record(key) for key in points}
+    others = [key for key, planned in points.items() if not is_valid(records[key], planned.point)]
+    new = [points[key] for key in others if not is_valid_with_same_input(records[key], points[key].point)]
+    unchecked = len(others) - len(new)
+    second = [planned for planned in new if planned.point_id in pipeline.plan.second_stage]
     limits, stages_s = pipeline.plan.study.limits, stage_cpu_s(pipeline)
     factors = measured_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
@@ -56,15 +58,24 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0 for planned in known]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
-        "cached": len(states) - len(new) - unchecked, "unchecked": unchecked,
+        "cached": len(points) - len(others), "unchecked": unchecked,
         "machines": len(pipeline.plan.machines), "jobs": sum(job_counts(pipeline).values()),
         "batches": len(pipeline.batches),
         "analyses": len(pipeline.plan.study.analyses), "schedules": len(pipeline.plan.study.schedules),
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
+<<<<<<< HEAD
         "cpu_s": round(sum(cpu_s), 3),
         "cores": max(processes, default=1),
+=======
+        "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
+        "second_stage": len(second),
+        "second_stage_cpu_s": round(
+            sum(factors.get(planned.point.engine.kind, 0.0) * _cost(planned) for planned in second), 3
+        ),
+        "cores": max((processes for *_, processes in forecasts), default=1),
+>>>>>>> main
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
         "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
@@ -162,6 +173,10 @@ def show(summary: dict[str, Any]) -> None:
         print(f"unchecked {summary['unchecked']} (code changed: simulated again if the simulator's input changed)")
     print(f"batches   {summary['batches']}")
     print(f"predicted {cpu_time(summary['cpu_s'])} of the simulators for the new points")
+    if summary["second_stage"]:
+        least_s = summary["cpu_s"] - summary["second_stage_cpu_s"]
+        points_of_seeds = count_noun(summary["second_stage"], "point")
+        print(f"          at most; at least {cpu_time(least_s)}: results decide on the seeds of {points_of_seeds}")
     for engine, count in summary["unknown"].items():
         print(f"          and that of {count_noun(count, 'point')} on {engine}, not known yet: none is finished")
     others = {rule: seconds for rule, seconds in summary["stages_cpu_s"].items() if rule != "simulate"}

@@ -15,7 +15,7 @@ from fabricstudy.core.errors import FabricstudyError, suggestion
 from fabricstudy.core.quantities import HOUR_S
 from fabricstudy.core.store import point_store
 from fabricstudy.schedule.partitions import Partitions
-from fabricstudy.schedule.trace.swf import swf_text
+from fabricstudy.schedule.trace.swf_log import swf_text
 from fabricstudy.study.figures import JobsFigure
 from fabricstudy.study.file import study_files
 from fabricstudy.study.plan import Plan

@@ -25,7 +25,7 @@ from fabricstudy.core.bundled_files import CONFIGS, bundled_path
 from fabricstudy.core.input_files import InputFileError, read_bytes
 from fabricstudy.core.kinds import Kind, families
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.source import EXTENSIONS, direct_imports, extension_package, meaning
+from fabricstudy.core.source import EXTENSIONS, extension_package, package_sources
 
 MAX_EXTENSION_BYTES = 1_000_000
 
@@ -106,8 +106,8 @@ class _Loader(SourceFileLoader):
         super().__init__(fullname, str(file.path))
         self._content = file.content
         bundled = CONFIGS / "extensions" / file.path.name
-        self.is_bundled = bundled.is_file() and meaning(bundled.read_text()) == meaning(file.content.decode())
-        """Whether it has the meaning of the bundled extension of its name."""
+        self.is_bundled = bundled.is_file() and bundled.read_bytes() == file.content
+        """Whether it is the bundled extension of its name."""
 
     def get_data(self, path: str) -> bytes:
         return self._content
@@ -169,7 +169,7 @@ def _check_use(package: str, files: Sequence[_File]) -> None:
     for file in files:
         module = f"{package}.{file.stem}"
         importing = (f"{package}.{importer.stem}" for importer in files if importer is not file)
-        if module not in used and not any(module in direct_imports(importer) for importer in importing):
+        if module not in used and not any(module in package_sources(importer) for importer in importing):
             remedy = f"name the kind in its class, as {bundled_path('docs/extending.md')} shows, or leave it out"
             raise file.error("defines no kind, and no other extension imports it", remedy)
 

@@ -31,7 +31,7 @@ from fabricstudy.core.errors import suggestion
 from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS, MODULES, SYNONYMS
 from fabricstudy.core.model import ConfigError, Model, Written
 from fabricstudy.core.quantities import has_base_units
-from fabricstudy.core.source import extension_package
+from fabricstudy.core.source import code_digest, digest_of, extension_package
 
 _described: ContextVar[frozenset[str]] = ContextVar("described", default=frozenset())
 _in_use: ContextVar[str | None] = ContextVar("extensions", default=None)
@@ -210,8 +210,8 @@ class Kind(Model):
             path = ("kind",) if isinstance(value, dict) else ()
             problem = f"unknown kind of {cls.FAMILY.noun}"
             remedy = suggestion(kind, cls.FAMILY.kinds)
-            if isinstance(kind, str) and kind in BUNDLED_EXTENSIONS:
-                file = f"extensions/{BUNDLED_EXTENSIONS[kind]}.py"
+            if isinstance(kind, str) and (bundled := BUNDLED_EXTENSIONS.get(cls.FAMILY.noun, {}).get(kind)):
+                file = f"extensions/{bundled}.py"
                 remedy = f"copy {bundled_path(f'configs/{file}')} to {file} beside the study; add extensions: [{file}]"
             raise ConfigError(problem, remedy, path, kind, code="unknown-value")
         return member
@@ -243,6 +243,12 @@ def kinds_within(value: Any) -> Iterator[Kind]:
         return
     for inner in value:
         yield from kinds_within(inner)
+
+
+def code_of(package: str, value: Any) -> str:
+    """Return a digest of a package, of those that it may import, and of the extensions of the kinds within a value."""
+    extensions = {extension_package(type(kind).__module__) for kind in kinds_within(value)} - {""}
+    return digest_of((name, b"") for name in (code_digest(package), *sorted(extensions)))
 
 
 def members_of(annotation: Any) -> list[type[Model]]:

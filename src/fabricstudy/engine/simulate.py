@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from fabricstudy.core.columns import NOT_NEEDED
 from fabricstudy.core.store import Record, Store
 from fabricstudy.workload.messages import WorkloadError
 
@@ -20,7 +21,7 @@ from .outcome import OF_ENGINE, STORED
 from .point import PlannedPoint, id_of
 from .records import describe_links
 from .settings import Limits
-from .validity import Validity, fingerprint, validity
+from .validity import fingerprint, is_valid, is_valid_with_same_input
 
 OF_RUN = (
     "point_id", "machine_id", "engine", "version", "seed", "processes", "host", "started", "status", "reason",
@@ -49,21 +50,20 @@ def simulate(
     point = planned.point
     skipped = {"status": "skipped", "reason": probe.reason}
     stored, _ = _stored(planned, store)
-    if validity(stored, point) is Validity.VALID:
+    if is_valid(stored, point):
         return _of_batch(stored)
-    if not probe.found and validity(stored, point) is Validity.INVALID:
+    if not probe.found and not is_valid_with_same_input(stored, point):
         return _head(planned, probe) | skipped
     with store.lock(planned.point_id):
         # Another process may have finished the point before the lock was free.
         stored, damage = _stored(planned, store)
         if damage:
             print(f"{planned.point_id}: {damage}; it is simulated again")
-        state = validity(stored, point)
-        _LOG.info("point %s: its record is %s", planned.point_id, state.value if stored else "missing")
-        if state is Validity.VALID:
+        if is_valid(stored, point):
             return _of_batch(stored)
         store.sweep(planned.point_id)
-        if state is Validity.UNCHECKED and stored is not None:
+        if stored is not None and is_valid_with_same_input(stored, point):
+            _LOG.info("point %s: its input is prepared, to compare it with that of its record", planned.point_id)
             try:
                 checked = _checked(stored, planned, engine, machine_of(planned), store)
             except OSError:
@@ -81,6 +81,11 @@ def simulate(
             strip(folder, record["status"])
             store.keep(folder, record | {"point": point.model_dump(mode="json"), "physics": point.physics()})
     return record
+
+
+def unneeded(planned: PlannedPoint, probe: Probe) -> Record:
+    """Return the record of a point that is not simulated, since its combination has enough seeds."""
+    return _head(planned, probe) | {"status": NOT_NEEDED, "reason": "precise or decided without it, or over budget"}
 
 
 def _stored(planned: PlannedPoint, store: Store) -> tuple[Record | None, str | None]:

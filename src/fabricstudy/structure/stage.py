@@ -9,8 +9,9 @@ import numpy as np
 
 from fabricstudy.core.arrays import Bools
 from fabricstudy.core.errors import FabricstudyError
-from fabricstudy.core.source import digest_of, imported
+from fabricstudy.core.kinds import code_of
 from fabricstudy.core.store import FILES, FORMAT_KEY, STRUCTURES, Record, Store, read_checksummed
+from fabricstudy.machine.base import Topology
 from fabricstudy.machine.graph import Machine
 
 from .summary import describe_machine
@@ -21,14 +22,9 @@ HALF = "half"
 _LOG = logging.getLogger(__name__)
 
 
-def structure_code() -> str:
-    """Return the digest of the code that analyses a machine and stores the result."""
-    return digest_of(imported(describe_machine.__module__) | {__name__})
-
-
-def structure_record(machine_id: str, machine: Machine, machine_code: str, results: Path) -> Record:
-    """Return the structure of a machine, cached under `results`; `machine_code` is the digest of its construction."""
-    store, mark = Store(results / STRUCTURES, "machine_id"), f"{structure_code()}-{machine_code}"
+def structure_record(machine_id: str, topology: Topology, machine: Machine, results: Path) -> Record:
+    """Return the structure of a machine, built from `topology`, cached under `results`."""
+    store, mark = Store(results / STRUCTURES, "machine_id"), code_of("structure", topology)
     with store.lock(machine_id):
         stored = store.finished(machine_id, mark)
         if stored is not None:

@@ -261,7 +261,7 @@ def tasks(study: str, jobs: StudyJobs) -> Iterator[Task]:
         yield task("machine", name, planned, outputs, [ids, machine.digest], {"plan": base, "ids": ids}, folder)
         needed, output = [*planned, f"{folder}/machines.json"], f"{base}/structure/{name}.jsonl"
         options = {"plan": base, "machines": folder, "ids": ids, "results": "results"}
-        yield task("structure", name, needed, [output], [ids, jobs.structure], options)
+        yield task("structure", name, needed, [output], [ids, machine.structure], options)
     for name, workload in jobs.workloads.items():
         job = SimpleNamespace(study=study, placed=name)
         machines, structures = inputs.machines_of(job), inputs.structures_of(job)

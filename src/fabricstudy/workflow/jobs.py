@@ -9,8 +9,6 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from fabricstudy.core.files import atomic_text
-from fabricstudy.core.source import code_digest
-from fabricstudy.structure.stage import structure_code
 from fabricstudy.study.file import parse_study_name
 from fabricstudy.study.plan_file import PLAN_FILES, write_plan
 
@@ -21,10 +19,11 @@ FILE = "workflow.json"
 
 
 class MachineJob(BaseModel):
-    """Definition of some machines."""
+    """Definition and structure of some machines."""
 
     machines: list[str]
     digest: str
+    structure: str
 
 
 class WorkloadJob(BaseModel):
@@ -44,6 +43,7 @@ class SimulateJob(BaseModel):
     attempts_MB: list[int]
     time_min: int
     cpu_s: float
+    second_stage: bool = False
 
     @property
     def priority(self) -> float:
@@ -77,7 +77,6 @@ class StudyJobs(BaseModel):
     file: Path
     plan: str
     machines: dict[str, MachineJob]
-    structure: str
     workloads: dict[str, WorkloadJob]
     batches: dict[str, SimulateJob]
     schedules: dict[str, ScheduleJob]
@@ -99,7 +98,11 @@ class StudyJobs(BaseModel):
 
 def jobs_of(pipeline: Pipeline) -> StudyJobs:
     machines = {
-        name: MachineJob(machines=[f"m{key}" for key in chunk.keys], digest=pipeline.machine_digest(name))
+        name: MachineJob(
+            machines=[f"m{key}" for key in chunk.keys],
+            digest=pipeline.machine_digest(name),
+            structure=pipeline.structure_digest(name),
+        )
         for name, chunk in pipeline.machine_chunks.items()
     }
     machine_chunk = {machine_id: name for name, job in machines.items() for machine_id in job.machines}
@@ -108,7 +111,6 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
         file=pipeline.file,
         plan=pipeline.plan_digest,
         machines=machines,
-        structure=structure_code(),
         workloads={
             name: WorkloadJob(
                 digest=pipeline.workload_digest(name),
@@ -127,6 +129,7 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
                 attempts_MB=[batch.memory_MB(attempt) for attempt in (1, 2, 3)],
                 time_min=batch.time_min(1),
                 cpu_s=batch.cpu_s,
+                second_stage=batch.second_stage,
             )
             for name, batch in pipeline.batches.items()
         },
@@ -137,7 +140,7 @@ def jobs_of(pipeline: Pipeline) -> StudyJobs:
             for name, chunk in pipeline.run_chunks.items()
         },
         analyses={name: pipeline.analysis_digest(name) for name in pipeline.plan.study.analyses},
-        table=code_digest("fabricstudy.table.__main__"),
+        table=pipeline.table_digest,
         report=ReportJob(
             digest=pipeline.report_digest,
             machines=list(machines),

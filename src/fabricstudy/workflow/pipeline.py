@@ -13,14 +13,13 @@ from pydantic import Field
 from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.chunks import Chunk, divide_in_at_most
 from fabricstudy.core.errors import ConfigError, suggestion
-from fabricstudy.core.kinds import kinds_within
+from fabricstudy.core.kinds import code_of
 from fabricstudy.core.model import Number
 from fabricstudy.core.source import code_digest
 from fabricstudy.engine.batch import Batch, make_batches
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.machine.stage import machine_code
 from fabricstudy.schedule.run import PlannedRun
 from fabricstudy.study.file import load_study, similar_file
 from fabricstudy.study.plan import Plan, plan, study_identity
@@ -70,13 +69,6 @@ class Workload:
         mapping_s = job.mapping.predict_cpu_s(ranks, max_partners_estimate(job.pattern, ranks))
         return WORKLOAD_CPU_S + allocating_s + messages_s + mapping_s
 
-    @property
-    def modules(self) -> set[str]:
-        """Modules of the kinds that determine it."""
-        point = self.planned.point
-        within = [point.machine, *(job.allocation for job in point.jobs[: self.job]), point.jobs[self.job]]
-        return {type(kind).__module__ for kind in kinds_within(within)}
-
 
 @dataclass(frozen=True)
 class RunChunk:
@@ -99,10 +91,8 @@ class RunChunk:
     @cached_property
     def digest(self) -> str:
         """Digest of the runs, of the points that they need, and of their code."""
-        kinds = ("machine", "partitions", "trace", "order", "backfill")
-        modules = {type(getattr(planned.run, name)).__module__ for planned in self.runs for name in kinds}
         ids = [f"{run.key} {run.keeps_jobs} {run.run_id in self.drawn}" for run in self.runs]
-        return _digest([*ids, code_digest("fabricstudy.schedule.stage", *sorted(modules))])
+        return _digest([*ids, code_of("schedule", [planned.run for planned in self.runs])])
 
 
 @dataclass(frozen=True)
@@ -119,7 +109,9 @@ class Pipeline:
 
     @cached_property
     def batches(self) -> dict[str, Batch]:
-        batches = make_batches(self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s)
+        batches = make_batches(
+            self.plan.points.values(), self.plan.study.limits, self.batch_cpu_s, self.plan.second_stage
+        )
         return {batch.name: batch for batch in batches}
 
     @cached_property
@@ -181,35 +173,44 @@ class Pipeline:
 
     def analysis_digest(self, name: str) -> str:
         analysis = self.plan.study.analyses[name]
-        kinds = {type(kind) for kind in kinds_within(analysis)} | set(analysis.kinds_used())
-        modules = sorted({kind.__module__ for kind in kinds})
-        return _digest([analysis.model_dump_json(), code_digest("fabricstudy.table.analyses", *modules)])
+        return _digest([analysis.model_dump_json(), self._code("table")])
+
+    @property
+    def table_digest(self) -> str:
+        """Digest of the code of the tables."""
+        return self._code("table")
 
     @property
     def report_digest(self) -> str:
-        """Digest of the code of the report and of the engines, which describe themselves in it."""
-        engines = {engine_of(point.point.engine).described_in for point in self.plan.points.values()}
-        return code_digest("fabricstudy.report.__main__", *sorted(engines))
+        """Digest of the code of the report."""
+        return self._code("report")
+
+    def _code(self, package: str) -> str:
+        """Digest of a package, of those that it may import, and of the extensions of the study."""
+        return f"{code_digest(package)} {self.plan.study.extension_package}"
 
     def machine_digest(self, chunk: str) -> str:
         """Digest of the machines of a chunk, and of their code."""
         keys = self.machine_chunks[chunk].keys
-        codes = sorted({machine_code(self.plan.machines[f"m{key}"]) for key in keys})
-        return _digest([*keys, *codes])
+        return _digest([*keys, code_of("machine", [self.plan.machines[f"m{key}"] for key in keys])])
+
+    def structure_digest(self, chunk: str) -> str:
+        """Digest of the machines of a chunk, and of the code that analyses them."""
+        keys = self.machine_chunks[chunk].keys
+        return _digest([*keys, code_of("structure", [self.plan.machines[f"m{key}"] for key in keys])])
 
     def workload_digest(self, chunk: str) -> str:
         """Digest of the workloads of a chunk, and of their code."""
         workloads = self.workload_chunks[chunk]
-        modules = sorted(set[str]().union(*(workload.modules for workload in workloads)))
         ids = [workload.workload_id for workload in workloads]
-        return _digest([*ids, code_digest("fabricstudy.workload.definitions", *modules)])
+        return _digest([*ids, code_of("workload", [workload.planned.point for workload in workloads])])
 
     @property
     def plan_digest(self) -> str:
         """Digest of all that the plan contains; some of it, such as names of jobs, is in no id."""
         names = [*self.batches, *self.machine_chunks, *self.workload_chunks, *self.run_chunks]
         source = hashlib.sha256(self.file.read_bytes()).hexdigest()
-        return _digest([source, *self.plan.points, *self.plan.runs, *names, code_digest("fabricstudy.study.plan_file")])
+        return _digest([source, *self.plan.points, *self.plan.runs, *names, self._code("study")])
 
     @property
     def identity(self) -> str:

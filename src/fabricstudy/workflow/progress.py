@@ -13,7 +13,7 @@ from fabricstudy.core.input_files import changed_ns
 from fabricstudy.core.store import Record, point_store, read_checksummed
 from fabricstudy.engine.point import PlannedPoint
 from fabricstudy.engine.registry import engine_of, missing_engines
-from fabricstudy.engine.validity import Validity, is_current, validity
+from fabricstudy.engine.validity import is_current, is_valid_with_same_input
 from fabricstudy.workflow.pipeline import Pipeline, RunChunk
 
 # The pace is that of the points that ended in the last so many seconds.
@@ -112,7 +112,7 @@ class Progress:
                 continue
             if is_current(record, planned.point):
                 self._ended[key] = _ended(record, inode)
-            elif validity(record, planned.point) is Validity.UNCHECKED:
+            elif is_valid_with_same_input(record, planned.point):
                 self._unchecked.add(key)
 
     def _read_batches(self) -> tuple[dict[str, _Ended], set[str]]:

@@ -21,8 +21,8 @@ from fabricstudy.engine import engine_check, simulator
 from fabricstudy.engine.attempt import TRACEBACK_FILE
 from fabricstudy.engine.batch import run_batch
 from fabricstudy.engine.built_point import BuiltPoint
-from fabricstudy.engine.contract import Unsupported
 from fabricstudy.engine.definitions import built
+from fabricstudy.engine.failures import Unsupported
 from fabricstudy.engine.registry import engine_of
 from fabricstudy.engine.single_point import simulate_in_folder
 from fabricstudy.engine.validity import Validity, validity

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 from fabricstudy.core import bundled_files
-from fabricstudy.core.source import file_digest
 
 from ..content import content_digest, output_of
 from ..contract import Probe
@@ -74,5 +73,5 @@ def program_digest() -> str | None:
 
 
 def model_digest() -> str:
-    """Return the digest of the model script; comments and docstrings do not count."""
-    return file_digest(MODEL) if MODEL.is_file() else "none"
+    """Return the digest of the model script."""
+    return content_digest([MODEL]) if MODEL.is_file() else "none"
