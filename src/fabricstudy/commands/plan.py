@@ -52,9 +52,8 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
     factors = measured_factors(points, point_store(results))
     unknown = Counter(planned.point.engine.kind for planned in new if planned.point.engine.kind not in factors)
     known = [planned for planned in new if planned.point.engine.kind in factors]
-    cpu_s = [factors[planned.point.engine.kind] * predicted_cpu_s(planned) for planned in known]
-    processes = [planned.point.engine.processes for planned in known]
-    elapsed_s = [seconds / count for seconds, count in zip(cpu_s, processes, strict=True)]
+    cpu_s = {planned.point_id: factors[planned.point.engine.kind] * predicted_cpu_s(planned) for planned in known}
+    elapsed_s = [cpu_s[planned.point_id] / planned.point.engine.processes for planned in known]
     memory_bytes = [engine_of(planned.point.engine).predict_memory_bytes(planned.point) or 0.0 for planned in known]
     summary = {
         "study": pipeline.name, "points": len(points), "rows": len(pipeline.plan.rows), "new": len(new),
@@ -65,17 +64,10 @@ def run(args: argparse.Namespace) -> dict[str, Any]:
         "runs": len(pipeline.plan.runs),
         "runs_cpu_s": round(sum(chunk.cpu_s for chunk in pipeline.run_chunks.values()), 1),
         "stages_cpu_s": {rule: round(seconds, 1) for rule, seconds in stages_s.items()},
-<<<<<<< HEAD
-        "cpu_s": round(sum(cpu_s), 3),
-        "cores": max(processes, default=1),
-=======
-        "cpu_s": round(sum(cpu_s for cpu_s, *_ in forecasts), 3),
+        "cpu_s": round(sum(cpu_s.values()), 3),
         "second_stage": len(second),
-        "second_stage_cpu_s": round(
-            sum(factors.get(planned.point.engine.kind, 0.0) * _cost(planned) for planned in second), 3
-        ),
-        "cores": max((processes for *_, processes in forecasts), default=1),
->>>>>>> main
+        "second_stage_cpu_s": round(sum(cpu_s.get(planned.point_id, 0.0) for planned in second), 3),
+        "cores": max((planned.point.engine.processes for planned in known), default=1),
         "longest_s": round(max(elapsed_s, default=0.0), 3),
         "over_time": sum(seconds > limits.time_s for seconds in elapsed_s),
         "over_memory": sum(size_bytes > limits.memory_bytes for size_bytes in memory_bytes),
