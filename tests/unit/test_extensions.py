@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from fabricstudy.machine.stage import machine_code
 
 from fabricstudy.cli import main
 from fabricstudy.core import extensions
@@ -21,12 +22,11 @@ from fabricstudy.core.bundled_files import CONFIGS
 from fabricstudy.core.kind_modules import BUNDLED_EXTENSIONS, MODULES
 from fabricstudy.core.kinds import kind_of
 from fabricstudy.core.model import ConfigError
-from fabricstudy.core.source import imported
+from fabricstudy.core.source import package_sources
 from fabricstudy.core.store import checksummed_line
 from fabricstudy.engine.point import Point, point_from_json
 from fabricstudy.engine.registry import engine_named
 from fabricstudy.engine.validity import fingerprint
-from fabricstudy.machine.stage import machine_code
 from fabricstudy.study.document import family_paths, reference_page, schema
 from fabricstudy.study.file import load_machine, load_study
 from fabricstudy.study.plan import Plan, plan
@@ -223,7 +223,7 @@ def test_one_file_may_import_another_in_any_order(order: list[str], tmp_path: Pa
     files: dict[str, str | bytes] = {"half.py": f"from .line import Line\n{HALF}", "line.py": LINE}
     (point,) = points(write(tmp_path, files, extensions=order))
     module = type(point.jobs[0].pattern).__module__
-    assert {name.rsplit(".")[-1] for name in imported(module) if name.startswith("fabricstudy_ext")} == {"half", "line"}
+    assert {name.rsplit(".")[-1] for name in package_sources(module)} == {"half", "line"}
 
 
 def test_a_helper_needs_no_kind_and_counts(tmp_path: Path) -> None:

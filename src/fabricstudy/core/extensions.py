@@ -13,8 +13,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.abc import MetaPathFinder, SourceLoader
+from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path, PurePosixPath
 from traceback import walk_tb
@@ -99,21 +99,20 @@ def _file(index: int, name: str, folder: Path, anywhere: bool) -> _File:
         raise _error(index, name, mistake.problem, f"{mistake.remedy}, relative to {folder.resolve()}") from None
 
 
-class _Loader(SourceFileLoader):
+class _Loader(SourceLoader):
     """Imports the content that was read; reads and writes no byte code."""
 
-    def __init__(self, fullname: str, file: _File) -> None:
-        super().__init__(fullname, str(file.path))
-        self._content = file.content
+    def __init__(self, file: _File) -> None:
+        self._file = file
         bundled = CONFIGS / "extensions" / file.path.name
         self.is_bundled = bundled.is_file() and bundled.read_bytes() == file.content
         """Whether it is the bundled extension of its name."""
 
-    def get_data(self, path: str) -> bytes:
-        return self._content
+    def get_filename(self, fullname: str) -> str:
+        return str(self._file.path)
 
-    def path_stats(self, path: str) -> Any:
-        raise OSError  # so that no byte code is used
+    def get_data(self, path: str | bytes) -> bytes:
+        return self._file.content
 
 
 class _Finder(MetaPathFinder):
@@ -125,7 +124,7 @@ class _Finder(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
         file = self._files.get(fullname)
-        return file and spec_from_file_location(fullname, file.path, loader=_Loader(fullname, file))
+        return file and spec_from_file_location(fullname, file.path, loader=_Loader(file))
 
 
 def _import(package: str, files: Sequence[_File]) -> None:
